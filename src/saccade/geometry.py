@@ -1,0 +1,159 @@
+"""Boxes, points, masks, and the frames in which a model writes them.
+
+Inside Saccade every coordinate is in pixels of the original image: x to the right, y down, (0, 0) the top left
+corner of the top left pixel. A ``Frame`` converts at the protocol's edge to what a model family writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+CoordinateConvention = Literal["absolute", "relative_1000"]
+"""``absolute``: pixels of the resized view (Qwen2.5-VL). ``relative_1000``: 0-1000 in each direction (Qwen3-VL)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point in pixels of the original image."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-parallel rectangle, left-top to right-bottom, in pixels of the original image."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    @property
+    def width(self) -> float:
+        return self.x2 - self.x1
+
+    @property
+    def height(self) -> float:
+        return self.y2 - self.y1
+
+    @property
+    def area(self) -> float:
+        """Zero when the box is empty or inverted."""
+        return max(0.0, self.width) * max(0.0, self.height)
+
+    @property
+    def center(self) -> Point:
+        return Point((self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Left of right and above of below, so that at least something lies inside."""
+        return self.x1 < self.x2 and self.y1 < self.y2
+
+    def contains(self, point: Point) -> bool:
+        return self.x1 <= point.x < self.x2 and self.y1 <= point.y < self.y2
+
+    def clipped(self, width: float, height: float) -> "Box":
+        """The part of the box inside an image of this size; may be empty."""
+        return Box(
+            min(max(self.x1, 0.0), width),
+            min(max(self.y1, 0.0), height),
+            min(max(self.x2, 0.0), width),
+            min(max(self.y2, 0.0), height),
+        )
+
+    def as_tuple(self) -> tuple[float, float, float, float]:
+        return (self.x1, self.y1, self.x2, self.y2)
+
+
+def iou(a: Box, b: Box) -> float:
+    """Intersection over union of two boxes in the same frame; 0.0 when they do not touch or one is empty."""
+    intersection = Box(max(a.x1, b.x1), max(a.y1, b.y1), min(a.x2, b.x2), min(a.y2, b.y2))
+    shared = intersection.area if intersection.is_ordered else 0.0
+    union = a.area + b.area - shared
+    return shared / union if union > 0 else 0.0
+
+
+def enclosing_box(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds all of them."""
+    if not boxes:
+        raise ValueError("no box to enclose; pass at least one")
+    return Box(
+        min(box.x1 for box in boxes),
+        min(box.y1 for box in boxes),
+        max(box.x2 for box in boxes),
+        max(box.y2 for box in boxes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A binary mask as run lengths in column-major order, starting with zeros (COCO's uncompressed RLE)."""
+
+    width: int
+    height: int
+    counts: tuple[int, ...]
+
+    @classmethod
+    def from_array(cls, array: NDArray[np.bool_]) -> "Mask":
+        """From a boolean array of shape (height, width)."""
+        flat = np.asarray(array, dtype=bool).ravel(order="F")
+        changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+        edges = np.concatenate([[0], changes, [flat.size]])
+        counts = np.diff(edges).tolist()
+        if flat.size and flat[0]:
+            counts = [0, *counts]
+        return cls(width=array.shape[1], height=array.shape[0], counts=tuple(counts))
+
+    def to_array(self) -> NDArray[np.bool_]:
+        """A boolean array of shape (height, width)."""
+        values = np.arange(len(self.counts)) % 2 == 1
+        return np.repeat(values, self.counts).reshape((self.height, self.width), order="F")
+
+    def contains(self, point: Point) -> bool:
+        x, y = int(np.floor(point.x)), int(np.floor(point.y))
+        if not (0 <= x < self.width and 0 <= y < self.height):
+            return False
+        return bool(np.searchsorted(np.cumsum(self.counts), x * self.height + y, side="right") % 2)
+
+    @property
+    def area(self) -> int:
+        return sum(self.counts[1::2])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How one model family writes coordinates on one image: its original size, the view's size, the convention."""
+
+    width: int
+    height: int
+    view_width: int
+    view_height: int
+    convention: CoordinateConvention
+
+    def _scale(self) -> tuple[float, float]:
+        if self.convention == "relative_1000":
+            return self.width / 1000, self.height / 1000
+        return self.width / self.view_width, self.height / self.view_height
+
+    def box_to_original(self, box: Box) -> Box:
+        """From what the model wrote to pixels of the original image; not clipped."""
+        sx, sy = self._scale()
+        return Box(box.x1 * sx, box.y1 * sy, box.x2 * sx, box.y2 * sy)
+
+    def box_to_model(self, box: Box) -> Box:
+        """From pixels of the original image to whole numbers that the model would write."""
+        sx, sy = self._scale()
+        return Box(round(box.x1 / sx), round(box.y1 / sy), round(box.x2 / sx), round(box.y2 / sy))
+
+    def point_to_original(self, point: Point) -> Point:
+        sx, sy = self._scale()
+        return Point(point.x * sx, point.y * sy)
+
+    def point_to_model(self, point: Point) -> Point:
+        sx, sy = self._scale()
+        return Point(round(point.x / sx), round(point.y / sy))

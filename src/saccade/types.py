@@ -1,0 +1,236 @@
+"""The frozen data that travels from question to gradient."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from saccade.geometry import Box, Mask, Point
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+AnswerKind = Literal["exact", "choice", "integer", "number", "text"]
+"""How an answer is compared: a word of a closed set, an option's letter or text, a whole number, a number within
+``tolerance``, free text by normalised edit distance (ANLS)."""
+
+TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
+"""``failed`` is the machine's failure: such a trajectory is counted and left out, never scored."""
+
+Finish = Literal["stop", "eos", "length"]
+"""Why the engine stopped: a stop string, the end-of-turn token, the token limit."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageRef:
+    """An image by content: the SHA-256 of its canonical RGB pixels and its size in pixels."""
+
+    hash: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Something that matters for the answer, in pixels of the original of ``Task.images[image_index]``."""
+
+    label: str
+    box: Box
+    point: Point
+    mask: Mask | None = None
+    image_index: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """A question about images with its exact answer."""
+
+    id: str
+    """Stable across runs and machines: it keys seeds, archives and resume."""
+    family: str
+    question: str
+    answer: str
+    answer_kind: AnswerKind
+    images: tuple[ImageRef, ...]
+    choices: tuple[str, ...] = ()
+    """Options of a multiple-choice question, in the order of the letters A, B, C..."""
+    tolerance: float = 0.0
+    """Relative tolerance of a ``number`` answer."""
+    targets: tuple[Target, ...] = ()
+    frame_times_s: tuple[float, ...] = ()
+    """For a video: the time of each image, in seconds. Empty for still images."""
+    event_s: tuple[float, float] | None = None
+    """For a video: start and end of the event that the question is about, in seconds."""
+    difficulty: float = 0.5
+    source: str = "procedural"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """A call that the policy asks for. Boxes and points are in pixels of the original of the image they are on."""
+
+    name: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The policy's final answer, without its tags."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Malformed:
+    """A turn that is neither a call nor an answer; ``why`` is shown to the model."""
+
+    why: str
+
+
+Action = ToolCall | Answer | Malformed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    """What a tool gives back: text and images for the model, data for programs."""
+
+    text: str = ""
+    images: tuple[ImageRef, ...] = ()
+    data: Mapping[str, Json] = field(default_factory=dict)
+    is_ok: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What the environment shows the model after a turn."""
+
+    text: str
+    images: tuple[ImageRef, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One turn: what the model thought and did, and what it saw afterwards."""
+
+    index: int
+    text: str
+    """The model's own text, verbatim."""
+    thought: str
+    action: Action
+    is_well_formed: bool
+    """Follows the protocol's format exactly."""
+    result: ToolResult | None = None
+    """The tool's result; None when the turn called nothing or the call was refused before it ran."""
+    observation: Observation | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """A run of tokens with one author. The concatenation of a trajectory's segments is the truth."""
+
+    role: Literal["prompt", "action", "observation"]
+    turn: int
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...] = ()
+    """Per-token log-probabilities at the sampling temperature; only for actions, same length as ``ids``."""
+    images: tuple[ImageRef, ...] = ()
+    """The images whose placeholder tokens lie in this segment, in order."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A trajectory's reward, taken apart; ``total`` is what the algorithm sees."""
+
+    total: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trajectory:
+    """One attempt at a task: it owns its tokens."""
+
+    task_id: str
+    family: str
+    stream: str
+    sample: int
+    """Index inside its group."""
+    seed: int
+    policy_version: int
+    segments: tuple[Segment, ...]
+    turns: tuple[Turn, ...]
+    status: TrajectoryStatus
+    failure: str = ""
+    """What the machine did, for a ``failed`` trajectory."""
+    score: Score | None = None
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(token for segment in self.segments for token in segment.ids)
+
+    @property
+    def action_mask(self) -> tuple[bool, ...]:
+        """True where the policy chose the token."""
+        return tuple(segment.role == "action" for segment in self.segments for _ in segment.ids)
+
+    @property
+    def images(self) -> tuple[ImageRef, ...]:
+        return tuple(image for segment in self.segments for image in segment.images)
+
+    @property
+    def answer(self) -> str | None:
+        """The final answer's text, or None when the trajectory ended without one."""
+        last = self.turns[-1].action if self.turns else None
+        return last.text if isinstance(last, Answer) else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """The trajectories of one task in one stream; rewards are compared inside it and nowhere else."""
+
+    task: Task
+    stream: str
+    trajectories: tuple[Trajectory, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolSpec:
+    """What a model is told about a tool.
+
+    ``parameters`` is a JSON schema of the arguments. Arguments that are coordinates carry ``"format"``: ``box``,
+    ``boxes``, ``point`` or ``points``; they are converted between the model's frame and original pixels. An argument
+    named ``image`` is the 1-based number of the image meant, in order of appearance.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One chat message; its parts are text and images in reading order."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    parts: tuple[str | ImageRef, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tokens:
+    """Token ids with image placeholders already expanded, and the images they stand for, in order."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExpertTurn:
+    """What an expert thinks and does in one turn, before any protocol writes it down."""
+
+    thought: str
+    action: ToolCall | Answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Example:
+    """A task with the turns of an expert that solves it; arguments are in pixels of the original images."""
+
+    task: Task
+    turns: tuple[ExpertTurn, ...]
