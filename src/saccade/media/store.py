@@ -1,0 +1,194 @@
+"""Images by content: each picture is held once, as its original bytes, and decoded again when needed."""
+
+import hashlib
+import io
+import os
+import struct
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
+from saccade.types import ImageRef
+
+BYTES_PER_PIXEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """Backing by bytes in memory."""
+
+    raw: bytes
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDisk:
+    """Backing by a file that must not change while the store lives."""
+
+    path: Path
+
+
+def image_hash(image: Image.Image) -> str:
+    """SHA-256 over width, height (little-endian, 32 bit each) and the RGB bytes of an RGB image."""
+    digest = hashlib.sha256(struct.pack("<II", image.width, image.height))
+    digest.update(image.tobytes())
+    return digest.hexdigest()
+
+
+def png_bytes(image: Image.Image) -> bytes:
+    """The image as PNG, lightly compressed: written often and read seldom."""
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+class MediaStore:
+    """Content-addressed images; safe to use from many threads.
+
+    ``directory`` keeps images made by tools as ``<hash>.png`` files instead of in memory, and finds those
+    that an earlier run left there. ``cache_bytes`` bounds the decoded images that are held ready.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        cache_bytes: int = 256 << 20,
+        limits: ImageLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self._directory = directory
+        self._cache_bytes = cache_bytes
+        self._limits = limits
+        self._backings: dict[str, _Encoded | _OnDisk] = {}
+        self._cache: OrderedDict[str, Image.Image] = OrderedDict()
+        self._cached_bytes = 0
+        self._lock = threading.Lock()
+
+    def add(self, image: Image.Image) -> ImageRef:
+        """Keep a picture that a program made; the caller may go on drawing on its own copy."""
+        rgb = to_rgb(image, "an image given to the media store")
+        key = image_hash(rgb)
+        if key not in self:
+            backing: _Encoded | _OnDisk
+            if self._directory is None:
+                backing = _Encoded(png_bytes(rgb), f"image {key}")
+            else:
+                backing = _OnDisk(_write_png(rgb, self._directory / f"{key}.png"))
+            self._keep(key, backing)
+        self._remember(key, rgb)
+        return ImageRef(hash=key, width=rgb.width, height=rgb.height)
+
+    def add_encoded(self, raw: bytes, where: str) -> ImageRef:
+        """Keep an encoded image by its bytes; ``MediaError`` names ``where`` when it cannot be decoded."""
+        image = decode_image(raw, where, self._limits)
+        return self._add_decoded(image, _Encoded(raw, where))
+
+    def add_file(self, path: Path) -> ImageRef:
+        """Keep an image file by its path; it is read again whenever the decoded picture is not cached."""
+        image = decode_image(self._read(path), str(path), self._limits)
+        return self._add_decoded(image, _OnDisk(path.absolute()))
+
+    def get(self, image: ImageRef | str) -> Image.Image:
+        """The RGB picture, shared with all other callers: copy it before drawing on it.
+
+        ``KeyError`` when the store never held it, ``MediaError`` when its file has changed since.
+        """
+        key = image if isinstance(image, str) else image.hash
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+            backing = self._backings.get(key)
+        if backing is None:
+            path = self._left_on_disk(key)
+            if path is None:
+                raise KeyError(f"no image {key} in this media store")
+            backing = _OnDisk(path)
+        decoded = self._decode(backing)
+        if image_hash(decoded) != key:
+            source = backing.path if isinstance(backing, _OnDisk) else backing.where
+            raise MediaError(
+                f"{source}: the image has changed since it was first read; leave files alone during a run, or"
+                " start anew"
+            )
+        self._remember(key, decoded)
+        return decoded
+
+    def export(self, image: ImageRef | str, directory: Path) -> Path:
+        """Write ``directory/<hash>.png`` in one atomic step unless it is there, and give its path."""
+        key = image if isinstance(image, str) else image.hash
+        path = directory / f"{key}.png"
+        return path if path.exists() else _write_png(self.get(key), path)
+
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, str):
+            return False
+        with self._lock:
+            if key in self._backings:
+                return True
+        return self._left_on_disk(key) is not None
+
+    def _add_decoded(self, image: Image.Image, backing: _Encoded | _OnDisk) -> ImageRef:
+        key = image_hash(image)
+        self._keep(key, backing)
+        self._remember(key, image)
+        return ImageRef(hash=key, width=image.width, height=image.height)
+
+    def _keep(self, key: str, backing: _Encoded | _OnDisk) -> None:
+        with self._lock:
+            self._backings.setdefault(key, backing)
+
+    def _remember(self, key: str, image: Image.Image) -> None:
+        """Cache a decoded picture; the least recently used ones make room."""
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = image
+                self._cached_bytes += _decoded_size(image)
+            self._cache.move_to_end(key)
+            while self._cached_bytes > self._cache_bytes:
+                _, oldest = self._cache.popitem(last=False)
+                self._cached_bytes -= _decoded_size(oldest)
+
+    def _decode(self, backing: _Encoded | _OnDisk) -> Image.Image:
+        if isinstance(backing, _Encoded):
+            return decode_image(backing.raw, backing.where, self._limits)
+        return decode_image(self._read(backing.path), str(backing.path), self._limits)
+
+    def _read(self, path: Path) -> bytes:
+        """At most one byte more than the limit, so that a huge file is refused without being read."""
+        try:
+            with path.open("rb") as file:
+                return file.read(self._limits.max_bytes + 1)
+        except OSError as error:
+            raise MediaError(f"{path}: the image file cannot be read ({error.strerror})") from error
+
+    def _left_on_disk(self, key: str) -> Path | None:
+        # Only a hash is joined to the directory: a key from elsewhere must not name another file.
+        if self._directory is None or len(key) != 64 or not all(c in "0123456789abcdef" for c in key):
+            return None
+        path = self._directory / f"{key}.png"
+        return path if path.is_file() else None
+
+
+def _decoded_size(image: Image.Image) -> int:
+    return image.width * image.height * BYTES_PER_PIXEL
+
+
+def _write_png(image: Image.Image, path: Path) -> Path:
+    """Write beside and rename, so that nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
+    temporary = Path(beside)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(png_bytes(image))
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
