@@ -1,0 +1,162 @@
+"""Chat messages to token ids, rendered so that what was sampled is never encoded again.
+
+A prompt is rendered once. An observation is rendered as a suffix against a dummy conversation, so the ids of the
+turns before it stay as they were sampled.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from saccade.errors import UserError
+from saccade.types import ImageRef, Message, Observation, Tokens
+
+_SENTINEL = "SACCADESENTINEL"
+_PROBE = "SACCADEPROBE"
+
+
+class Tokenizer(Protocol):
+    """The part of a transformers tokenizer that rendering needs."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]: ...
+
+    def decode(self, token_ids: list[int], *, skip_special_tokens: bool = False) -> str: ...
+
+    def apply_chat_template(
+        self, conversation: list[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+    ) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chat:
+    """Renders messages for one checkpoint; made by ``Chat.checked``, which proves the template usable first."""
+
+    tokenizer: Tokenizer
+    image_token: str
+    image_token_id: int
+    eos_token: str
+    eos_id: int
+    token_count: Callable[[ImageRef], int]
+    """Placeholder tokens that an image takes."""
+    observation_role: str
+    """``tool`` where the template renders images there, else ``user`` with ``<tool_response>`` written around."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        tokenizer: Tokenizer,
+        image_token: str,
+        image_token_id: int,
+        eos_token: str,
+        eos_id: int,
+        token_count: Callable[[ImageRef], int],
+    ) -> "Chat":
+        """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise."""
+        for role in ("tool", "user"):
+            chat = cls(
+                tokenizer=tokenizer,
+                image_token=image_token,
+                image_token_id=image_token_id,
+                eos_token=eos_token,
+                eos_id=eos_id,
+                token_count=token_count,
+                observation_role=role,
+            )
+            if chat._shows_images_in_observations():
+                break
+        else:
+            raise UserError(
+                "the checkpoint's chat template shows images neither in the tool role nor in the user role; "
+                "use the template of the instruct model of this family"
+            )
+        chat._check_prefix_preserving()
+        return chat
+
+    def prompt(self, messages: Sequence[Message]) -> Tokens:
+        """The whole conversation so far, up to where the assistant begins to speak."""
+        text = self._render([_as_template_message(message) for message in messages], generation=True)
+        images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
+        return self._tokens(text, images)
+
+    def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
+        """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""
+        suffix = self._observation_suffix(observation)
+        if ends_with_eos and suffix.startswith(self.eos_token):
+            suffix = suffix[len(self.eos_token) :]
+        return self._tokens(suffix, observation.images)
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples."""
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of sampled ids, verbatim but for the end-of-turn token at its end."""
+        spoken = list(ids[:-1]) if ids and ids[-1] == self.eos_id else list(ids)
+        return self.tokenizer.decode(spoken, skip_special_tokens=False)
+
+    def _tokens(self, text: str, images: tuple[ImageRef, ...]) -> Tokens:
+        ids: list[int] = []
+        remaining = iter(images)
+        for token in self.tokenizer.encode(text, add_special_tokens=False):
+            if token != self.image_token_id:
+                ids.append(token)
+                continue
+            image = next(remaining, None)
+            if image is None:
+                raise UserError(
+                    f"the text itself holds the image token {self.image_token}; remove it from the question"
+                )
+            ids.extend([token] * self.token_count(image))
+        if next(remaining, None) is not None:
+            raise UserError("the chat template dropped an image; use the template of the instruct model")
+        return Tokens(ids=tuple(ids), images=images)
+
+    def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
+        return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
+
+    def _observation_message(self, observation: Observation) -> dict[str, object]:
+        content: list[dict[str, object]] = [{"type": "image"} for _ in observation.images]
+        if observation.text:
+            content.append({"type": "text", "text": observation.text})
+        if self.observation_role == "user":
+            content = [
+                {"type": "text", "text": "<tool_response>\n"},
+                *content,
+                {"type": "text", "text": "\n</tool_response>"},
+            ]
+        return {"role": self.observation_role, "content": content}
+
+    def _observation_suffix(self, observation: Observation) -> str:
+        spoken: list[dict[str, object]] = [
+            {"role": "user", "content": "?"},
+            {"role": "assistant", "content": _SENTINEL},
+        ]
+        rendered = self._render([*spoken, self._observation_message(observation)], generation=True)
+        return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
+
+    def _shows_images_in_observations(self) -> bool:
+        probe = Observation(text=_PROBE, images=(ImageRef(hash="0" * 64, width=64, height=64),))
+        try:
+            suffix = self._observation_suffix(probe)
+        except Exception:  # A template may raise anything of its own for a role that it does not know.
+            return False
+        return suffix.count(self.image_token) == 1 and suffix.count(_PROBE) == 1
+
+    def _check_prefix_preserving(self) -> None:
+        question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
+        answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
+        head = self._render(question, generation=True)
+        longer = self._render(answered, generation=False)
+        if not longer.startswith(head + _SENTINEL):
+            raise UserError(
+                "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
+                "prefix-preserving), so sampled tokens would not be the trained ones; use another template"
+            )
+
+
+def _as_template_message(message: Message) -> dict[str, object]:
+    content: list[Mapping[str, object]] = [
+        {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in message.parts
+    ]
+    return {"role": message.role, "content": content}

@@ -1,0 +1,217 @@
+"""One loaded vision-language model, as engine and learner share it: the same weights, masks, pixels, positions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from transformers import (
+    AutoImageProcessor,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    Cache,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+
+from saccade.errors import UserError
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.models.chat import Chat
+from saccade.models.families import Family, family_of
+from saccade.models.pixels import ImageProcessor, PatchCache
+from saccade.models.positions import mrope_positions
+from saccade.types import ImageRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageFeatures:
+    """What the vision tower makes of one image."""
+
+    tokens: Tensor
+    """Shape (rows * columns, hidden)."""
+    deepstack: tuple[Tensor, ...]
+    """Features added after the first language layers, each (rows * columns, hidden); empty where a family has none."""
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Embedded:
+    """Input embeddings of a chunk with image features in their places."""
+
+    inputs: Tensor
+    """Shape (rows, tokens, hidden)."""
+    is_image: Tensor
+    """Shape (rows, tokens), bool."""
+    deepstack: tuple[Tensor, ...]
+    """Each (image tokens in the chunk, hidden), in row-major order."""
+
+
+class VisionLanguageModel:
+    """A transformers model of a known family with its tokenizer, chat rendering and image view."""
+
+    def __init__(
+        self,
+        hf: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        image_processor: ImageProcessor,
+        media: MediaStore,
+    ) -> None:
+        config = hf.config
+        self.hf = hf
+        self.media = media
+        self.tokenizer = tokenizer
+        self.image_processor = image_processor
+        self.family: Family = family_of(config.model_type)
+        self.view: ViewRule = self.family.view_rule(image_processor, config)
+        self.image_token_id = int(config.image_token_id)
+        self.eos_token = "<|im_end|>"
+        self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
+        self.chat = Chat.checked(
+            tokenizer=tokenizer,
+            image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
+            image_token_id=self.image_token_id,
+            eos_token=self.eos_token,
+            eos_id=self.eos_id,
+            token_count=self.view.token_count,
+        )
+        text = config.text_config
+        self.layer_count = int(text.num_hidden_layers)
+        self.kv_heads = int(text.num_key_value_heads)
+        self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+        self.vocab_size = int(text.vocab_size)
+        self.forbidden_ids = self._find_forbidden_ids()
+        self.patches = PatchCache(image_processor, media)
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = next(self.hf.parameters()).device
+        return device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        dtype: torch.dtype = next(self.hf.parameters()).dtype
+        return dtype
+
+    def _find_forbidden_ids(self) -> Tensor:
+        """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
+        allowed_special = {self.eos_id}
+        special = {int(i) for i in self.tokenizer.all_special_ids} | {
+            int(i) for i, token in self.tokenizer.added_tokens_decoder.items() if token.special
+        }
+        written_by_environment = [
+            int(self.tokenizer.convert_tokens_to_ids(token))
+            for token in ("<tool_response>", "</tool_response>")
+            if token in self.tokenizer.get_vocab()
+        ]
+        beyond = range(len(self.tokenizer), self.vocab_size)
+        ids = sorted((special - allowed_special) | set(written_by_environment) | set(beyond))
+        return torch.tensor(ids, dtype=torch.long, device=self.device)
+
+    def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
+        """Features of each image, in one forward of the vision tower; differentiable unless the caller forbids it."""
+        if not images:
+            return []
+        patches = self.patches.get(images)
+        pixels = torch.cat([patch.values for patch in patches]).to(self.device, self.dtype)
+        grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=self.device)
+        output = self.hf.model.get_image_features(pixels, grid, return_dict=True)
+        deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
+        merge = self.family.merge_size(self.hf.config)
+        return [
+            ImageFeatures(
+                tokens=tokens,
+                deepstack=tuple(deepstack[index]) if deepstack else (),
+                rows=patch.rows // merge,
+                columns=patch.columns // merge,
+            )
+            for index, (tokens, patch) in enumerate(zip(output.pooler_output, patches))
+        ]
+
+    def positions(self, ids: Sequence[int], images: Sequence[ImageRef]) -> Tensor:
+        """M-RoPE positions (3, tokens) of a whole sequence from its start, on the CPU."""
+        positions, _ = self.positions_from(ids, images, start=0)
+        return positions
+
+    def positions_from(self, ids: Sequence[int], images: Sequence[ImageRef], *, start: int) -> tuple[Tensor, int]:
+        """Positions (3, tokens) of a chunk of whole images and text, and the position after it."""
+        grids = [self.token_grid(image) for image in images]
+        positions, end = mrope_positions(ids, grids, image_token_id=self.image_token_id, start=start)
+        return torch.from_numpy(positions), end
+
+    def token_grid(self, image: ImageRef) -> tuple[int, int]:
+        """(rows, columns) of image tokens of the view."""
+        width, height = self.view.view_size(image.width, image.height)
+        return height // self.view.factor, width // self.view.factor
+
+    def embed(self, ids: Tensor, features: Sequence[ImageFeatures]) -> Embedded:
+        """Embeds ids (rows, tokens); ``features`` are those of the images in the chunk, in row-major order."""
+        inputs = self.hf.get_input_embeddings()(ids)
+        is_image = ids == self.image_token_id
+        if features:
+            tokens = torch.cat([feature.tokens for feature in features]).to(inputs.dtype)
+            inputs = inputs.masked_scatter(is_image[..., None], tokens)
+        depth = len(features[0].deepstack) if features else 0
+        deepstack = tuple(torch.cat([feature.deepstack[layer] for feature in features]) for layer in range(depth))
+        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack)
+
+    def hidden(
+        self,
+        embedded: Embedded,
+        positions: Tensor,
+        attention_mask: Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """Last hidden states (rows, tokens, hidden).
+
+        ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
+        (rows, 1, tokens, keys), true where a token may look.
+        """
+        extra: dict[str, object] = {}
+        if embedded.deepstack:
+            extra = {
+                "visual_pos_masks": embedded.is_image,
+                "deepstack_visual_embeds": list(embedded.deepstack),
+            }
+        output = self.hf.model.language_model(
+            inputs_embeds=embedded.inputs,
+            position_ids=positions,
+            attention_mask=attention_mask,
+            past_key_values=cache,
+            use_cache=cache is not None,
+            **extra,
+        )
+        hidden: Tensor = output.last_hidden_state
+        return hidden
+
+    def logprob_logits(self, hidden: Tensor, temperature: float) -> Tensor:
+        """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf: what engine and learner score by."""
+        logits: Tensor = self.hf.lm_head(hidden).float()
+        return logits.index_fill(-1, self.forbidden_ids, float("-inf")) / temperature
+
+    def save(self, directory: Path) -> None:
+        """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor."""
+        self.hf.save_pretrained(directory)
+        self.tokenizer.save_pretrained(directory)
+        self.image_processor.save_pretrained(directory)
+
+
+def load_model(
+    path: Path, media: MediaStore, *, device: str = "cpu", dtype: torch.dtype = torch.float32
+) -> VisionLanguageModel:
+    """Loads a checkpoint directory of a known family (Qwen2.5-VL, Qwen3-VL); UserError says what is wrong with it."""
+    if not (path / "config.json").is_file():
+        raise UserError(
+            f"{path} holds no config.json; pass a checkpoint directory in Hugging Face layout"
+            if path.is_dir()
+            else f"there is no checkpoint directory {path}; models are read from disk, never downloaded"
+        )
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+        image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
+        model = AutoModelForImageTextToText.from_pretrained(path, local_files_only=True, dtype=dtype)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path} cannot be loaded as a vision-language model: {error}") from error
+    return VisionLanguageModel(model.to(device).eval(), tokenizer, image_processor, media)
