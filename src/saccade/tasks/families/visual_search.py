@@ -1,0 +1,85 @@
+"""Visual search: the texture on a plate of a named colour, too fine to see in a small view of the picture.
+
+Plates lie in a 4 x 4 grid of cells. Every texture has a period of 4 px and the mean of the plain plate, and
+covers whole blocks of the picture's 4-px grid: averaging 4 x 4 blocks, which is what a model with a 64-px
+view sees, gives the same bytes for all four textures. The answer can only be found by looking closer.
+
+Difficulty: plates 1 at 0, 1-3 at 0.5, 1-6 at 1; jitter inside the cell 0, 3 and 6 px; colours 4 up to 0.5,
+then up to 8 at 1 (orange and pink lie near red, cyan near blue).
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from PIL import Image
+
+from saccade.geometry import Box
+from saccade.tasks.palette import BACKGROUND, COLOUR_NAMES, COLOURS
+from saccade.tasks.scene import SIZE_PX, Scene, answer_turn, crop_turn, rectangle_target, whole_knob
+
+TEXTURES = ("rows", "columns", "checks", "plain")
+"""The closed set of answers."""
+
+CELL_PX = 64
+PLATE_PX = 48
+TEXTURE_PX = 40
+PERIOD_PX = 4
+CONTRAST = 44
+
+
+def draw_visual_search(rng: Generator, difficulty: float) -> Scene:
+    """Plates of different colours; the question names a colour, in one wording only, as the demo is short."""
+    count = int(rng.integers(1, whole_knob(difficulty, 1, 3, 6) + 1))
+    jitter = whole_knob(difficulty, 0, 3, 6)
+    cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
+    colours = rng.permutation(whole_knob(difficulty, 4, 4, 8))[:count]
+    textures = rng.integers(len(TEXTURES), size=count)
+    shifts = rng.integers(-jitter, jitter + 1, size=(count, 2))
+    pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
+    corners = [plate_corner(int(cell), int(dx), int(dy)) for cell, (dx, dy) in zip(cells, shifts)]
+    for (left, top), colour, texture in zip(corners, colours, textures):
+        draw_plate(pixels, left, top, COLOUR_NAMES[colour], TEXTURES[texture])
+    # The first plate is as random as any other.
+    (left, top), colour, answer = corners[0], COLOUR_NAMES[colours[0]], TEXTURES[textures[0]]
+    row, column = divmod(int(cells[0]), SIZE_PX // CELL_PX)
+    cell = Box(column * CELL_PX, row * CELL_PX, (column + 1) * CELL_PX, (row + 1) * CELL_PX)
+    return Scene(
+        images=(Image.fromarray(pixels),),
+        question=f"Which texture is on the {colour} plate: rows, columns, checks or plain?",
+        answer=answer,
+        answer_kind="exact",
+        targets=(rectangle_target(f"{colour} plate", Box(left, top, left + PLATE_PX, top + PLATE_PX)),),
+        turns=(crop_turn(cell), answer_turn(answer)),
+    )
+
+
+def plate_corner(cell: int, shift_x: int, shift_y: int) -> tuple[int, int]:
+    """Left and top of a plate that is shifted from the middle of a cell; cells count along rows."""
+    row, column = divmod(cell, SIZE_PX // CELL_PX)
+    border = (CELL_PX - PLATE_PX) // 2
+    return column * CELL_PX + border + shift_x, row * CELL_PX + border + shift_y
+
+
+def draw_plate(pixels: NDArray[np.uint8], left: int, top: int, colour: str, texture: str) -> None:
+    """Paint a plate; its textured area starts at the first multiple of the period inside the plate."""
+    pixels[top : top + PLATE_PX, left : left + PLATE_PX] = COLOURS[colour]
+    x = (left + PERIOD_PX) // PERIOD_PX * PERIOD_PX
+    y = (top + PERIOD_PX) // PERIOD_PX * PERIOD_PX
+    pixels[y : y + TEXTURE_PX, x : x + TEXTURE_PX] = _tile(colour, texture)
+
+
+@cache
+def _tile(colour: str, texture: str) -> NDArray[np.uint8]:
+    """The textured area; the contrast changes sign every 2 px, so each 4 x 4 block has the plain mean."""
+    half = PERIOD_PX // 2
+    stripe = np.where(np.arange(TEXTURE_PX) // half % 2 == 0, CONTRAST, -CONTRAST)
+    flat = np.ones(TEXTURE_PX, dtype=int)
+    signs = {
+        "rows": np.outer(stripe, flat),
+        "columns": np.outer(flat, stripe),
+        "checks": np.outer(stripe, stripe) // CONTRAST,
+        "plain": np.zeros((TEXTURE_PX, TEXTURE_PX), dtype=int),
+    }
+    return np.asarray(np.asarray(COLOURS[colour]) + signs[texture][:, :, None], dtype=np.uint8)

@@ -1,0 +1,118 @@
+"""Tasks drawn by the program from a seed, each with its exact answer, targets and an expert that solves it.
+
+Every picture belongs to exactly one split, by a hash of its pixels: a scene that lands in another split is
+thrown away and drawn again. So no held-out picture is ever a training picture, whatever the seed, index or
+difficulty.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.families.visual_search import draw_visual_search
+from saccade.tasks.scene import FamilyFunction, Scene
+from saccade.types import Answer, Example, Task
+
+FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"visual_search": draw_visual_search})
+
+SPLITS: Mapping[str, range] = MappingProxyType(
+    {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
+)
+"""The eighths of all pictures that each split owns."""
+
+MAX_DRAWS = 512
+"""Draws until a scene falls into its split: at the smallest share, all fail once in 10^29 tasks."""
+
+
+def generate(family: str, *, split: str, index: int, seed: int, media: MediaStore, difficulty: float = 0.5) -> Example:
+    """Task number ``index`` of a split with an expert's turns; its pictures are added to the store.
+
+    ``difficulty`` is in [0, 1]; each family's module says what it changes. ``UserError`` for a value that is
+    not known or out of range.
+    """
+    draw = _family(family)
+    _check(split, index, difficulty)
+    rng = generator_for(seed, "task", family, split, index)
+    for _ in range(MAX_DRAWS):
+        scene = draw(rng, difficulty)
+        if split_of(scene) == split:
+            return _example(scene, family, _task_id(family, split, index, seed, difficulty), difficulty, media)
+    raise UserError(
+        f"family {family!r} has too few different pictures at difficulty={difficulty} for the split "
+        f"{split!r}; use a higher difficulty"
+    )
+
+
+def split_of(scene: Scene) -> str:
+    """The one split that may show this scene."""
+    bucket = seed_for(_content(scene), "split of a picture") % 8
+    return next(name for name, buckets in SPLITS.items() if bucket in buckets)
+
+
+def vocabulary_texts(tasks_per_family: int = 48) -> Iterator[str]:
+    """A fixed sample of questions, answers, thoughts and choices of all families, to train a tokenizer on."""
+    for family, draw in FAMILIES.items():
+        for index in range(tasks_per_family):
+            rng = generator_for(0, "vocabulary", family, index)
+            scene = draw(rng, index / max(1, tasks_per_family - 1))
+            yield scene.question
+            yield from scene.choices
+            for turn in scene.turns:
+                yield turn.thought
+                if isinstance(turn.action, Answer):
+                    yield turn.action.text
+
+
+def _content(scene: Scene) -> int:
+    if scene.split_key:
+        return zlib.crc32(scene.split_key)
+    checksum = 0
+    for image in scene.images:
+        checksum = zlib.crc32(image.tobytes(), checksum)
+    return checksum
+
+
+def _family(family: str) -> FamilyFunction:
+    if family not in FAMILIES:
+        raise UserError(f"no task family {family!r}; the families are {', '.join(FAMILIES)}")
+    return FAMILIES[family]
+
+
+def _check(split: str, index: int, difficulty: float) -> None:
+    if split not in SPLITS:
+        raise UserError(f"no split {split!r}; the splits are {', '.join(SPLITS)}")
+    if index < 0:
+        raise UserError(f"index={index} of a task is negative; count from 0")
+    if not 0.0 <= difficulty <= 1.0:
+        raise UserError(f"difficulty={difficulty} is out of range; use a value from 0 to 1")
+
+
+def _task_id(family: str, split: str, index: int, seed: int, difficulty: float) -> str:
+    """Seed and difficulty are said only when they are not the usual ones."""
+    parts = [f"{family}/{split}/{index:06d}"]
+    if seed != 0:
+        parts.append(f"seed{seed}")
+    if difficulty != 0.5:
+        parts.append(f"difficulty{difficulty!r}")
+    return "-".join(parts)
+
+
+def _example(scene: Scene, family: str, task_id: str, difficulty: float, media: MediaStore) -> Example:
+    task = Task(
+        id=task_id,
+        family=family,
+        question=scene.question,
+        answer=scene.answer,
+        answer_kind=scene.answer_kind,
+        images=tuple(media.add(image) for image in scene.images),
+        choices=scene.choices,
+        tolerance=scene.tolerance,
+        targets=scene.targets,
+        frame_times_s=scene.frame_times_s,
+        event_s=scene.event_s,
+        difficulty=difficulty,
+    )
+    return Example(task=task, turns=scene.turns)

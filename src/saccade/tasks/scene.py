@@ -1,0 +1,130 @@
+"""A drawn scene: pictures, the question on them and all that is known of the answer, before it is a task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from PIL import Image
+
+from saccade.geometry import Box, Mask, Point
+from saccade.types import Answer, AnswerKind, ExpertTurn, Json, Target, ToolCall
+
+SIZE_PX = 256
+"""Width and height of every drawn picture."""
+
+CROP_GRID_PX = 32
+"""Experts crop boxes on this grid, so that a model needs few coordinate words: multiples of 125 in 0-1000."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scene:
+    """What a family draws. Boxes and points are in pixels; ``split_key`` is what no two splits may share."""
+
+    images: tuple[Image.Image, ...]
+    question: str
+    answer: str
+    answer_kind: AnswerKind
+    targets: tuple[Target, ...]
+    turns: tuple[ExpertTurn, ...]
+    choices: tuple[str, ...] = ()
+    tolerance: float = 0.0
+    frame_times_s: tuple[float, ...] = ()
+    event_s: tuple[float, float] | None = None
+    split_key: bytes = b""
+    """Empty: the pixels themselves. A video gives what all of its frames show, as frames may repeat."""
+
+
+FamilyFunction = Callable[[Generator, float], Scene]
+"""Draws a scene from a generator and a difficulty in [0, 1]."""
+
+
+def knob(difficulty: float, easy: float, normal: float, hard: float) -> float:
+    """The value of a setting at this difficulty: linear from 0 to 0.5 and from 0.5 to 1."""
+    if difficulty <= 0.5:
+        return easy + (normal - easy) * 2 * difficulty
+    return normal + (hard - normal) * (2 * difficulty - 1)
+
+
+def whole_knob(difficulty: float, easy: int, normal: int, hard: int) -> int:
+    """``knob`` rounded to a whole number."""
+    return round(knob(difficulty, easy, normal, hard))
+
+
+def pick(rng: Generator, options: tuple[str, ...]) -> str:
+    """One of the options, each as likely."""
+    return options[int(rng.integers(len(options)))]
+
+
+def pick_several(rng: Generator, options: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """Different options in random order."""
+    return tuple(options[int(i)] for i in rng.permutation(len(options))[:count])
+
+
+def rectangle_mask(box: Box, width: int = SIZE_PX, height: int = SIZE_PX) -> Mask:
+    """The mask of a box with whole coordinates inside an image, without drawing it."""
+    x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
+    tall, wide = y2 - y1, x2 - x1
+    if tall == height:
+        counts = [x1 * height, wide * height, (width - x2) * height]
+    else:
+        gap = height - tall
+        after = (height - y2) + (width - x2) * height
+        counts = [x1 * height + y1, *([tall, gap] * (wide - 1)), tall, after]
+    return Mask(width=width, height=height, counts=tuple(counts if counts[-1] else counts[:-1]))
+
+
+def rectangle_target(label: str, box: Box, image_index: int = 0) -> Target:
+    """A target that fills its box, which has whole coordinates."""
+    return Target(label=label, box=box, point=box.center, mask=rectangle_mask(box), image_index=image_index)
+
+
+def target_of(label: str, mask: NDArray[np.bool_], image_index: int = 0) -> Target:
+    """A target from its pixels, boolean (height, width): its bounds, and the pixel nearest to its mean."""
+    rows, columns = np.nonzero(mask)
+    nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
+    box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+    return Target(
+        label=label,
+        box=box,
+        point=Point(int(columns[nearest]) + 0.5, int(rows[nearest]) + 0.5),
+        mask=Mask.from_array(mask),
+        image_index=image_index,
+    )
+
+
+def look_box(box: Box, minimum_px: int = 64, margin_px: int = 2) -> Box:
+    """A square on the crop grid, inside the picture, that holds the box and a margin around it."""
+    side = minimum_px
+    while side < SIZE_PX:
+        x1 = _grid_start(box.x1 - margin_px, box.x2 + margin_px, side)
+        y1 = _grid_start(box.y1 - margin_px, box.y2 + margin_px, side)
+        if x1 is not None and y1 is not None:
+            return Box(x1, y1, x1 + side, y1 + side)
+        side += CROP_GRID_PX
+    return Box(0, 0, SIZE_PX, SIZE_PX)
+
+
+def _grid_start(low: float, high: float, side: int) -> int | None:
+    """Where on the grid a span of this length best holds [low, high]; None when none does."""
+    low, high = max(low, 0), min(high, SIZE_PX)
+    starts = range(0, SIZE_PX - side + 1, CROP_GRID_PX)
+    fitting = [start for start in starts if start <= low and high <= start + side]
+    return min(fitting, key=lambda start: abs(2 * start + side - low - high), default=None)
+
+
+def call(thought: str, tool: str, image: int = 1, **arguments: Json) -> ExpertTurn:
+    """A turn that calls a tool; the number of the image is said only when it is not the first."""
+    where: dict[str, Json] = {} if image == 1 else {"image": image}
+    return ExpertTurn(thought=thought, action=ToolCall(name=tool, arguments={**where, **arguments}))
+
+
+def crop_turn(box: Box, thought: str = "look closer", image: int = 1) -> ExpertTurn:
+    """A turn that crops a box with whole coordinates."""
+    return call(thought, "crop", image, bbox_2d=[int(side) for side in box.as_tuple()])
+
+
+def answer_turn(answer: str, thought: str = "clear now") -> ExpertTurn:
+    """The last turn."""
+    return ExpertTurn(thought=thought, action=Answer(text=answer))
