@@ -1,1 +1,1 @@
-
+"""How a task is put to a model and how its turns are read back."""

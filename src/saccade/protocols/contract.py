@@ -1,0 +1,50 @@
+"""What a protocol is: how a task is put to a model and how the model's turns are read back."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from saccade.media.resize import ViewRule
+from saccade.types import Action, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParsedTurn:
+    """One turn of model text, read. Coordinates in ``action`` are still as the model wrote them."""
+
+    thought: str
+    action: Action
+    is_well_formed: bool
+    """Follows the format exactly; always False for ``Malformed``."""
+
+
+Prompt = Callable[[Task, Sequence[ToolSpec], ViewRule], tuple[Message, ...]]
+Parse = Callable[[str], ParsedTurn]
+Write = Callable[[ExpertTurn], str]
+Observe = Callable[[ToolResult | Malformed, int], Observation]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatProtocol:
+    """How a task is put to a model and read back, as plain functions.
+
+    The functions work in the model's frame; ``saccade.protocols.coordinates`` converts to original pixels.
+    """
+
+    name: str
+    prompt: Prompt
+    """The messages that open an episode: the system's instructions, then the user's images and question."""
+    parse: Parse
+    """Reads any text in linear time and never raises."""
+    write: Write
+    """An expert's turn as the model should write it; coordinates are already in the model's frame."""
+    observe: Observe
+    """What the model is shown after a turn, given the number of images that it has been shown before.
+
+    A failed or refused call comes as ``ToolResult(is_ok=False)``, a turn without an action as ``Malformed``.
+    """
+    stop: tuple[str, ...]
+    """Strings that end a turn; they belong to the turn's text."""
+    offers_tools: bool = True
+    """When False every call is ``Malformed`` and the prompt names no tool."""
+    max_turns: int | None = None
+    """The turn limit that the instructions state; None when they state none."""

@@ -1,0 +1,119 @@
+"""The words of the tagged protocol: instructions, the question's message, observations.
+
+The user's message is, in this order: the images (each frame of a video preceded by its time; in the full
+style each still image preceded by its number), the question, the options of a multiple-choice question unless
+the question already names them all.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from saccade.media.resize import ViewRule
+from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
+
+Style = Literal["brief", "full"]
+"""``brief`` spends a few tokens, for a model that learns the format by example; ``full`` explains it all."""
+
+_ROLE_TOKEN = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad))")
+_TAG_OR_ROLE_TOKEN = re.compile(
+    r"<(?=/?(?:think|tool_call|answer|tool_response)>|\|(?:im_|endoftext|vision_|image_pad|video_pad))"
+)
+
+_FORMAT_WITH_TOOLS = """# Turns
+Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
+- look closer with one tool: <tool_call>{"name": "…", "arguments": {…}}</tool_call>
+- or finish: <answer>…</answer>
+What a tool returns is shown to you before your next turn. Images are numbered from 1 in the order in which you \
+see them, and a tool's images go on counting; without "image" a tool works on image 1."""
+
+_FORMAT_WITHOUT_TOOLS = """# Turns
+Reason between <think> and </think>: look carefully at every part of the image that matters and say what you \
+see. Then finish with <answer>…</answer>."""
+
+_ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
+
+_COORDINATES = {
+    "absolute": "in pixels of the image as you see it",
+    "relative_1000": "from 0 to 1000 in each direction, whatever the image's size",
+}
+
+
+def prompt(
+    task: Task, tools: Sequence[ToolSpec], view: ViewRule, *, style: Style, max_turns: int | None
+) -> tuple[Message, ...]:
+    """The system's instructions and the user's images and question."""
+    if style == "brief":
+        system = "tools: " + " ".join(tool.name for tool in tools) if tools else "no tools"
+    else:
+        system = _full_instructions(tools, view, max_turns)
+    return (
+        Message(role="system", parts=(system,)),
+        Message(role="user", parts=(*_image_parts(task, style), _question(task, style))),
+    )
+
+
+def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
+    """What the model is shown after a call or a malformed turn; tags and role tokens in it are defused."""
+    if isinstance(outcome, Malformed):
+        return Observation(text="error" if style == "brief" else f"Error: {defused(outcome.why)}.")
+    images = outcome.images
+    if style == "brief":
+        # A tiny model reads pixels, not sentences; only what has no image is worth its tokens.
+        text = "error" if not outcome.is_ok else "" if images else outcome.text
+        return Observation(text=defused(text), images=images)
+    text = defused(outcome.text) if outcome.is_ok else f"Error: {defused(outcome.text)}"
+    if images:
+        first, last = images_before + 1, images_before + len(images)
+        numbers = f"Image {first}" if first == last else f"Images {first} to {last}"
+        text = f"{numbers}: {text}" if text else f"{numbers}."
+    return Observation(text=text, images=images)
+
+
+def defused(text: str) -> str:
+    """The text with a space put into every tag and role token, so that no observation can pose as a turn."""
+    return _TAG_OR_ROLE_TOKEN.sub("< ", text)
+
+
+def _full_instructions(tools: Sequence[ToolSpec], view: ViewRule, max_turns: int | None) -> str:
+    if not tools:
+        return "\n\n".join(["You answer questions about images.", _FORMAT_WITHOUT_TOOLS, _ANSWER])
+    lines = "\n".join(_schema_line(tool) for tool in tools)
+    sections = [
+        "You answer questions about images. Details may be too small to make out at first sight: use the tools "
+        "to look closer before you answer.",
+        f"# Tools\n<tools>\n{lines}\n</tools>",
+        _FORMAT_WITH_TOOLS,
+        f"# Coordinates\nA point is [x, y] and a box is [x1, y1, x2, y2] (left, top, right, bottom), "
+        f"{_COORDINATES[view.convention]}; x grows to the right, y downwards.",
+        "# Answer\n" + _ANSWER,
+    ]
+    if max_turns is not None:
+        sections.append(f"You have {max_turns} turns in all, and the last of them must be the answer.")
+    return "\n\n".join(sections)
+
+
+def _schema_line(tool: ToolSpec) -> str:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return json.dumps({"type": "function", "function": function}, ensure_ascii=False)
+
+
+def _image_parts(task: Task, style: Style) -> list[str | ImageRef]:
+    parts: list[str | ImageRef] = []
+    for index, image in enumerate(task.images):
+        if index < len(task.frame_times_s):
+            seconds = f"{round(task.frame_times_s[index], 2):g}"
+            parts.append(f"{seconds} s" if style == "brief" else f"<{seconds} seconds>")
+        elif style == "full":
+            parts.append(f"Image {index + 1}: " if index == 0 else f"\nImage {index + 1}: ")
+        parts.append(image)
+    return parts
+
+
+def _question(task: Task, style: Style) -> str:
+    lines = [task.question]
+    if not all(choice in task.question for choice in task.choices):
+        lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
+    text = _ROLE_TOKEN.sub("< ", "\n".join(lines))
+    return text if style == "brief" or not task.images else f"\n{text}"
