@@ -1,0 +1,77 @@
+"""Files that are there whole or not at all, and messages for what can go wrong while writing them."""
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from saccade.errors import MachineError, UserError
+from saccade.types import Json
+
+TEMPORARY_PREFIX = ".unfinished-"
+"""Names of files being written begin so; what a killed process left under them may be deleted."""
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
+_NOT_A_DIRECTORY = (errno.ENOTDIR, errno.EEXIST)
+
+
+def write_bytes_atomic(path: Path, content: bytes) -> None:
+    """Replace the file in one step that survives a crash: temporary file, fsync, rename, fsync of the directory.
+
+    Raises UserError or MachineError as ``disk_errors`` does.
+    """
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
+    with disk_errors(path):
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """As ``write_bytes_atomic``, in UTF-8; lone surrogates, which UTF-8 cannot hold, become question marks."""
+    write_bytes_atomic(path, text.encode("utf-8", errors="replace"))
+
+
+def write_json_atomic(path: Path, value: Mapping[str, Json]) -> None:
+    """Indented strict JSON; NaN and infinite numbers are a ValueError."""
+    write_text_atomic(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def sync_directory(path: Path) -> None:
+    """Make renames and deletions in a directory survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError on ``path`` into a UserError (wrong place) or a MachineError (full or broken disk)."""
+    try:
+        yield
+    except OSError as error:
+        at = Path(str(error.filename or path))
+        reason = error.strerror or str(error)
+        if error.errno in _NO_SPACE:
+            message = f"{at}: {reason}; free some space, then run the same command with --resume"
+            raise MachineError(message) from error
+        if error.errno in _NOT_ALLOWED:
+            message = f"{at} cannot be written ({reason}); choose another directory with --out"
+            raise UserError(message) from error
+        if error.errno in _NOT_A_DIRECTORY:
+            raise UserError(f"{at} is a file, not a directory; choose another --out") from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise UserError(f"{at}: {reason}; choose a shorter --out") from error
+        raise MachineError(f"{at}: {reason}; the disk failed, not the run") from error

@@ -1,0 +1,19 @@
+"""What a recipe is told: the command line's part of a run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipeContext:
+    """What the user asked for; a recipe is a function ``recipe(context) -> Plan``."""
+
+    data: Path | None = None
+    """File or folder of the user's own tasks; None when the recipe brings its own."""
+    model: Path | None = None
+    """Checkpoint directory to start from; None for the recipe's default."""
+    overrides: tuple[str, ...] = ()
+    """``key=value`` texts for ``apply_overrides`` on the recipe's own settings."""
+    seed: int = 0
+    skip_bad_rows: bool = False
+    """Leave bad rows of ``data`` out instead of stopping before work starts."""

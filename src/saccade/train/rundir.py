@@ -1,0 +1,174 @@
+"""A run on disk: where everything is, who may write it, and how it goes back to a checkpoint."""
+
+import fcntl
+import json
+import logging
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal, Self
+
+from saccade.errors import MachineError, UserError
+from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
+from saccade.train.position import Position
+from saccade.train.records import position_of
+from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
+from saccade.train.settings import differences
+from saccade.types import Json
+
+_LOCK = ".lock"
+_DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
+_OUR_FILES = frozenset(
+    {_LOCK, "settings.json", "run.json", "metrics.jsonl", "report.json", "report.html", "log.txt", *_DIRECTORIES}
+)
+
+
+class RunDirectory:
+    """A run that this process alone may write.
+
+    While it is open, what loggers below ``saccade`` say also goes to ``log.txt``. Close it, or use it in a
+    ``with``, to give the lock back.
+    """
+
+    def __init__(self, paths: RunPaths, info: RunInfo, lock: IO[str], *, is_resumed: bool) -> None:
+        self.paths = paths
+        self.info = info
+        self.is_resumed = is_resumed
+        self._lock = lock
+        self._logger = logging.getLogger("saccade")
+        self._log = logging.FileHandler(paths.log, encoding="utf-8", errors="backslashreplace")
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._logger.addHandler(self._log)
+
+    @classmethod
+    def create(
+        cls, path: Path, *, resume: bool, settings: Mapping[str, Json], command: Sequence[str] = ()
+    ) -> "RunDirectory":
+        """Start a run at ``path``, or take an interrupted one up again.
+
+        With ``resume`` an empty or absent directory starts a new run, so that the same command may be repeated
+        until it ends. Raises UserError when the directory holds something else, a run that ``resume`` was not
+        given for, a run with other settings, or one that another process is writing.
+        """
+        paths = RunPaths(root=path)
+        with disk_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+            found = {entry.name for entry in path.iterdir()} - {_LOCK}
+        _refuse_foreign(path, found, resume=resume)
+        lock = _locked(path)
+        try:
+            info = _started_info(paths, settings, command)
+            _remove_unfinished(path)
+            with disk_errors(path):
+                for name in _DIRECTORIES:
+                    (path / name).mkdir(exist_ok=True)
+            is_resumed = paths.info.exists()
+            write_json_atomic(paths.settings, settings)
+            write_json_atomic(paths.info, info.as_json())
+            with disk_errors(paths.log):
+                return cls(paths, info, lock, is_resumed=is_resumed)
+        except BaseException:
+            lock.close()
+            raise
+
+    def finish(self, status: Literal["finished", "failed"], error: str = "") -> None:
+        """Write down how the run ended; it stays locked until it is closed."""
+        self.info = replace(self.info, status=status, ended=_now(), error=error)
+        write_json_atomic(self.paths.info, self.info.as_json())
+
+    def rewind(self, position: Position | None, stages: Sequence[str]) -> None:
+        """Delete the trajectories and evaluations of everything after a checkpoint; None deletes all.
+
+        ``stages`` are the names of the plan's stages in order. What a step writes must be written before the
+        checkpoint of that step, or this keeps what the resumed run writes again. ``MetricsWriter.open`` does
+        the same for metrics.
+        """
+        files = [*(self.paths.root / "trajectories").glob("*/*.jsonl"), *self.paths.evaluations.glob("*.jsonl")]
+        for file in files:
+            if position is None or position_of(file).is_after(position, stages):
+                with disk_errors(file):
+                    file.unlink()
+                    sync_directory(file.parent)
+
+    def close(self) -> None:
+        """Give the lock and the log back; closing twice is allowed."""
+        self._logger.removeHandler(self._log)
+        self._log.close()
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _refuse_foreign(path: Path, found: set[str], *, resume: bool) -> None:
+    foreign = sorted(name for name in found - _OUR_FILES if not name.startswith(TEMPORARY_PREFIX))
+    if found and not resume:
+        raise UserError(
+            f"{path} is not empty. Continue the run in it with --resume, choose another --out, or delete it"
+            if "run.json" in found
+            else f"{path} is not empty and holds no run (it has {', '.join(sorted(found)[:3])}); choose another --out"
+        )
+    if foreign and "run.json" not in found:
+        raise UserError(f"{path} holds no run to resume (it has {', '.join(foreign[:3])}); choose another --out")
+
+
+def _locked(path: Path) -> IO[str]:
+    with disk_errors(path):
+        lock = (path / _LOCK).open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        holder = lock.read(64).strip() or "unknown"
+        lock.close()
+        raise UserError(
+            f"{path} is being written by another process (pid {holder}); wait for it or choose another --out"
+        ) from None
+    except OSError as error:
+        lock.close()
+        raise MachineError(f"{path}: the file system cannot lock files ({error.strerror}); use a local disk") from error
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock
+
+
+def _started_info(paths: RunPaths, settings: Mapping[str, Json], command: Sequence[str]) -> RunInfo:
+    if not paths.info.exists():
+        return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions())
+    before = read_json_object(paths.settings)
+    # Through JSON, so that tuples and lists compare equal.
+    if changed := differences(before, json.loads(json.dumps(settings))):
+        listed = "\n  ".join(changed)
+        raise UserError(
+            f"{paths.root} was started with other settings:\n  {listed}\n"
+            "Resume it with the settings that it was started with, or choose another --out"
+        )
+    info = read_info(paths)
+    return replace(info, status="running", resumed=(*info.resumed, _now()), ended=None, error="", versions=versions())
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Delete what a killed process was in the middle of writing."""
+    for leftover in path.rglob(f"{TEMPORARY_PREFIX}*"):
+        with disk_errors(leftover):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)

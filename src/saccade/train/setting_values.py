@@ -1,0 +1,182 @@
+"""One setting's value: read from text or JSON by the annotation of its field, written as JSON, described."""
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from saccade.types import Json
+
+_NONE_WORDS = ("none", "null")
+_TRUE_WORDS = ("true", "yes", "on", "1")
+_FALSE_WORDS = ("false", "no", "off", "0")
+
+
+class MismatchError(Exception):
+    """The value is not what the annotation says; ``expected`` replaces the annotation's description."""
+
+    def __init__(self, expected: str = "") -> None:
+        super().__init__(expected)
+        self.expected = expected
+
+
+def read_text(annotation: object, text: str) -> object:
+    """The value that this text means for a field of this annotation. Raises MismatchError."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (types.UnionType, typing.Union):
+        return _first_that_reads(arguments, lambda member: read_text(member, text))
+    if origin is Literal:
+        return _option_called(arguments, text)
+    if origin is tuple:
+        return _tuple_from_text(annotation, text)
+    if annotation is type(None):
+        return None if text.lower() in _NONE_WORDS else _raise()
+    if annotation is bool:
+        return _bool_from(text)
+    if annotation is int:
+        return _number_from(int, text)
+    if annotation is float:
+        return _finite_or_infinite(_number_from(float, text))
+    if annotation is Path:
+        return Path(text).expanduser() if text else _raise()
+    if annotation is str:
+        return text
+    return _unsupported(annotation)
+
+
+def read_json(annotation: object, value: Json) -> object:
+    """The value that ``write_json`` wrote for a field of this annotation. Raises MismatchError."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (types.UnionType, typing.Union):
+        return _first_that_reads(arguments, lambda member: read_json(member, value))
+    if origin is Literal:
+        return value if any(value == option and type(value) is type(option) for option in arguments) else _raise()
+    if origin is tuple:
+        items = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else _raise()
+        members = _members(arguments, len(items))
+        return tuple(read_json(member, item) for member, item in zip(members, items, strict=True))
+    if annotation is type(None):
+        return value if value is None else _raise()
+    if annotation is bool:
+        return value if isinstance(value, bool) else _raise()
+    if annotation is int:
+        return value if isinstance(value, int) and not isinstance(value, bool) else _raise()
+    if annotation is float:
+        if isinstance(value, str):
+            return _finite_or_infinite(_number_from(float, value))
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else _raise()
+    if annotation is Path:
+        return Path(value) if isinstance(value, str) else _raise()
+    if annotation is str:
+        return value if isinstance(value, str) else _raise()
+    return _unsupported(annotation)
+
+
+def write_json(value: object) -> Json:
+    """A setting's value as strict JSON: a path is its text, a tuple a list, an infinite number ``"inf"``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple):
+        return [write_json(item) for item in value]
+    raise TypeError(f"a setting of type {type(value).__name__} cannot be written as JSON: {value!r}")
+
+
+def describe(annotation: object) -> str:
+    """What a value of this annotation must be, in words: ``a whole number or none``."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (types.UnionType, typing.Union):
+        return " or ".join(describe(member) for member in arguments)
+    if origin is Literal:
+        return f"one of {', '.join(str(option) for option in arguments)}"
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return f"a comma-separated list, each {describe(arguments[0])}"
+    if origin is tuple:
+        return f"{len(arguments)} comma-separated values ({', '.join(map(describe, arguments))})"
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+        return f"a group of settings ({', '.join(field.name for field in dataclasses.fields(annotation))})"
+    words: dict[object, str] = {
+        type(None): "none",
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        Path: "a path",
+    }
+    return words[annotation]
+
+
+def _first_that_reads(members: Sequence[object], read: Callable[[object], object]) -> object:
+    # None first and text last, whatever the order in the annotation: "none" must not be read as text.
+    for member in sorted(members, key=lambda member: (member is not type(None), member is str)):
+        if isinstance(member, type) and dataclasses.is_dataclass(member):
+            continue
+        try:
+            return read(member)
+        except MismatchError:
+            continue
+    return _raise()
+
+
+def _option_called(options: Sequence[object], text: str) -> object:
+    for option in options:
+        if str(option) == text:
+            return option
+    return _raise()
+
+
+def _tuple_from_text(annotation: object, text: str) -> tuple[object, ...]:
+    if text.startswith("["):
+        try:
+            items = json.loads(text)
+        except ValueError:
+            raise MismatchError("a JSON list such as [1, 2], or values with commas between") from None
+        value = read_json(annotation, items)
+        assert isinstance(value, tuple)
+        return value
+    texts = [part.strip() for part in text.split(",")] if text else []
+    members = _members(typing.get_args(annotation), len(texts))
+    return tuple(read_text(member, part) for member, part in zip(members, texts, strict=True))
+
+
+def _members(arguments: Sequence[object], count: int) -> Sequence[object]:
+    """The annotation of each of ``count`` items of a tuple."""
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return [arguments[0]] * count
+    return arguments if len(arguments) == count else _raise()
+
+
+def _bool_from(text: str) -> bool:
+    if text.lower() in _TRUE_WORDS:
+        return True
+    return False if text.lower() in _FALSE_WORDS else _raise()
+
+
+Number = typing.TypeVar("Number", int, float)
+
+
+def _number_from(kind: type[Number], text: str) -> Number:
+    try:
+        return kind(text)
+    except ValueError:
+        raise MismatchError from None
+
+
+def _finite_or_infinite(number: float) -> float:
+    return _raise() if math.isnan(number) else number
+
+
+def _raise() -> typing.NoReturn:
+    raise MismatchError
+
+
+def _unsupported(annotation: object) -> typing.NoReturn:
+    known = "int, float, bool, str, Path, Literal, tuple, dataclass"
+    raise TypeError(f"a setting cannot be {annotation!r}; use {known}")
