@@ -1,0 +1,95 @@
+"""The two forwards of the local engine: whole chunks of new tokens, and one token for each row at work."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from saccade.engines.features import FeatureCache
+from saccade.engines.slots import SlotCache
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import ImageRef
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk:
+    """New tokens of one row: a whole prompt, or the last sampled token with the observation after it."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    """Those whose placeholders lie in ``ids``."""
+    cached: int
+    """Tokens before the chunk, whose keys and values the row's slot holds."""
+    position: int
+    """M-RoPE position of the first token."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extended:
+    """What a chunk leaves behind: its last hidden state (hidden,) and the position of the token after it."""
+
+    hidden: Tensor
+    position: int
+
+
+class Forwards:
+    """Runs the model on rows of a slot cache. Callers switch gradients off."""
+
+    def __init__(
+        self, model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
+    ) -> None:
+        self._model = model
+        self._features = features
+        self._cache = cache
+        self._max_chunk_tokens = max_chunk_tokens
+
+    def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
+        """Appends chunks, longest first, to the slots from ``first`` on."""
+        extended: list[Extended] = []
+        for part in self._batches(chunks):
+            extended += self._extend_together(part, first + len(extended))
+        return extended
+
+    def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
+        """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
+        window = self._cache.window(0, cached, 1)
+        ids, places = torch.tensor([tokens, positions], device=self._model.device)
+        embedded = self._model.embed(ids[:, None], ())
+        hidden = self._model.hidden(embedded, places[None, :, None].expand(3, -1, -1), window.mask, window)
+        return hidden[:, 0]
+
+    def _batches(self, chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
+        """Neighbours that are forwarded together: no chunk is padded to more than twice its length."""
+        start = 0
+        for end in range(1, len(chunks) + 1):
+            longest = len(chunks[start].ids)
+            if (
+                end == len(chunks)
+                or 2 * len(chunks[end].ids) < longest
+                or (end - start + 1) * longest > self._max_chunk_tokens
+            ):
+                yield chunks[start:end]
+                start = end
+
+    def _extend_together(self, chunks: Sequence[Chunk], first: int) -> list[Extended]:
+        width = len(chunks[0].ids)
+        device = self._model.device
+        ids = torch.full((len(chunks), width), self._model.eos_id, dtype=torch.long)
+        positions = torch.zeros((3, len(chunks), width), dtype=torch.long)
+        ends = []
+        for row, chunk in enumerate(chunks):
+            count = len(chunk.ids)
+            ids[row, :count] = torch.tensor(chunk.ids)
+            positions[:, row, :count], end = self._model.positions_from(chunk.ids, chunk.images, start=chunk.position)
+            ends.append(end)
+        features = self._features.get([image for chunk in chunks for image in chunk.images])
+        window = self._cache.window(first, [chunk.cached for chunk in chunks], width)
+        hidden = self._model.hidden(
+            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window
+        )
+        return [
+            # A copy, so that keeping one row's last state does not keep the whole chunk's.
+            Extended(hidden=hidden[row, len(chunk.ids) - 1].clone(), position=end)
+            for row, (chunk, end) in enumerate(zip(chunks, ends))
+        ]

@@ -1,0 +1,143 @@
+"""The engine that runs in this process: many trajectories advance on one torch model, and no work is done twice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+import torch
+
+from saccade.engines.features import FeatureCache
+from saccade.engines.rows import Rows, Work
+from saccade.engines.seating import LocalSeat, Seating
+from saccade.engines.stops import TokenBytes
+from saccade.errors import SaccadeError
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import ImageRef
+
+
+class _Placeholders:
+    """Counts image tokens for the check that every placeholder has its image."""
+
+    def __init__(self, model: VisionLanguageModel) -> None:
+        self._image_token_id = model.image_token_id
+        self.count_of = model.view.token_count
+
+    def count_in(self, ids: Sequence[int]) -> int:
+        return ids.count(self._image_token_id)
+
+
+class LocalEngine:
+    """Continuous batching on a model that the learner may share.
+
+    A prompt is prefilled once for all seats that begin with it, an image encoded once per policy version, and a turn
+    appended to the keys and values of the turns before. Ticks run inside the event loop; all memory of keys and values
+    is given back when a batch of seats ends.
+    """
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        *,
+        max_rows: int = 128,
+        deterministic: bool | None = None,
+        max_chunk_tokens: int = 8192,
+        feature_bytes: int = 1 << 30,
+        policy_version: int = 0,
+    ) -> None:
+        """``max_rows`` bounds the trajectories in the cache, ``max_chunk_tokens`` the padded tokens of one prefill.
+
+        ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
+        ``feature_bytes`` bounds the image features that are kept.
+        """
+        self.model = model
+        self._max_rows = max_rows
+        self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
+        self._max_chunk_tokens = max_chunk_tokens
+        self._features = FeatureCache(model, capacity_bytes=feature_bytes)
+        self._token_bytes = TokenBytes(model.tokenizer)
+        self._policy_version = policy_version
+        self._finished_work = Work()
+        self._rows: Rows | None = None
+
+    @property
+    def policy_version(self) -> int:
+        return self._policy_version
+
+    @property
+    def work(self) -> Work:
+        """All work so far, counted."""
+        return self._finished_work if self._rows is None else self._finished_work.plus(self._rows.work)
+
+    @property
+    def images_encoded(self) -> int:
+        """Images that went through the vision tower so far."""
+        return self._features.encoded
+
+    def bump_version(self) -> int:
+        """Says that the weights have changed: what was worked out with the old ones is forgotten."""
+        if self._rows is not None:
+            raise SaccadeError("the weights changed while trajectories were being sampled; close their seats first")
+        self._features.clear()
+        self._policy_version += 1
+        return self._policy_version
+
+    @asynccontextmanager
+    async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSeat]]:
+        """Seats for one batch of trajectories; one batch at a time.
+
+        In deterministic mode nothing is sampled until every seat has asked for its first turn or closed.
+        """
+        if self._rows is not None:
+            raise SaccadeError("another batch of seats is open at this engine; sample one batch at a time")
+        seating = Seating(labels, _Placeholders(self.model), max_rows=self._max_rows, deterministic=self._deterministic)
+        rows = self._rows = Rows(self.model, self._features, self._token_bytes, max_chunk_tokens=self._max_chunk_tokens)
+        with self._evaluating():
+            serving = asyncio.create_task(_serve(seating, rows))
+            try:
+                yield seating.seats
+            finally:
+                seating.fail(SaccadeError("the batch of seats has ended"))
+                serving.cancel()
+                await asyncio.wait([serving])
+                self._finished_work = self.work
+                self._rows = None
+
+    async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; ``start`` is at least 1."""
+        if not 1 <= start <= len(ids):
+            raise ValueError(f"start={start} must be between 1 and the {len(ids)} tokens given")
+        model = self.model
+        with self._evaluating(), torch.no_grad():
+            whole = torch.tensor([ids], device=model.device)
+            hidden = model.hidden(
+                model.embed(whole, self._features.get(images)),
+                model.positions(ids, images)[:, None].to(model.device),
+            )
+            logprobs = model.logprob_logits(hidden[0, start - 1 : -1], 1.0).log_softmax(dim=-1)
+            scores: list[float] = logprobs.gather(-1, whole[0, start:, None])[:, 0].tolist()
+        return tuple(scores)
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Without dropout, whatever mode the learner left the shared module in."""
+        was_training = self.model.hf.training
+        self.model.hf.eval()
+        try:
+            yield
+        finally:
+            self.model.hf.train(was_training)
+
+
+async def _serve(seating: Seating, rows: Rows) -> None:
+    """Runs ticks until every seat is closed. An error reaches everyone who waits for a turn."""
+    try:
+        while (plan := await seating.next_tick()) is not None:
+            # Not inference_mode: tensors that the model keeps on the way must stay usable for training.
+            with torch.no_grad():
+                finished = rows.advance(plan)
+            for seat, finish in finished:
+                seating.finish(seat, finish)
+            # Lets trajectories take their turns to their tools while the next tick runs.
+            await asyncio.sleep(0)
+    except Exception as error:
+        seating.fail(error)

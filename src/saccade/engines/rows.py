@@ -1,0 +1,207 @@
+"""One tick of the local engine: rows leave, prompts are shared, chunks appended, and each row gets its next token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from saccade.engines.features import FeatureCache
+from saccade.engines.forward import Chunk, Forwards
+from saccade.engines.sampling import draw_tokens, scoring_temperature
+from saccade.engines.seating import LocalSeat, Plan
+from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.engines.stops import TokenBytes
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import Finish
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """Work counted, so that tests and benchmarks can tell whether any was done twice."""
+
+    prompts_prefilled: int = 0
+    """Prompts that went through the model."""
+    prompts_shared: int = 0
+    """Trajectories that began from the keys and values of another with the same prompt."""
+    turns_continued: int = 0
+    """Turns that were appended to the keys and values of the turns before."""
+    tokens_prefilled: int = 0
+    """Tokens forwarded in chunks, without padding: prompts, and observations with the sampled token before them."""
+    tokens_decoded: int = 0
+    """Tokens forwarded one at a time."""
+    tokens_sampled: int = 0
+    ticks: int = 0
+
+    def plus(self, other: "Work") -> "Work":
+        return Work(
+            prompts_prefilled=self.prompts_prefilled + other.prompts_prefilled,
+            prompts_shared=self.prompts_shared + other.prompts_shared,
+            turns_continued=self.turns_continued + other.turns_continued,
+            tokens_prefilled=self.tokens_prefilled + other.tokens_prefilled,
+            tokens_decoded=self.tokens_decoded + other.tokens_decoded,
+            tokens_sampled=self.tokens_sampled + other.tokens_sampled,
+            ticks=self.ticks + other.ticks,
+        )
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class _Row:
+    """A seat's place in the cache, and how far the cache has followed the seat."""
+
+    seat: LocalSeat
+    slot: Slot
+    position: int = 0
+    """M-RoPE position of the first token that the slot does not hold."""
+    image_count: int = 0
+    """Images whose tokens the slot holds."""
+
+    def chunk(self) -> Chunk:
+        """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
+        return Chunk(
+            ids=tuple(self.seat.ids[self.slot.length :]),
+            images=tuple(self.seat.images[self.image_count :]),
+            cached=self.slot.length,
+            position=self.position,
+        )
+
+    def follow(self, position: int) -> None:
+        """The slot now holds all of the seat's tokens."""
+        self.slot.length, self.position = len(self.seat.ids), position
+        self.image_count = len(self.seat.images)
+
+
+def _prompt_key(seat: LocalSeat) -> PromptKey:
+    return PromptKey(tuple(seat.ids), tuple(seat.images))
+
+
+class Rows:
+    """The rows of one batch of seats. Callers switch gradients off."""
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        features: FeatureCache,
+        token_bytes: TokenBytes,
+        *,
+        max_chunk_tokens: int,
+    ) -> None:
+        self.work = Work()
+        self._model = model
+        self._token_bytes = token_bytes
+        self._cache = SlotCache(
+            layer_count=model.layer_count,
+            kv_heads=model.kv_heads,
+            head_dim=model.head_dim,
+            dtype=model.dtype,
+            device=model.device,
+        )
+        self._forwards = Forwards(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
+        self._rows: dict[LocalSeat, _Row] = {}
+
+    def advance(self, plan: Plan) -> list[tuple[LocalSeat, Finish]]:
+        """Gives each decoding and joining seat its next token; returns the seats whose turn ended by it."""
+        for seat in plan.leaving:
+            if seat in self._rows:
+                self._cache.give_back(self._rows.pop(seat).slot)
+        decoding = [self._rows[seat] for seat in plan.decoding]
+        chunked, shared = self._seat_joining(plan)
+        joining = [*chunked, *shared]
+        self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
+        decoding.sort(key=lambda row: row.slot.index)
+        hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
+        self.work = self.work.plus(Work(ticks=1, tokens_sampled=len(hidden)))
+        return self._sample([*decoding, *joining], torch.stack(hidden))
+
+    def _seat_joining(self, plan: Plan) -> tuple[list[_Row], list[_Row]]:
+        """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
+        chunked = [self._rows[seat] for seat in plan.joining if seat in self._rows]
+        arriving = {seat: _prompt_key(seat) for seat in plan.joining if seat not in self._rows}
+        shared: list[_Row] = []
+        if arriving:
+            wanted = {*arriving.values(), *(_prompt_key(seat) for seat in plan.waiting)}
+            prefilled_now: set[PromptKey] = set()
+            for seat, key in arriving.items():
+                is_held = key in prefilled_now or self._cache.holder_of(key) is not None
+                slot = self._cache.take_with_prompt(key) or self._cache.take(wanted)
+                self._rows[seat] = _Row(seat=seat, slot=slot)
+                (shared if is_held else chunked).append(self._rows[seat])
+                prefilled_now.add(key)
+        return sorted(chunked, key=lambda row: row.slot.length - len(row.seat.ids)), shared
+
+    def _decode(self, rows: Sequence[_Row]) -> Sequence[Tensor]:
+        if not rows:
+            return ()
+        hidden = self._forwards.decode(
+            [row.seat.ids[-1] for row in rows],
+            [row.position for row in rows],
+            [row.slot.length for row in rows],
+        )
+        for row in rows:
+            row.follow(row.position + 1)
+        self.work = self.work.plus(Work(tokens_decoded=len(rows)))
+        return hidden.unbind()
+
+    def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Tensor]:
+        chunks = [row.chunk() for row in rows]
+        extended = self._forwards.extend(chunks, first=first)
+        for row, chunk, end in zip(rows, chunks, extended):
+            if chunk.cached == 0:
+                row.slot.prompt = Prompt(key=_prompt_key(row.seat), hidden=end.hidden, position=end.position)
+            row.follow(end.position)
+        prompts = sum(chunk.cached == 0 for chunk in chunks)
+        self.work = self.work.plus(
+            Work(
+                prompts_prefilled=prompts,
+                turns_continued=len(chunks) - prompts,
+                tokens_prefilled=sum(len(chunk.ids) for chunk in chunks),
+            )
+        )
+        return [end.hidden for end in extended]
+
+    def _share(self, rows: Sequence[_Row]) -> Sequence[Tensor]:
+        """Copies each row's prompt from a slot that holds it, unless its own slot still does."""
+        targets: dict[int, list[Slot]] = {}
+        for row in rows:
+            if row.slot.prompt is None:
+                targets.setdefault(self._holder_of(row).index, []).append(row.slot)
+        for holder, slots in targets.items():
+            self._cache.copy_prompt(self._cache.slots[holder], slots)
+        for row in rows:
+            row.follow(row.slot.held_prompt.position)
+        self.work = self.work.plus(Work(prompts_shared=len(rows)))
+        return [row.slot.held_prompt.hidden for row in rows]
+
+    def _holder_of(self, row: _Row) -> Slot:
+        holder = self._cache.holder_of(_prompt_key(row.seat))
+        if holder is None:
+            raise ValueError(f"no slot holds the prompt of seat {row.seat.label!r}")
+        return holder
+
+    def _sample(self, rows: Sequence[_Row], hidden: Tensor) -> list[tuple[LocalSeat, Finish]]:
+        turns = [row.seat.open_turn for row in rows]
+        samplings = [turn.sampling for turn in turns]
+        drawn = draw_tokens(
+            self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
+            samplings,
+            [row.seat.next_uniform() for row in rows],
+        )
+        finished: list[tuple[LocalSeat, Finish]] = []
+        for row, turn, draw in zip(rows, turns, drawn):
+            row.seat.ids.append(draw.token)
+            turn.ids.append(draw.token)
+            turn.logprobs.append(draw.logprob)
+            if draw.token == self._model.eos_id:
+                finished.append((row.seat, "eos"))
+            elif turn.stops.completes(self._token_bytes[draw.token]):
+                finished.append((row.seat, "stop"))
+            elif len(turn.ids) >= turn.sampling.max_tokens:
+                finished.append((row.seat, "length"))
+        return finished
+
+    def _logits(self, hidden: Tensor, temperatures: Sequence[float]) -> Tensor:
+        if len(set(temperatures)) == 1:
+            return self._model.logprob_logits(hidden, temperatures[0])
+        return torch.stack(
+            [self._model.logprob_logits(state, temperature) for state, temperature in zip(hidden, temperatures)]
+        )

@@ -1,0 +1,68 @@
+"""One token per row from its logits, by inverse distribution function of a number that belongs to the row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from saccade.engines.contract import Sampling
+from saccade.errors import SaccadeError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    """A sampled token and its log-probability at the sampling temperature, before top-k and top-p."""
+
+    token: int
+    logprob: float
+
+
+def scoring_temperature(sampling: Sampling) -> float:
+    """The temperature at which log-probabilities are taken: greedy turns are scored at 1."""
+    return sampling.temperature or 1.0
+
+
+def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequence[float]) -> list[Drawn]:
+    """One token per row of ``logits`` (row, vocabulary), already divided by each row's scoring temperature.
+
+    ``uniforms`` are numbers in [0, 1), one per row. A row's token depends on its own logits, settings and number alone.
+    """
+    logprobs = logits.log_softmax(dim=-1)
+    tokens = _inverse_distribution(_kept_probabilities(logprobs, samplings), uniforms)
+    is_greedy = torch.tensor([sampling.temperature == 0 for sampling in samplings], device=logits.device)
+    tokens = torch.where(is_greedy, logits.argmax(dim=-1), tokens)
+    chosen = logprobs.gather(-1, tokens[:, None])[:, 0]
+    drawn = [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens.tolist(), chosen.double().tolist())]
+    # A comparison with NaN is false, so this catches NaN and -inf alike.
+    if not all(row.logprob > float("-inf") for row in drawn):
+        raise SaccadeError("the model gives no finite log-probabilities: its weights have diverged")
+    return drawn
+
+
+def _kept_probabilities(logprobs: Tensor, samplings: Sequence[Sampling]) -> Tensor:
+    """Probabilities (row, vocabulary) in float64 with what top-k and top-p leave out at 0; not renormalised."""
+    probabilities = logprobs.double().exp()
+    if all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings):
+        return probabilities
+    vocabulary = probabilities.shape[-1]
+    top_k = torch.tensor([sampling.top_k or vocabulary for sampling in samplings], device=logprobs.device)
+    top_p = torch.tensor([sampling.top_p for sampling in samplings], dtype=torch.float64, device=logprobs.device)
+    # Stable, so that tokens of equal probability are kept by id on every machine.
+    ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    rank = torch.arange(vocabulary, device=logprobs.device)
+    # The likeliest token always stays: nothing lies before it.
+    keeps = (rank < top_k[:, None]) & ((before < top_p[:, None]) | (top_p[:, None] >= 1) | (rank == 0))
+    return torch.zeros_like(probabilities).scatter(-1, order, ordered * keeps)
+
+
+def _inverse_distribution(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
+    """For each row the first token whose cumulative probability exceeds that share of the row's total."""
+    cumulative = probabilities.cumsum(dim=-1)
+    total = cumulative[:, -1:]
+    share = torch.tensor(uniforms, dtype=torch.float64, device=probabilities.device)[:, None]
+    # Rounding may lift the product to the total itself, beyond which there is no token.
+    target = torch.minimum(share * total, torch.nextafter(total, torch.zeros_like(total)))
+    found = torch.searchsorted(cumulative, target, right=True)[:, 0]
+    return found.clamp(max=probabilities.shape[-1] - 1)

@@ -1,0 +1,48 @@
+"""Tiny real models of both families, and what the engine tests ask them."""
+
+import pytest
+from PIL import Image
+
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import ImageRef, Message, Tokens
+
+TEXTS = [
+    "What is written on the red plate? Look closer with the tool.",
+    "<think>It is too small to read.</think><tool_call>crop 1 2 3 4</tool_call>",
+    "<think>Now I can read it.</think><answer>rows</answer>",
+]
+
+
+@pytest.fixture(scope="session")
+def media() -> MediaStore:
+    return MediaStore()
+
+
+@pytest.fixture(scope="session", params=["qwen3_vl", "qwen2_5_vl"])
+def model(request: pytest.FixtureRequest, media: MediaStore) -> VisionLanguageModel:
+    size = TinySize(layers=2, deepstack=request.param == "qwen3_vl")
+    return tiny_model(TEXTS, media, family=request.param, size=size, numbers=range(0, 1000, 50), vocab_size=512)
+
+
+@pytest.fixture(scope="session")
+def picture(media: MediaStore):
+    """Picture number n: a two-coloured image of its own shape and content."""
+
+    def make(number: int, width: int = 96, height: int = 64) -> ImageRef:
+        image = Image.new("RGB", (width, height), (40 * number % 256, 90, 200))
+        image.paste((250, 10 * number % 256, 30), (number, number, number + 20, number + 30))
+        return media.add(image)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def prompt(model: VisionLanguageModel):
+    """A prompt of some images and a text."""
+
+    def make(text: str, *images: ImageRef) -> Tokens:
+        return model.chat.prompt([Message(role="user", parts=(*images, text))])
+
+    return make
