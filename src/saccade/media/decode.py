@@ -95,9 +95,7 @@ def decode_image(raw: bytes, where: str, limits: ImageLimits = DEFAULT_LIMITS) -
     if not raw:
         raise MediaError(f"{where}: the image is empty (0 bytes)")
     if len(raw) > limits.max_bytes:
-        raise MediaError(
-            f"{where}: the image file has {len(raw)} bytes, more than {limits.max_bytes}; make it smaller"
-        )
+        raise MediaError(f"{where}: the image file has {len(raw)} bytes, more than {limits.max_bytes}; make it smaller")
     opened = _open(raw, where)
     _check_size(opened.size, where, limits)
     try:
@@ -159,8 +157,7 @@ def _open(raw: bytes, where: str) -> ImageFile:
             except _BROKEN as error:
                 raise MediaError(f"{where}: the image's header is damaged ({error})") from error
     raise MediaError(
-        f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP"
-        " or TIFF"
+        f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP or TIFF"
     )
 
 
@@ -170,8 +167,7 @@ def _check_size(size: tuple[int, int], where: str, limits: ImageLimits) -> None:
         raise MediaError(f"{where}: an image of {width} x {height} px holds nothing")
     if width * height > limits.max_pixels:
         raise MediaError(
-            f"{where}: an image of {width} x {height} px has more than {limits.max_pixels} pixels; make it"
-            " smaller"
+            f"{where}: an image of {width} x {height} px has more than {limits.max_pixels} pixels; make it smaller"
         )
     if max(size) > limits.max_aspect_ratio * min(size):
         raise MediaError(

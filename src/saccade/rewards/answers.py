@@ -1,0 +1,181 @@
+"""Is the answer right? The standard metrics of the field; none of them ever looks for a substring."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from saccade.rewards.expressions import evaluate, normal_form
+from saccade.rewards.numbers import parse_integer, parse_quantity, quantities_agree
+from saccade.rewards.vqa import MAX_ANSWER_CHARACTERS, vqa_soft_accuracy
+from saccade.types import Task
+
+__all__ = [
+    "anls",
+    "answer_is_correct",
+    "exact_match",
+    "math_equal",
+    "multiple_choice",
+    "relative_numeric",
+    "relaxed_accuracy",
+    "vqa_soft_accuracy",
+]
+
+TEXT_SIMILARITY = 0.8
+"""From here on free text counts as right; at ANLS's own 0.5 "male" would pass for "female"."""
+
+_YEAR = re.compile(r"(?:19[0-9]{2}|20[0-9]{2}|2100)")
+_LETTER = re.compile(
+    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|option|choice)(?: is)?\s*:?\s*(?:option )?)?"
+    r"[(\[]?(?P<letter>[a-z])[)\]]?[.:]?",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])[)\].:]+\s*(?P<text>\S.*)", re.DOTALL)
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def answer_is_correct(task: Task, answer: str | None) -> bool:
+    """Whether the answer is right by the rule of ``task.answer_kind``; no answer is wrong.
+
+    ``text`` must reach ANLS 0.8 and hold the same digits in the same order.
+    """
+    if answer is None:
+        return False
+    match task.answer_kind:
+        case "exact":
+            return exact_match(answer, task.answer)
+        case "choice":
+            return multiple_choice(answer, task.answer, task.choices)
+        case "integer":
+            return _same_integer(answer, task.answer)
+        case "number":
+            return relative_numeric(answer, task.answer, task.tolerance)
+        case "text":
+            has_same_digits = _DIGITS.findall(answer) == _DIGITS.findall(task.answer)
+            return has_same_digits and anls(answer, [task.answer]) >= TEXT_SIMILARITY
+
+
+def exact_match(prediction: str, gold: str) -> bool:
+    """Equal up to case, white space, surrounding quotes and one final full stop; empty is never right."""
+    if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
+        return False
+    given = _plain(prediction)
+    return given != "" and given == _plain(gold)
+
+
+def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
+    """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
+
+    ``B``, ``(b)``, ``B.``, ``The answer is B``, ``B. a dog`` and ``a dog`` name an option; ``A or B`` and ``B. a cat``
+    with the text of another option do not. A lone letter is a letter even where an option's text is one.
+    Without choices, letters are compared.
+    """
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    if not choices:
+        given, wanted = _letter(prediction), _letter(gold)
+        return given == wanted if given and wanted else exact_match(prediction, gold)
+    named, wanted_options = _options_named(prediction, choices), _options_named(gold, choices)
+    return bool(named & wanted_options)
+
+
+def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
+    """ChartQA's rule: numbers within 5 %, anything else exactly.
+
+    A gold of 1900 to 2100 written with four digits is a year and must be met exactly unless ``years_are_exact`` is
+    off (the public script lets 1990 pass for 2010). A gold of 0 is met by 0 in any spelling.
+    """
+    wanted, given = parse_quantity(gold), parse_quantity(prediction)
+    if wanted is None or given is None:
+        return exact_match(prediction, gold)
+    is_year = years_are_exact and _YEAR.fullmatch(gold.strip()) is not None
+    return quantities_agree(given, wanted, 0.0 if is_year else tolerance)
+
+
+def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
+    """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none."""
+    wanted, given = parse_quantity(gold), parse_quantity(prediction)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not a number; give the task another answer kind")
+    return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
+    """The same value within a relative tolerance; where gold has no value, the same characters without spaces."""
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    wanted = evaluate(gold)
+    if wanted is None:
+        given_text = "".join(normal_form(prediction).split())
+        return given_text != "" and given_text == "".join(normal_form(gold).split())
+    given = evaluate(prediction)
+    return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def anls(prediction: str, golds: Sequence[str], threshold: float = 0.5) -> float:
+    """Best normalised Levenshtein similarity to any gold, 0.0 where it is below the threshold.
+
+    Case and runs of white space do not count. Exactly at the threshold the similarity is kept, as in the public
+    evaluation script of DocVQA.
+    """
+    if not golds:
+        raise ValueError("no correct answer to compare with; pass at least one")
+    best = max(_similarity(prediction, gold, threshold) for gold in golds)
+    return best if best >= threshold else 0.0
+
+
+def _similarity(prediction: str, gold: str, threshold: float) -> float:
+    given, wanted = " ".join(prediction.lower().split()), " ".join(gold.lower().split())
+    longer = max(len(given), len(wanted))
+    # Bounds the work too: an answer of very different length cannot reach the threshold.
+    if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
+        return 0.0
+    return 1.0 - _edit_distance(given, wanted) / longer
+
+
+def _edit_distance(a: str, b: str) -> int:
+    """Levenshtein distance, one vectorised row per character of ``a``."""
+    letters = np.array([ord(letter) for letter in b], dtype=np.int64)
+    places = np.arange(len(b) + 1)
+    row = places.copy()
+    for index, letter in enumerate(a, start=1):
+        best = np.empty_like(row)
+        best[0] = index
+        best[1:] = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(letter)))
+        # Insertions: best[j] = min over k <= j of best[k] + (j - k).
+        row = np.minimum.accumulate(best - places) + places
+    return int(row[-1])
+
+
+def _same_integer(prediction: str, gold: str) -> bool:
+    wanted = parse_integer(gold)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not whole; give the task another answer kind")
+    return parse_integer(prediction) == wanted
+
+
+def _plain(text: str) -> str:
+    words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return words.removesuffix(".").strip("\"'`“”‘’ ") or words
+
+
+def _letter(text: str) -> str | None:
+    match = _LETTER.fullmatch(text.strip())
+    return match["letter"].upper() if match else None
+
+
+def _options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
+    """Indices of the options that the text names; several only where options have the same text."""
+    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
+    letter = _letter(text)
+    if letter in letters:
+        return frozenset({letters.index(letter)})
+    same_text = frozenset(index for index, choice in enumerate(choices) if exact_match(text, choice))
+    if same_text:
+        return same_text
+    both = _LETTER_AND_TEXT.fullmatch(text.strip())
+    if both is None or both["letter"].upper() not in letters:
+        return frozenset()
+    index = letters.index(both["letter"].upper())
+    return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()

@@ -1,0 +1,119 @@
+"""Numbers as answers write them: signs, thousands separators, percent, currency, units, millions."""
+
+import math
+import re
+from dataclasses import dataclass
+
+MAX_NUMBER_CHARACTERS = 64
+
+_QUANTITY = re.compile(
+    r"(?P<sign>[+-]?)\s*(?P<currency>[$€£¥]?)\s*"
+    r"(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
+    r"(?P<exponent>(?:[eE][+-]?[0-9]{1,4})?)\s*(?P<suffix>[^0-9]*)"
+)
+
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
+
+_UNIT_SPELLINGS = {
+    "%": "% percent",
+    "°": "° deg degree degrees",
+    "px": "px pixel pixels",
+    "mm": "mm millimeter millimeters millimetre millimetres",
+    "cm": "cm centimeter centimeters centimetre centimetres",
+    "m": "m meter meters metre metres",
+    "km": "km kilometer kilometers kilometre kilometres",
+    "in": "in inch inches",
+    "ft": "ft foot feet",
+    "mi": "mi mile miles",
+    "g": "g gram grams",
+    "kg": "kg kilogram kilograms",
+    "s": "s sec second seconds",
+    "min": "min minute minutes",
+    "h": "h hour hours",
+    "$": "dollar dollars usd",
+    "€": "euro euros eur",
+    "unit": "unit units",
+}
+UNITS = {spelling: unit for unit, spellings in _UNIT_SPELLINGS.items() for spelling in spellings.split()}
+"""Accepted spelling to unit."""
+
+_WORDS_TO_TWENTY = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty
+"""
+NUMBER_WORDS = tuple(_WORDS_TO_TWENTY.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A finite number and its unit; the empty unit agrees with every unit."""
+
+    value: float
+    unit: str = ""
+
+
+def parse_quantity(text: str) -> Quantity | None:
+    """The number that the whole text is, or None: nothing is ever searched for inside a sentence.
+
+    ``-1,234.5``, ``45%``, ``$3.2 million``, ``60°``, ``12 cm``, ``1e3`` are numbers; ``1,23``, ``3 or 4``, ``about 5``,
+    ``nan``, ``1e999`` and digits that are not ASCII are not.
+    """
+    if len(text) > MAX_NUMBER_CHARACTERS:
+        return None
+    match = _QUANTITY.fullmatch(text.strip().replace("−", "-").removesuffix("."))
+    if match is None:
+        return None
+    scale_and_unit = _scale_and_unit(match["suffix"])
+    if scale_and_unit is None:
+        return None
+    scale, unit = scale_and_unit
+    value = float(match["sign"] + match["digits"].replace(",", "") + match["exponent"]) * scale
+    if not math.isfinite(value):
+        return None
+    return Quantity(value, unit or match["currency"])
+
+
+def parse_integer(text: str) -> int | None:
+    """A whole number in digits, with or without a unit, or as an English word up to twenty."""
+    word = text.strip().casefold().removesuffix(".")
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS.index(word)
+    quantity = parse_quantity(text)
+    if quantity is None or not quantity.value.is_integer():
+        return None
+    return int(quantity.value)
+
+
+def quantities_agree(predicted: Quantity, gold: Quantity, tolerance: float) -> bool:
+    """Within a relative tolerance of the gold value, and in the same unit where both name one.
+
+    When only one of them carries ``%`` the sign may mean hundredths or just be the axis unit: 45% agrees with 45 and
+    with 0.45. A gold of zero is met by zero alone.
+    """
+    if predicted.unit and gold.unit and predicted.unit != gold.unit:
+        return False
+    if predicted.unit == "%" and not gold.unit:
+        return any(_close(value, gold.value, tolerance) for value in (predicted.value, predicted.value / 100))
+    if gold.unit == "%" and not predicted.unit:
+        return any(_close(predicted.value, value, tolerance) for value in (gold.value, gold.value / 100))
+    return _close(predicted.value, gold.value, tolerance)
+
+
+def _close(predicted: float, gold: float, tolerance: float) -> bool:
+    # The slack is for decimal fractions: 0.315 - 0.3 is a little more than 5 % of 0.3 in binary.
+    return abs(predicted - gold) <= abs(gold) * (tolerance + 1e-9)
+
+
+def _scale_and_unit(suffix: str) -> tuple[float, str] | None:
+    """What follows the digits: an optional scale, then an optional unit; None when it is anything else."""
+    words = suffix.split()
+    scale = 1.0
+    if words and words[0] in _SCALE_LETTERS:
+        scale = _SCALE_LETTERS[words.pop(0)]
+    elif words and words[0].casefold() in _SCALES:
+        scale = _SCALES[words.pop(0).casefold()]
+    if not words:
+        return scale, ""
+    unit = UNITS.get(words[0].casefold())
+    return (scale, unit) if unit is not None and len(words) == 1 else None

@@ -1,0 +1,41 @@
+"""The plain reward: is the answer right, and did every turn keep to the protocol?"""
+
+import math
+from dataclasses import dataclass
+
+from saccade.errors import UserError
+from saccade.rewards.answers import answer_is_correct
+from saccade.types import Score, Task, Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeReward:
+    """A scorer: ``total = accuracy_weight * accuracy + format_weight * format``, each part 1.0 or 0.0.
+
+    ``accuracy``: the trajectory ended with an answer, and it is right. ``format``: it ended with an answer, and every
+    turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.
+    """
+
+    accuracy_weight: float = 1.0
+    format_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, weight in (("accuracy_weight", self.accuracy_weight), ("format_weight", self.format_weight)):
+            if not (math.isfinite(weight) and weight >= 0):
+                raise UserError(f"{name}={weight} cannot weigh a reward; use 0 or a positive number")
+
+    def __call__(self, task: Task, trajectory: Trajectory) -> Score:
+        """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
+        if trajectory.status == "failed":
+            raise ValueError(
+                f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"
+            )
+        if trajectory.task_id != task.id:
+            raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
+        answer = trajectory.answer if trajectory.status == "answered" else None
+        accuracy = float(answer_is_correct(task, answer))
+        format_ = float(answer is not None and all(turn.is_well_formed for turn in trajectory.turns))
+        return Score(
+            total=self.accuracy_weight * accuracy + self.format_weight * format_,
+            parts={"accuracy": accuracy, "format": format_},
+        )
