@@ -1,0 +1,155 @@
+"""A call's arguments, checked before the tool runs; every error teaches the model what is allowed.
+
+Nothing is guessed: a number in quotes is an error, a bool is no number, and neither NaN nor infinity is a number.
+Only a whole number with decimals (2.0) passes for an integer, as in JSON schema.
+"""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+
+from saccade.errors import ToolError
+from saccade.geometry import Box, Point
+from saccade.protocols.coordinates import MAX_COORDINATE, is_number, numbers
+from saccade.tools.schema import MAX_ITEMS, MAX_TEXT_CHARS, Parameter
+from saccade.types import Json
+
+Value = str | int | float | bool | Box | Point | list[Box] | list[Point]
+
+SHOWN_CHARS = 60
+"""Of a wrong value, in an error."""
+
+
+def checked_arguments(
+    arguments: Mapping[str, Json], parameters: Sequence[Parameter], image_count: int
+) -> dict[str, Value]:
+    """The arguments as the function takes them, an image by its number; ``ToolError`` at the first that is wrong."""
+    by_name = {parameter.name: parameter for parameter in parameters}
+    for name in arguments:
+        if name not in by_name:
+            raise ToolError(f"there is no argument {shown(name)}; {_known('the arguments are', name, list(by_name))}")
+    values: dict[str, Value] = {}
+    for parameter in parameters:
+        if parameter.name in arguments:
+            values[parameter.name] = _checked(arguments[parameter.name], parameter, image_count)
+        elif parameter.is_required:
+            raise ToolError(f"the argument {parameter.name} is missing; it is {_wanted(parameter)}")
+        elif parameter.kind == "image":
+            values[parameter.name] = _checked(parameter.default, parameter, image_count)
+    return values
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The one of ``names`` that was probably meant."""
+    # Cut first: matching takes time with the square of the length, and the name is the model's.
+    matches = difflib.get_close_matches(name[:SHOWN_CHARS].lower(), names, n=1)
+    return matches[0] if matches else None
+
+
+def shown(value: Json) -> str:
+    """The value as JSON, cut, for an error message."""
+    if isinstance(value, int) and abs(value) > MAX_COORDINATE:
+        return "a number that is too large"
+    if isinstance(value, str):
+        value = value[: SHOWN_CHARS + 1]
+    text = json.dumps(value) if isinstance(value, str | int | float | None) else _shown_structure(value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def _shown_structure(value: Sequence[Json] | Mapping[str, Json]) -> str:
+    if isinstance(value, Mapping):
+        return "an object"
+    inner = ", ".join("[…]" if _is_list(item) else shown(item) for item in value[:8])
+    return f"[{inner}{', …' if len(value) > 8 else ''}]"
+
+
+def _known(intro: str, name: str, names: Sequence[str]) -> str:
+    suggestion = nearest(name, names)
+    text = f"{intro} {', '.join(names)}" if names else "the tool takes no arguments"
+    return f"{text}; did you mean {suggestion}?" if suggestion else text
+
+
+def _checked(value: Json, parameter: Parameter, image_count: int) -> Value:
+    checked = _value(value, parameter, image_count)
+    if checked is None:
+        wanted = _wanted(parameter, image_count)
+        raise ToolError(f"the argument {parameter.name} is {shown(value)}, but it must be {wanted}")
+    return checked
+
+
+def _value(value: Json, parameter: Parameter, image_count: int) -> Value | None:
+    match parameter.kind:
+        case "text":
+            return value if isinstance(value, str) and len(value) <= MAX_TEXT_CHARS else None
+        case "choice":
+            return value if isinstance(value, str) and value in parameter.choices else None
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "number":
+            return _number(value)
+        case "integer":
+            return _integer(value)
+        case "image":
+            number = _integer(value)
+            return number if number is not None and 1 <= number <= image_count else None
+        case "box":
+            return _box(value)
+        case "point":
+            return _point(value)
+        case "boxes":
+            boxes = [_box(item) for item in _items(value)]
+            return [box for box in boxes if box is not None] if boxes and None not in boxes else None
+        case "points":
+            points = [_point(item) for item in _items(value)]
+            return [point for point in points if point is not None] if points and None not in points else None
+
+
+def _number(value: Json) -> float | None:
+    return float(value) if is_number(value) and isinstance(value, int | float) else None
+
+
+def _integer(value: Json) -> int | None:
+    number = _number(value)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _box(value: Json) -> Box | None:
+    corners = numbers(value, 4)
+    return None if corners is None else Box(*corners)
+
+
+def _point(value: Json) -> Point | None:
+    pair = numbers(value, 2)
+    return None if pair is None else Point(*pair)
+
+
+def _items(value: Json) -> Sequence[Json]:
+    return value if _is_list(value) and isinstance(value, Sequence) and len(value) <= MAX_ITEMS else ()
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _wanted(parameter: Parameter, image_count: int | None = None) -> str:
+    match parameter.kind:
+        case "text":
+            return f"a text of at most {MAX_TEXT_CHARS} characters"
+        case "choice":
+            return "one of " + ", ".join(json.dumps(choice) for choice in parameter.choices)
+        case "boolean":
+            return "true or false"
+        case "number":
+            return "a number, without quotes"
+        case "integer":
+            return "a whole number, without quotes"
+        case "image":
+            return f"the number of an image, from 1 to {image_count}"
+        case "box":
+            return "a box [x1, y1, x2, y2] of four numbers"
+        case "point":
+            return "a point [x, y] of two numbers"
+        case "boxes":
+            return f"a list of 1 to {MAX_ITEMS} boxes [x1, y1, x2, y2]"
+        case "points":
+            return f"a list of 1 to {MAX_ITEMS} points [x, y]"
