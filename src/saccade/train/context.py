@@ -1,7 +1,9 @@
 """What a recipe is told: the command line's part of a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from saccade.media.store import MediaStore
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,3 +19,5 @@ class RecipeContext:
     seed: int = 0
     skip_bad_rows: bool = False
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
+    media: MediaStore = field(default_factory=MediaStore)
+    """Where the run's images live; the plan's tasks must put theirs there."""

@@ -1,0 +1,106 @@
+"""What an evaluation found, in the numbers of a report."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.evaluation.statistics import wilson_interval
+from saccade.rewards.answers import answer_is_correct
+from saccade.types import Json, Task, ToolCall, Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accuracy:
+    """A share of right answers with its Wilson 95 % interval; ``accuracy`` is None when nothing was scored."""
+
+    accuracy: float | None
+    ci95: tuple[float, float]
+    n: int
+
+    def as_json(self) -> dict[str, Json]:
+        return {"accuracy": self.accuracy, "ci95": list(self.ci95), "n": self.n}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageSummary:
+    """One evaluation. Failed trajectories, the machine's fault, are counted in ``failed`` and in nothing else.
+
+    The rates are None when nothing was scored.
+    """
+
+    name: str
+    overall: Accuracy
+    families: Mapping[str, Accuracy]
+    """By task family, in alphabetical order."""
+    tool_rate: float | None
+    """Share of trajectories in which at least one tool call ran without an error."""
+    turns_mean: float | None
+    format_rate: float | None
+    """Share of trajectories that end with an answer and whose every turn is well-formed."""
+    reward_mean: float | None
+    """Over the trajectories that have a score."""
+    failed: int
+
+    def as_json(self) -> dict[str, Json]:
+        """As it stands in ``report.json``."""
+        return {
+            "name": self.name,
+            **self.overall.as_json(),
+            "families": {family: accuracy.as_json() for family, accuracy in self.families.items()},
+            "tool_rate": self.tool_rate,
+            "turns_mean": self.turns_mean,
+            "format_rate": self.format_rate,
+            "reward_mean": self.reward_mean,
+            "failed": self.failed,
+        }
+
+
+def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSummary:
+    """The summary of tasks with their trajectories. Several trajectories of one task count as independent."""
+    total = 0
+    fine: list[tuple[Task, Trajectory]] = []
+    for task, trajectory in attempts:
+        total += 1
+        if trajectory.status != "failed":
+            fine.append((task, trajectory))
+    correct = [is_correct(task, trajectory) for task, trajectory in fine]
+    families = sorted({task.family for task, _ in fine})
+    trajectories = [trajectory for _, trajectory in fine]
+    return StageSummary(
+        name=name,
+        overall=_accuracy(correct),
+        families={
+            family: _accuracy([right for (task, _), right in zip(fine, correct) if task.family == family])
+            for family in families
+        },
+        tool_rate=_mean([uses_tool(trajectory) for trajectory in trajectories]),
+        turns_mean=_mean([len(trajectory.turns) for trajectory in trajectories]),
+        format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
+        reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
+        failed=total - len(fine),
+    )
+
+
+def is_correct(task: Task, trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and it is right."""
+    return trajectory.status == "answered" and answer_is_correct(task, trajectory.answer)
+
+
+def uses_tool(trajectory: Trajectory) -> bool:
+    """At least one tool call ran without an error."""
+    return any(
+        isinstance(turn.action, ToolCall) and turn.result is not None and turn.result.is_ok for turn in trajectory.turns
+    )
+
+
+def keeps_format(trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and its every turn is well-formed."""
+    return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
+
+
+def _accuracy(correct: Sequence[bool]) -> Accuracy:
+    return Accuracy(accuracy=_mean(correct), ci95=wilson_interval(sum(correct), len(correct)), n=len(correct))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

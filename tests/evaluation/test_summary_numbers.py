@@ -1,0 +1,118 @@
+import json
+from dataclasses import replace
+
+from saccade.evaluation.statistics import wilson_interval
+from saccade.evaluation.summary import Accuracy, StageSummary, keeps_format, summarise, uses_tool
+from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn
+
+
+def task(family: str, index: int = 0) -> Task:
+    return Task(id=f"{family}/{index}", family=family, question="?", answer="yes", answer_kind="exact", images=())
+
+
+CALL = Turn(
+    index=0,
+    text="",
+    thought="",
+    action=ToolCall(name="crop", arguments={}),
+    is_well_formed=True,
+    result=ToolResult(text="done"),
+)
+REFUSED = replace(CALL, result=None)
+FAILED_CALL = replace(CALL, result=ToolResult(text="no such image", is_ok=False))
+
+
+def answering(text: str, *before: Turn, family: str = "search") -> Trajectory:
+    last = Turn(index=len(before), text="", thought="", action=Answer(text=text), is_well_formed=True)
+    return Trajectory(
+        task_id=f"{family}/0",
+        family=family,
+        stream="evaluation",
+        sample=0,
+        seed=0,
+        policy_version=0,
+        segments=(),
+        turns=(*before, last),
+        status="answered",
+        score=Score(total=float(text == "yes"), parts={}),
+    )
+
+
+def test_a_summary_takes_accuracy_apart_by_family() -> None:
+    search, count = task("search"), task("count")
+    summary = summarise(
+        "after rl",
+        [
+            (search, answering("yes", CALL)),
+            (search, answering("no")),
+            (search, answering("yes", FAILED_CALL, CALL)),
+            (count, answering("yes", REFUSED)),
+        ],
+    )
+    assert summary == StageSummary(
+        name="after rl",
+        overall=Accuracy(accuracy=0.75, ci95=wilson_interval(3, 4), n=4),
+        families={
+            "count": Accuracy(accuracy=1.0, ci95=wilson_interval(1, 1), n=1),
+            "search": Accuracy(accuracy=2 / 3, ci95=wilson_interval(2, 3), n=3),
+        },
+        tool_rate=0.5,
+        turns_mean=2.0,
+        format_rate=1.0,
+        reward_mean=0.75,
+        failed=0,
+    )
+
+
+def test_what_the_machine_failed_is_counted_and_not_scored() -> None:
+    failed = replace(answering("yes"), status="failed", failure="tool server gone", score=None)
+    summary = summarise("x", [(task("search"), failed), (task("search"), answering("no"))])
+    assert (summary.failed, summary.overall.n, summary.overall.accuracy) == (1, 1, 0.0)
+
+
+def test_a_summary_of_nothing_has_no_rates() -> None:
+    summary = summarise("x", [])
+    assert summary == StageSummary(
+        name="x",
+        overall=Accuracy(accuracy=None, ci95=(0.0, 1.0), n=0),
+        families={},
+        tool_rate=None,
+        turns_mean=None,
+        format_rate=None,
+        reward_mean=None,
+        failed=0,
+    )
+
+
+def test_a_trajectory_out_of_turns_is_wrong() -> None:
+    out_of_turns = replace(answering("yes"), status="turn_limit")
+    assert summarise("x", [(task("search"), out_of_turns)]).overall.accuracy == 0.0
+
+
+def test_only_a_call_that_ran_is_tool_use() -> None:
+    assert uses_tool(answering("yes", CALL))
+    assert not uses_tool(answering("yes", REFUSED, FAILED_CALL))
+    assert not uses_tool(answering("yes"))
+
+
+def test_one_malformed_turn_breaks_the_format() -> None:
+    malformed = replace(CALL, action=Malformed(why="?"), result=None, is_well_formed=False)
+    assert keeps_format(answering("yes", CALL))
+    assert not keeps_format(answering("yes", malformed))
+    assert not keeps_format(replace(answering("yes"), status="token_limit"))
+
+
+def test_a_summary_is_strict_json_in_the_shape_of_the_report() -> None:
+    values = summarise("sft", [(task("search"), answering("yes"))]).as_json()
+    assert json.loads(json.dumps(values, allow_nan=False)) == {
+        "name": "sft",
+        "accuracy": 1.0,
+        "ci95": list(wilson_interval(1, 1)),
+        "n": 1,
+        "families": {"search": {"accuracy": 1.0, "ci95": list(wilson_interval(1, 1)), "n": 1}},
+        "tool_rate": 0.0,
+        "turns_mean": 1.0,
+        "format_rate": 1.0,
+        "reward_mean": 1.0,
+        "failed": 0,
+    }
