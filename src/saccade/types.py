@@ -182,6 +182,14 @@ class Trajectory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """A task with one trajectory of it."""
+
+    task: Task
+    trajectory: Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
     """The trajectories of one task in one stream; rewards are compared inside it and nowhere else."""
 

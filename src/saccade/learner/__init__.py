@@ -1,1 +1,1 @@
-
+"""Learning: sequences to micro-batches, log-probabilities, gradients, weights, checkpoints."""

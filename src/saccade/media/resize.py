@@ -10,9 +10,7 @@ from saccade.types import ImageRef
 MAX_ASPECT_RATIO = 200.0
 
 
-def smart_resize(
-    width: int, height: int, *, factor: int, min_pixels: int, max_pixels: int
-) -> tuple[int, int]:
+def smart_resize(width: int, height: int, *, factor: int, min_pixels: int, max_pixels: int) -> tuple[int, int]:
     """(width, height) of the view: multiples of ``factor``, area within the limits, aspect ratio nearly kept.
 
     The rule of the Qwen-VL families. ``factor`` is patch size times merge size, so a view is whole image tokens.
@@ -45,9 +43,7 @@ class ViewRule:
 
     def view_size(self, width: int, height: int) -> tuple[int, int]:
         """(width, height) in pixels that the vision tower gets for an original of this size."""
-        return smart_resize(
-            width, height, factor=self.factor, min_pixels=self.min_pixels, max_pixels=self.max_pixels
-        )
+        return smart_resize(width, height, factor=self.factor, min_pixels=self.min_pixels, max_pixels=self.max_pixels)
 
     def frame_for(self, image: ImageRef) -> Frame:
         view_width, view_height = self.view_size(image.width, image.height)

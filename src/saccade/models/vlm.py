@@ -187,7 +187,7 @@ class VisionLanguageModel:
         return hidden
 
     def logprob_logits(self, hidden: Tensor, temperature: float) -> Tensor:
-        """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf: what engine and learner score by."""
+        """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf; engine and learner score by it."""
         logits: Tensor = self.hf.lm_head(hidden).float()
         return logits.index_fill(-1, self.forbidden_ids, float("-inf")) / temperature
 

@@ -1,0 +1,49 @@
+"""Advantages: all scored groups of a batch in, one number per turn out."""
+
+import math
+from collections.abc import Sequence
+
+from saccade.types import Group, Trajectory
+
+GroupAdvantages = list[list[list[float]]]
+"""Indexed by group, trajectory, turn."""
+
+_STD_FLOOR = 1e-6
+
+
+def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> GroupAdvantages:
+    """GRPO's outcome advantage (DeepSeekMath, section 4.1): (reward - mean) / std inside each group, for every turn.
+
+    The standard deviation is the unbiased one. A group of one and a group of equal rewards have zero advantage. A
+    ``failed`` trajectory has none of its own (zeros) and does not enter its group's mean.
+    """
+    return [_of_group(group, scale_by_std) for group in groups]
+
+
+def _of_group(group: Group, scale_by_std: bool) -> list[list[float]]:
+    rewards = [_reward(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
+    mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
+    # Exact equality, not a small spread: rounding noise must never be divided up into large advantages.
+    is_constant = all(reward == rewards[0] for reward in rewards)
+    scale = 0.0 if is_constant else 1.0
+    if scale_by_std and not is_constant:
+        variance = math.fsum((reward - mean) ** 2 for reward in rewards) / (len(rewards) - 1)
+        scale = 1.0 / (math.sqrt(variance) + _STD_FLOOR)
+    return [
+        [0.0 if trajectory.status == "failed" else (_reward(trajectory) - mean) * scale] * max(1, len(trajectory.turns))
+        for trajectory in group.trajectories
+    ]
+
+
+def is_constant(group: Group) -> bool:
+    """Whether the group teaches nothing: all its scored rewards are exactly equal, or fewer than two are scored."""
+    rewards = [_reward(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
+    return len(set(rewards)) < 2
+
+
+def _reward(trajectory: Trajectory) -> float:
+    if trajectory.score is None:
+        raise ValueError(
+            f"trajectory {trajectory.task_id}#{trajectory.sample} has no score; score it before advantages"
+        )
+    return trajectory.score.total

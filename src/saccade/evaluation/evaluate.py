@@ -1,0 +1,53 @@
+"""Plays tasks once each and scores them: the same rollout and rewards as in training."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from saccade.engines.contract import Engine
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.models.chat import Chat
+from saccade.rewards.contract import Scorer
+from saccade.rollout.batch import rollout_batch
+from saccade.rollout.requests import RolloutRequest
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import seed_for
+from saccade.types import Attempt, Task, Trajectory
+
+
+def play(
+    requests: Sequence[RolloutRequest],
+    *,
+    engine: Engine,
+    chat: Chat,
+    make_env: Callable[[], VisualReasoningEnv],
+    settings: RolloutSettings,
+    reward: Scorer,
+) -> list[Attempt]:
+    """Rolls the requests out and scores every trajectory that the machine did not fail."""
+    trajectories = rollout_batch(
+        requests,
+        engine=engine,
+        chat=chat,
+        make_env=make_env,
+        settings=settings,
+        policy_version=engine.policy_version,
+    )
+    return [
+        Attempt(task=request.task, trajectory=scored(request.task, trajectory, reward))
+        for request, trajectory in zip(requests, trajectories)
+    ]
+
+
+def scored(task: Task, trajectory: Trajectory, reward: Scorer) -> Trajectory:
+    """The trajectory with its score; a ``failed`` one stays without."""
+    if trajectory.status == "failed":
+        return trajectory
+    return replace(trajectory, score=reward(task, trajectory))
+
+
+def evaluation_requests(tasks: Sequence[Task], *, seed: int, name: str) -> list[RolloutRequest]:
+    """One request per task; the seed of each depends on the task alone, not on what else is evaluated."""
+    return [
+        RolloutRequest(task=task, stream="evaluation", sample=0, seed=seed_for(seed, "evaluate", name, task.id))
+        for task in tasks
+    ]

@@ -1,0 +1,162 @@
+"""The demo: a tiny model of a real architecture learns to look closer, first from an expert, then from rewards.
+
+The question (which texture is on the red plate?) cannot be answered from the view that the model gets: every texture
+averages to the same bytes there. The expert's demonstrations teach the crop tool, but the last of them mostly answer
+at once and guess, so the imitator guesses too. Reinforcement learning has to find out that looking pays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from saccade.algorithms.grpo import grpo
+from saccade.learner.learner import OptimizerSettings
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.guessing import guessed
+from saccade.tasks.procedural import generate, vocabulary_texts
+from saccade.tools.images import CROP
+from saccade.train.context import RecipeContext
+from saccade.train.plan import (
+    Demonstration,
+    Episodes,
+    Evaluate,
+    Plan,
+    Reinforce,
+    ReinforceSettings,
+    Supervise,
+    SuperviseSettings,
+)
+from saccade.train.settings import apply_overrides
+from saccade.types import Example, Task
+
+FAMILY = "visual_search"
+
+CROP_PHRASES = ('{"name": "crop", "arguments": {"bbox_2d": [', "]}}")
+"""Whole-call tokens: the tiny model writes only the four numbers between them."""
+
+COORDINATES = range(0, 1001, 125)
+"""The grid on which the experts crop, in thousandths; each is one token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Settings of the demo; ``--set sft.steps=300`` changes one."""
+
+    sft: SuperviseSettings = SuperviseSettings(
+        steps=700,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+    )
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=30,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        clip_low=0.2,
+        clip_high=0.28,
+        checkpoint_every=10,
+        evaluate_every=5,
+    )
+    model: TinySize = field(default_factory=TinySize)
+    difficulty: float = 0.5
+    guess_from: float = 0.8
+    """Share of the imitation steps after which most demonstrations guess."""
+    guess_share: float = 0.6
+    """Share of guessing demonstrations from then on."""
+    no_tool_share: float = 0.1
+    """Share of demonstrations without tools in the prompt; they always guess, since nothing can be seen."""
+    evaluation_tasks: int = 256
+    curve_tasks: int = 64
+    """Held-out tasks of each point of the learning curve."""
+
+
+def demo(context: RecipeContext) -> Plan:
+    """Imitation, then GRPO, each followed by an evaluation on held-out pictures; the last one without the tool."""
+    settings = apply_overrides(DemoSettings(), context.overrides)
+    rollout = RolloutSettings(max_turn_tokens=48, max_tokens=512)
+    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=(CROP,), rollout=rollout, max_turns=3)
+    silent = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
+    reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
+
+    def example(split: str, index: int) -> Example:
+        return generate(
+            FAMILY,
+            split=split,
+            index=index,
+            seed=context.seed,
+            media=context.media,
+            difficulty=settings.difficulty,
+        )
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        first = step * settings.sft.batch_size
+        return [demonstration(step, index) for index in range(first, first + settings.sft.batch_size)]
+
+    def demonstration(step: int, index: int) -> Demonstration:
+        chance = generator_for(context.seed, "demonstration", index)
+        shown = example("train", index)
+        guess = guessed(shown, other=example("train", index + 1))
+        if chance.random() < settings.no_tool_share:
+            return Demonstration(example=guess, episodes=silent)
+        may_guess = step >= settings.guess_from * settings.sft.steps
+        is_guess = may_guess and chance.random() < settings.guess_share
+        return Demonstration(example=guess if is_guess else shown, episodes=looking)
+
+    def rl_tasks(step: int) -> Sequence[Task]:
+        # After the pictures of the imitation, so that no question comes twice.
+        first = settings.sft.steps * settings.sft.batch_size + 1 + step * settings.rl.tasks_per_step
+        return [example("train", index).task for index in range(first, first + settings.rl.tasks_per_step)]
+
+    def held_out(count: int) -> Sequence[Task]:
+        return [example("held_out", index).task for index in range(count)]
+
+    def evaluation(name: str, *, episodes: Episodes = looking, count: int = settings.evaluation_tasks) -> Evaluate:
+        return Evaluate(name=name, tasks=lambda: held_out(count), episodes=episodes, reward=reward)
+
+    def build_model() -> VisionLanguageModel:
+        return tiny_model(
+            [*vocabulary_texts(), *(SCAFFOLD_TEXTS * 60)],
+            context.media,
+            size=settings.model,
+            numbers=COORDINATES,
+            phrases=CROP_PHRASES,
+            seed=seed_for(context.seed, "weights"),
+        )
+
+    return Plan(
+        title="A tiny model learns to look closer",
+        settings=settings,
+        build_model=build_model,
+        stages=(
+            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            evaluation("after_sft"),
+            Reinforce(
+                name="rl",
+                tasks=rl_tasks,
+                episodes=looking,
+                reward=reward,
+                algorithm=grpo(
+                    clip_low=settings.rl.clip_low,
+                    clip_high=settings.rl.clip_high,
+                    kl_weight=settings.rl.kl_weight,
+                ),
+                settings=settings.rl,
+                evaluation=evaluation("curve", count=settings.curve_tasks),
+            ),
+            evaluation("after_rl"),
+            evaluation("after_rl_without_tool", episodes=silent),
+        ),
+    )
+
+
+SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "tool\n", "tools: crop")
+"""What the chat template and the brief instructions write, so that it takes few tokens."""

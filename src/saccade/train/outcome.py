@@ -1,0 +1,17 @@
+"""What one training step leaves behind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from saccade.types import Attempt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepOutcome:
+    """Metrics and trajectories of a step; ``step`` counts finished steps of the stage, so the first is 1."""
+
+    step: int
+    metrics: Mapping[str, float]
+    tokens: int
+    """Tokens that the learner saw, padding left out."""
+    attempts: tuple[Attempt, ...] = ()

@@ -1,0 +1,173 @@
+"""What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from saccade.algorithms.contract import Algorithm
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.errors import UserError
+from saccade.learner.learner import OptimizerSettings
+from saccade.learner.schedule import Decay
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.contract import ChatProtocol
+from saccade.rewards.contract import Scorer
+from saccade.rollout.settings import RolloutSettings
+from saccade.tools.contract import Tool
+from saccade.types import Example, Task
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episodes:
+    """How a question is played: protocol, tools, limits."""
+
+    protocol: ChatProtocol
+    tools: tuple[Tool, ...]
+    rollout: RolloutSettings
+    max_turns: int = 3
+
+    def environment(self, media: MediaStore, view: ViewRule) -> VisualReasoningEnv:
+        """An environment that takes its tasks at ``reset``."""
+        return VisualReasoningEnv(
+            protocol=self.protocol, tools=self.tools, media=media, view=view, max_turns=self.max_turns
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuperviseSettings:
+    """How long and how fast to imitate."""
+
+    steps: int
+    batch_size: int = 16
+    """Demonstrations per step."""
+    optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-5)
+    warmup_steps: int = 0
+    decay: Decay = "cosine"
+    final_rate: float = 0.0
+    """Where the decay ends, as a share of the peak."""
+    checkpoint_every: int = 100
+    """Steps between checkpoints; the last step always has one."""
+
+    def check(self) -> None:
+        _positive("steps", self.steps)
+        _positive("batch_size", self.batch_size)
+        _positive("checkpoint_every", self.checkpoint_every)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReinforceSettings:
+    """How long and how fast to learn from rewards."""
+
+    steps: int
+    tasks_per_step: int = 16
+    group_size: int = 8
+    """Trajectories per task."""
+    temperature: float = 1.0
+    optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
+    warmup_steps: int = 0
+    decay: Decay = "constant"
+    final_rate: float = 0.0
+    """Where the decay ends, as a share of the peak."""
+    kl_weight: float = 0.0
+    """Weight of the KL penalty to the stage's first policy."""
+    clip_low: float = 0.2
+    clip_high: float = 0.2
+    checkpoint_every: int = 10
+    evaluate_every: int = 0
+    """Steps between evaluations for the curves; 0 for none."""
+
+    def check(self) -> None:
+        for name in ("steps", "tasks_per_step", "checkpoint_every"):
+            _positive(name, getattr(self, name))
+        if self.group_size < 2:
+            raise UserError(
+                f"group_size={self.group_size} leaves nothing to compare inside a group; use 2 or more (8 is usual)"
+            )
+        if self.temperature <= 0:
+            raise UserError(
+                f"temperature={self.temperature} gives equal trajectories; use a value above 0 (1 is usual)"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Measures the model on tasks that it never trains on."""
+
+    name: str
+    tasks: Callable[[], Sequence[Task]]
+    episodes: Episodes
+    reward: Scorer
+    temperature: float = 0.0
+    """0 is greedy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstration:
+    """An expert's solution and the episodes in which it is played."""
+
+    example: Example
+    episodes: Episodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supervise:
+    """Imitates demonstrations (SFT), with the loss on the model's own tokens only."""
+
+    name: str
+    demonstrations: Callable[[int], Sequence[Demonstration]]
+    """The demonstrations of a step, a function of the step alone."""
+    settings: SuperviseSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reinforce:
+    """Learns from the rewards of its own trajectories."""
+
+    name: str
+    tasks: Callable[[int], Sequence[Task]]
+    """The tasks of a step, a function of the step alone."""
+    episodes: Episodes
+    reward: Scorer
+    algorithm: Algorithm
+    settings: ReinforceSettings
+    evaluation: Evaluate | None = None
+    """For the curves, every ``settings.evaluate_every`` steps."""
+
+
+Stage = Supervise | Reinforce | Evaluate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A whole run: ``settings`` are those that ``settings.json`` keeps and ``--set`` changes."""
+
+    title: str
+    settings: "DataclassInstance"
+    build_model: Callable[[], VisionLanguageModel]
+    stages: tuple[Stage, ...]
+
+    def check(self) -> None:
+        """Raises UserError for a plan that cannot run."""
+        if not self.stages:
+            raise UserError("the recipe returned a plan without stages; add at least one")
+        names = [stage.name for stage in self.stages]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise UserError(f"two stages are named {', '.join(repeated)}; give each stage its own name")
+        for stage in self.stages:
+            if not isinstance(stage, Evaluate):
+                stage.settings.check()
+
+    def updates_before(self, stage: Stage) -> int:
+        """Optimiser steps of all stages before this one."""
+        earlier = self.stages[: self.stages.index(stage)]
+        return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
+
+
+def _positive(name: str, value: int) -> None:
+    if value < 1:
+        raise UserError(f"{name}={value} must be 1 or more")

@@ -1,0 +1,236 @@
+"""A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from saccade.engines.local import LocalEngine
+from saccade.errors import SaccadeError
+from saccade.evaluation.evaluate import evaluation_requests, play
+from saccade.evaluation.summary import StageSummary, summarise
+from saccade.learner.learner import Learner
+from saccade.media.store import MediaStore
+from saccade.models.vlm import VisionLanguageModel
+from saccade.train.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    load_checkpoint,
+    prune_checkpoints,
+    restore_optimizer,
+    save_checkpoint,
+)
+from saccade.train.metrics import MetricsWriter
+from saccade.train.outcome import StepOutcome
+from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
+from saccade.train.position import Position
+from saccade.train.progress import Progress
+from saccade.train.records import read_records, write_records
+from saccade.train.reinforce import reinforce, rollout_metrics
+from saccade.train.rundir import RunDirectory
+from saccade.train.settings import to_json
+from saccade.train.supervise import supervise
+from saccade.types import Attempt
+
+logger = logging.getLogger(__name__)
+
+START = "start"
+"""The name of the position before the first stage, whose checkpoint is the model that the plan began with."""
+
+
+@dataclass(kw_only=True)
+class _Run:
+    """A run in progress: what all stages share."""
+
+    plan: Plan
+    seed: int
+    media: MediaStore
+    directory: RunDirectory
+    metrics: MetricsWriter
+    progress: Progress
+    stages: tuple[str, ...]
+    model: VisionLanguageModel
+    engine: LocalEngine
+    reached: Checkpoint
+    """The newest checkpoint."""
+    stage_start: Checkpoint
+    """The checkpoint that the current stage began with."""
+    summaries: dict[str, StageSummary] = field(default_factory=dict)
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    out: Path,
+    media: MediaStore,
+    seed: int,
+    resume: bool = False,
+    threads: int = 1,
+    command: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Mapping[str, StageSummary]:
+    """Runs every stage and returns the summary of each evaluation by its name.
+
+    With ``resume`` the run in ``out`` continues from its newest checkpoint and ends, on a CPU with the same number of
+    threads, with the same bytes as one that was never killed. ``media`` must be the store that the plan's tasks use.
+    """
+    plan.check()
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    settings = {"seed": seed, "threads": threads, "recipe": to_json(plan.settings)}
+    with ExitStack() as stack:
+        directory = stack.enter_context(
+            RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command))
+        )
+        try:
+            run = _open(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
+            for stage in plan.stages:
+                _run_stage(run, stage)
+        except BaseException as error:
+            directory.finish("failed", error=f"{type(error).__name__}: {error}")
+            raise
+        directory.finish("finished")
+        return run.summaries
+
+
+def _open(
+    plan: Plan, directory: RunDirectory, stack: ExitStack, *, media: MediaStore, seed: int, progress: Progress
+) -> _Run:
+    paths = directory.paths
+    stages = (START, *(stage.name for stage in plan.stages))
+    reached = latest_checkpoint(paths.checkpoints, stages)
+    if reached is None:
+        model = plan.build_model()
+        reached = save_checkpoint(paths.checkpoints, Position(stage=START, step=0), model, None)
+    else:
+        logger.info("continuing from %s", reached.path)
+        model = load_checkpoint(reached, media)
+    directory.rewind(reached.position, stages)
+    metrics = stack.enter_context(
+        MetricsWriter.open(
+            paths.metrics, stages=stages, keep_until=reached.position, tensorboard=paths.tensorboard
+        )
+    )
+    return _Run(
+        plan=plan,
+        seed=seed,
+        media=media,
+        directory=directory,
+        metrics=metrics,
+        progress=progress,
+        stages=stages,
+        model=model,
+        engine=LocalEngine(model, policy_version=_updates_until(plan, reached.position)),
+        reached=reached,
+        stage_start=reached,
+    )
+
+
+def _updates_until(plan: Plan, position: Position) -> int:
+    for stage in plan.stages:
+        if stage.name == position.stage:
+            return plan.updates_before(stage) + position.step
+    return 0
+
+
+def _run_stage(run: _Run, stage: Stage) -> None:
+    if isinstance(stage, Evaluate):
+        _evaluate(run, stage)
+        return
+    finished = Position(stage=stage.name, step=stage.settings.steps)
+    if not finished.is_after(run.reached.position, run.stages):
+        return
+    first_step = run.reached.position.step if run.reached.position.stage == stage.name else 0
+    run.stage_start = _stage_start(run, stage)
+    learner = Learner(run.model, stage.settings.optimizer)
+    if first_step:
+        restore_optimizer(run.reached, learner.optimizer)
+    with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
+        for outcome in _steps(run, stage, learner, first_step):
+            bar.advance(outcome.metrics, tokens=outcome.tokens)
+            _record(run, stage, outcome)
+            if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
+                _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
+
+
+def _stage_start(run: _Run, stage: Stage) -> Checkpoint:
+    """The last checkpoint of what came before this stage."""
+    earlier = run.stages[: run.stages.index(stage.name)]
+    start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
+    if start is None:
+        raise SaccadeError(f"{run.directory.paths.checkpoints} lost the checkpoint before stage {stage.name!r}")
+    return start
+
+
+def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+    if isinstance(stage, Supervise):
+        for outcome in supervise(stage, run.model, learner, first_step=first_step):
+            run.engine.bump_version()
+            yield outcome
+        return
+    yield from reinforce(
+        stage,
+        run.model,
+        run.engine,
+        learner,
+        seed=run.seed,
+        first_step=first_step,
+        weights_changed=run.engine.bump_version,
+        load_reference=lambda: load_checkpoint(run.stage_start, run.media),
+    )
+
+
+def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome) -> None:
+    position = Position(stage=stage.name, step=outcome.step)
+    metrics = dict(outcome.metrics)
+    if isinstance(stage, Reinforce) and stage.evaluation is not None and stage.settings.evaluate_every:
+        if outcome.step % stage.settings.evaluate_every == 0:
+            metrics |= _curve_point(run, stage.evaluation)
+    run.metrics.write(position, metrics)
+    if outcome.attempts:
+        _write_records(run, run.directory.paths.trajectories(position), position, outcome.attempts)
+
+
+def _curve_point(run: _Run, evaluation: Evaluate) -> dict[str, float]:
+    return {f"held_out/{name}": value for name, value in rollout_metrics(_play(run, evaluation)).items()}
+
+
+def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
+    run.metrics.sync()
+    directory = run.directory.paths.checkpoints
+    run.reached = save_checkpoint(directory, position, run.model, learner.optimizer)
+    prune_checkpoints(directory, position)
+
+
+def _evaluate(run: _Run, stage: Evaluate) -> None:
+    position = Position(stage=stage.name, step=1)
+    path = run.directory.paths.evaluation(stage.name)
+    if not position.is_after(run.reached.position, run.stages):
+        # The model has moved on since: what it did then is on disk.
+        run.summaries[stage.name] = summarise(stage.name, list(read_records(path)))
+        return
+    with run.progress.stage(stage.name, total=1, done=0) as bar:
+        attempts = _play(run, stage)
+        summary = summarise(stage.name, attempts)
+        bar.advance({"accuracy": summary.accuracy}, tokens=0)
+    run.summaries[stage.name] = summary
+    run.metrics.write(position, dict(rollout_metrics(attempts)))
+    _write_records(run, path, position, attempts)
+
+
+def _play(run: _Run, stage: Evaluate) -> list[Attempt]:
+    return play(
+        evaluation_requests(stage.tasks(), seed=run.seed, name=stage.name),
+        engine=run.engine,
+        chat=run.model.chat,
+        make_env=lambda: stage.episodes.environment(run.media, run.model.view),
+        settings=replace(stage.episodes.rollout, temperature=stage.temperature),
+        reward=stage.reward,
+    )
+
+
+def _write_records(run: _Run, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
+    write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)

@@ -1,0 +1,165 @@
+"""The learner on a real tiny model: masks, splits, log-probabilities, skipped steps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from saccade.algorithms.losses import Loss, negative_log_likelihood
+from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.learner.logprobs import ActionTokens, action_tokens
+from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinyFamily, TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import Message, Observation, Segment, Trajectory
+
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl")
+
+
+@pytest.fixture(params=FAMILIES)
+def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=request.param == "qwen3_vl")
+    return tiny_model(["Which plate is red?"] * 9, MediaStore(), family=request.param, size=size, seed=1)
+
+
+def trajectory(model: VisionLanguageModel, index: int) -> Trajectory:
+    """Two turns with an image each; lengths differ, and the first image is shared by all."""
+    shared = model.media.add(Image.fromarray(np.full((64, 64, 3), 90, dtype=np.uint8)))
+    pixels = np.random.default_rng(index).integers(0, 255, (40 + 16 * index, 64, 3), dtype=np.uint8)
+    own = model.media.add(Image.fromarray(pixels))
+    prompt = model.chat.prompt([Message(role="user", parts=(shared, "Which plate? " * (index + 1)))])
+    seen = model.chat.observation(Observation(text="", images=(own,)), ends_with_eos=False)
+    call = model.chat.encode("<think>look" + " closer" * index)
+    answer = model.chat.encode("<answer>red</answer>")
+    return Trajectory(
+        task_id=f"t{index}",
+        family="f",
+        stream="main",
+        sample=0,
+        seed=0,
+        policy_version=0,
+        segments=(
+            Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images),
+            Segment(role="action", turn=0, ids=call, logprobs=(-0.5,) * len(call)),
+            Segment(role="observation", turn=0, ids=seen.ids, images=seen.images),
+            Segment(role="action", turn=1, ids=answer, logprobs=(-0.25,) * len(answer)),
+        ),
+        turns=(),
+        status="answered",
+    )
+
+
+def sequences(model: VisionLanguageModel, count: int = 5) -> list[TrainingSequence]:
+    return [training_sequence(trajectory(model, index), [1.0, -2.0]) for index in range(count)]
+
+
+def imitation(tokens: ActionTokens, total: int, batch: object) -> Loss:
+    return negative_log_likelihood(tokens.logprobs, total_tokens=total)
+
+
+def gradient(model: VisionLanguageModel, micro_batch_tokens: int) -> torch.Tensor:
+    learner = Learner(model, OptimizerSettings(micro_batch_tokens=micro_batch_tokens))
+    model.hf.zero_grad()
+    learner.accumulate(sequences(model), imitation, temperature=1.0)
+    return torch.cat([p.grad.flatten() for p in model.hf.parameters() if p.grad is not None])
+
+
+def test_turn_advantages_and_sampled_logprobs_lie_on_the_actions_of_their_turn(model: VisionLanguageModel) -> None:
+    whole = trajectory(model, 1)
+    sequence = training_sequence(whole, [1.0, -2.0])
+    by_role = [(s.role, len(s.ids)) for s in whole.segments]
+    zeros = {"prompt": 0.0, "observation": 0.0}
+    expected_advantages = [
+        value
+        for (role, n), action in zip(by_role, [0.0, 1.0, 0.0, -2.0])
+        for value in [zeros.get(role, action)] * n
+    ]
+    assert list(sequence.advantages) == expected_advantages
+    assert sum(sequence.sampled_logprobs) == -0.5 * by_role[1][1] - 0.25 * by_role[3][1]
+    assert sequence.action_count == by_role[1][1] + by_role[3][1]
+
+
+def test_any_micro_batch_split_gives_the_same_gradient(model: VisionLanguageModel) -> None:
+    whole = gradient(model, 1_000_000)
+    for limit in (1, 150, 300):
+        torch.testing.assert_close(gradient(model, limit), whole, rtol=0, atol=1e-6)
+
+
+def test_micro_batches_keep_every_sequence_once_and_respect_the_limit(model: VisionLanguageModel) -> None:
+    all_sequences = sequences(model)
+    batches = micro_batches(all_sequences, max_tokens=200)
+    assert sorted(len(s.ids) for b in batches for s in b) == sorted(len(s.ids) for s in all_sequences)
+    assert all(len(b) == 1 or len(b) * max(len(s.ids) for s in b) <= 200 for b in batches)
+
+
+def test_padding_and_neighbours_do_not_change_log_probabilities(model: VisionLanguageModel) -> None:
+    batch = sequences(model)
+    with torch.no_grad():
+        together = action_tokens(model, batch, temperature=0.8).logprobs
+        alone = torch.cat([action_tokens(model, [one], temperature=0.8).logprobs for one in batch])
+    torch.testing.assert_close(together, alone, atol=1e-5, rtol=0)
+
+
+def test_log_probabilities_equal_a_plain_forward_with_forbidden_tokens_masked(model: VisionLanguageModel) -> None:
+    [sequence] = sequences(model, 1)
+    patches = model.patches.get(sequence.images)
+    ids = torch.tensor([sequence.ids])
+    with torch.no_grad():
+        logits = model.hf(
+            input_ids=ids,
+            pixel_values=torch.cat([patch.values for patch in patches]),
+            image_grid_thw=torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
+            mm_token_type_ids=(ids == model.image_token_id).int(),
+        ).logits[0]
+        logits[:, model.forbidden_ids] = -torch.inf
+        logprobs = (logits / 0.8).log_softmax(-1)[:-1].gather(-1, ids[0, 1:, None])[:, 0]
+        expected = logprobs[torch.tensor(sequence.is_action)[1:]]
+        ours = action_tokens(model, [sequence], temperature=0.8).logprobs
+    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+
+
+def test_observations_get_no_gradient_as_targets(model: VisionLanguageModel) -> None:
+    """Only action tokens are scored: their count is that of the mask."""
+    batch = sequences(model)
+    with torch.no_grad():
+        tokens = action_tokens(model, batch, temperature=1.0)
+    assert tokens.logprobs.shape == (sum(one.action_count for one in batch),)
+
+
+def test_entropy_of_a_uniform_policy_is_the_log_of_what_is_allowed(model: VisionLanguageModel) -> None:
+    with torch.no_grad():
+        model.hf.lm_head.weight.zero_()
+        tokens = action_tokens(model, sequences(model, 1), temperature=1.0)
+    allowed = model.vocab_size - len(model.forbidden_ids)
+    torch.testing.assert_close(tokens.entropy, torch.full_like(tokens.entropy, allowed).log())
+
+
+def test_updates_lower_the_loss(model: VisionLanguageModel) -> None:
+    learner = Learner(model, OptimizerSettings())
+    losses = [
+        learner.update(sequences(model), imitation, temperature=1.0, learning_rate=3e-3)["nll"] for _ in range(12)
+    ]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_a_loss_that_is_not_finite_changes_no_weight(model: VisionLanguageModel) -> None:
+    learner = Learner(model, OptimizerSettings())
+    before = [p.detach().clone() for p in model.hf.parameters()]
+
+    def broken(tokens: ActionTokens, total: int, batch: object) -> Loss:
+        loss = imitation(tokens, total, batch)
+        return replace(loss, value=loss.value * float("nan"))
+
+    metrics = learner.update(sequences(model), broken, temperature=1.0, learning_rate=1e-2)
+    assert metrics["skipped"] == 1.0
+    assert all(torch.equal(a, b) for a, b in zip(before, model.hf.parameters()))
+
+
+def test_frozen_vision_tower_keeps_its_weights(model: VisionLanguageModel) -> None:
+    learner = Learner(model, OptimizerSettings(frozen_vision=True))
+    before = [p.detach().clone() for p in model.hf.model.visual.parameters()]
+    learner.update(sequences(model), imitation, temperature=1.0, learning_rate=1e-2)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.hf.model.visual.parameters()))

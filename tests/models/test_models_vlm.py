@@ -1,0 +1,184 @@
+"""Our forward, positions and templates against transformers' own, on tiny models of both families."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinyFamily, TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.types import ImageRef, Message, Observation
+
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl")
+TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
+
+
+def noise(media: MediaStore, width: int, height: int, seed: int) -> ImageRef:
+    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    return media.add(Image.fromarray(pixels))
+
+
+def small(family: TinyFamily, media: MediaStore) -> VisionLanguageModel:
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=family == "qwen3_vl")
+    return tiny_model(TEXTS, media, family=family, size=size, numbers=range(0, 1001, 125), seed=3)
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
+    return small(request.param, MediaStore())
+
+
+def conversation(model: VisionLanguageModel) -> tuple[tuple[int, ...], list[ImageRef]]:
+    images = [noise(model.media, w, h, seed) for seed, (w, h) in enumerate([(256, 256), (128, 256), (90, 61)])]
+    prompt = model.chat.prompt([Message(role="user", parts=(images[0], "Which?", images[1]))])
+    action = model.chat.encode("<think>look</think>")
+    seen = model.chat.observation(Observation(text="here", images=(images[2],)), ends_with_eos=False)
+    return prompt.ids + action + seen.ids, images
+
+
+@torch.no_grad()
+def reference_logits(model: VisionLanguageModel, ids: tuple[int, ...], images: list[ImageRef]) -> torch.Tensor:
+    patches = model.patches.get(images)
+    tokens = torch.tensor([ids])
+    return model.hf(
+        input_ids=tokens,
+        pixel_values=torch.cat([patch.values for patch in patches]),
+        image_grid_thw=torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
+        mm_token_type_ids=(tokens == model.image_token_id).int(),
+    ).logits
+
+
+@torch.no_grad()
+def our_logits(model: VisionLanguageModel, ids: tuple[int, ...], images: list[ImageRef]) -> torch.Tensor:
+    embedded = model.embed(torch.tensor([ids]), model.encode_images(images))
+    return model.hf.lm_head(model.hidden(embedded, model.positions(ids, images)[:, None]))
+
+
+def test_forward_equals_that_of_transformers(model: VisionLanguageModel) -> None:
+    ids, images = conversation(model)
+    torch.testing.assert_close(our_logits(model, ids, images), reference_logits(model, ids, images), atol=1e-6, rtol=0)
+
+
+def test_positions_equal_those_of_transformers(model: VisionLanguageModel) -> None:
+    ids, images = conversation(model)
+    patches = model.patches.get(images)
+    tokens = torch.tensor([ids])
+    expected, _ = model.hf.model.get_rope_index(
+        tokens,
+        mm_token_type_ids=(tokens == model.image_token_id).int(),
+        image_grid_thw=torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
+    )
+    assert torch.equal(model.positions(ids, images), expected[:, 0])
+
+
+def test_positions_of_chunks_join_to_those_of_the_whole(model: VisionLanguageModel) -> None:
+    ids, images = conversation(model)
+    cut = len(ids) - 1 - ids[::-1].index(model.image_token_id) - model.view.token_count(images[2]) + 1
+    head, middle = model.positions_from(ids[:cut], images[:2], start=0)
+    tail, _ = model.positions_from(ids[cut:], images[2:], start=middle)
+    assert torch.equal(torch.cat([head, tail], dim=1), model.positions(ids, images))
+
+
+def test_missing_and_surplus_images_are_errors(model: VisionLanguageModel) -> None:
+    ids, images = conversation(model)
+    with pytest.raises(ValueError, match="belong to no image"):
+        model.positions(ids, images[:2])
+    with pytest.raises(ValueError, match="images for fewer runs"):
+        model.positions(ids, [*images, images[0]])
+
+
+def test_checkpoint_opens_with_transformers_and_gives_the_same_bits(model: VisionLanguageModel, tmp_path: Path) -> None:
+    ids, images = conversation(model)
+    model.save(tmp_path)
+    AutoTokenizer.from_pretrained(tmp_path)
+    AutoImageProcessor.from_pretrained(tmp_path)
+    AutoModelForImageTextToText.from_pretrained(tmp_path)
+    again = load_model(tmp_path, model.media)
+    assert torch.equal(our_logits(again, ids, images), our_logits(model, ids, images))
+    assert again.view == model.view
+    assert torch.equal(again.forbidden_ids, model.forbidden_ids)
+
+
+def test_scaffolding_is_forbidden_and_tags_and_end_of_turn_are_not(model: VisionLanguageModel) -> None:
+    forbidden = set(model.tokenizer.convert_ids_to_tokens(model.forbidden_ids.tolist()))
+    assert {"<|im_start|>", "<|image_pad|>", "<|vision_start|>", "<|video_pad|>", "<|endoftext|>"} <= forbidden
+    assert {"<tool_response>", "</tool_response>"} <= forbidden
+    assert not forbidden & {"<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>", "<answer>", "</answer>"}
+
+
+def test_forbidden_tokens_have_probability_zero(model: VisionLanguageModel) -> None:
+    logits = model.logprob_logits(torch.ones(2, model.hf.config.text_config.hidden_size), 0.7)
+    assert (logits[:, model.forbidden_ids] == -torch.inf).all()
+    torch.testing.assert_close(logits.softmax(-1).sum(-1), torch.ones(2))
+
+
+def test_observation_is_a_suffix_of_the_whole_rendering(model: VisionLanguageModel) -> None:
+    chat = model.chat
+    image = noise(model.media, 64, 64, 9)
+    asked = Message(role="user", parts=("Which?",))
+    said = "<think>look</think>"
+    seen = Observation(text="here", images=(image,))
+    in_pieces = chat.prompt([asked]).ids + chat.encode(said) + chat.observation(seen, ends_with_eos=False).ids
+    whole = chat.prompt(
+        [asked, Message(role="assistant", parts=(said,)), Message(role="tool", parts=(image, "here"))]
+    ).ids
+    assert in_pieces == whole
+
+
+def test_observation_after_a_sampled_end_of_turn_does_not_repeat_it(model: VisionLanguageModel) -> None:
+    seen = Observation(text="here")
+    closed = model.chat.observation(seen, ends_with_eos=True).ids
+    assert (model.eos_id, *closed) == model.chat.observation(seen, ends_with_eos=False).ids
+
+
+def test_image_token_in_a_question_is_an_error(model: VisionLanguageModel) -> None:
+    with pytest.raises(UserError, match="holds the image token"):
+        model.chat.prompt([Message(role="user", parts=("what is <|image_pad|>?",))])
+
+
+def test_decoding_keeps_tags_and_drops_the_final_end_of_turn(model: VisionLanguageModel) -> None:
+    text = '<think>é 漢 \n x</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [125, 1000]}}</tool_call>'
+    assert model.chat.decode((*model.chat.encode(text), model.eos_id)) == text
+
+
+def test_each_coordinate_is_one_token(model: VisionLanguageModel) -> None:
+    assert [len(model.chat.encode(str(number))) for number in range(0, 1001, 125)] == [1] * 9
+
+
+def test_an_image_is_processed_once(model: VisionLanguageModel) -> None:
+    image = noise(model.media, 40, 40, 77)
+    before = model.patches.processed
+    model.encode_images([image, image])
+    model.encode_images([image])
+    assert model.patches.processed == before + 1
+
+
+def test_equal_seeds_give_equal_weights_and_leave_the_global_generator_alone() -> None:
+    torch.manual_seed(5)
+    first = small("qwen3_vl", MediaStore())
+    drawn = torch.rand(1)
+    second = small("qwen3_vl", MediaStore())
+    assert all(torch.equal(a, b) for a, b in zip(first.hf.parameters(), second.hf.parameters()))
+    torch.manual_seed(5)
+    assert torch.equal(drawn, torch.rand(1))
+
+
+def test_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no checkpoint directory .*never downloaded"):
+        load_model(tmp_path / "absent", MediaStore())
+    with pytest.raises(UserError, match=r"holds no config\.json"):
+        load_model(tmp_path, MediaStore())
+
+
+def test_checkpoint_of_an_unknown_family_is_named(tmp_path: Path) -> None:
+    model = small("qwen3_vl", MediaStore())
+    model.save(tmp_path)
+    config = tmp_path / "config.json"
+    config.write_text(config.read_text().replace('"model_type": "qwen3_vl"', '"model_type": "florence"'))
+    with pytest.raises(UserError, match="florence"):
+        load_model(tmp_path, MediaStore())
