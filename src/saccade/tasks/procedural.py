@@ -6,17 +6,41 @@ difficulty.
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.seeding import generator_for, seed_for
+from saccade.tasks.families.attributes import draw_attributes
+from saccade.tasks.families.chart_bars import draw_chart_bars
+from saccade.tasks.families.chart_lines import draw_chart_lines
+from saccade.tasks.families.chart_pie import draw_chart_pie
+from saccade.tasks.families.counting import draw_counting
+from saccade.tasks.families.document_text import draw_document_text
+from saccade.tasks.families.geometry_angle import draw_geometry_angle
+from saccade.tasks.families.geometry_length import draw_geometry_length
+from saccade.tasks.families.spatial_relation import draw_spatial_relation
+from saccade.tasks.families.table_lookup import draw_table_lookup
 from saccade.tasks.families.visual_search import draw_visual_search
 from saccade.tasks.scene import FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
 
-FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"visual_search": draw_visual_search})
+FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {
+        "visual_search": draw_visual_search,
+        "attributes": draw_attributes,
+        "counting": draw_counting,
+        "spatial_relation": draw_spatial_relation,
+        "chart_bars": draw_chart_bars,
+        "chart_lines": draw_chart_lines,
+        "chart_pie": draw_chart_pie,
+        "table_lookup": draw_table_lookup,
+        "document_text": draw_document_text,
+        "geometry_angle": draw_geometry_angle,
+        "geometry_length": draw_geometry_length,
+    }
+)
 
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
@@ -52,9 +76,10 @@ def split_of(scene: Scene) -> str:
     return next(name for name, buckets in SPLITS.items() if bucket in buckets)
 
 
-def vocabulary_texts(tasks_per_family: int = 48) -> Iterator[str]:
-    """A fixed sample of questions, answers, thoughts and choices of all families, to train a tokenizer on."""
-    for family, draw in FAMILIES.items():
+def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[str] | None = None) -> Iterator[str]:
+    """A fixed sample of questions, answers, thoughts and choices, to train a tokenizer on; None is all families."""
+    for family in FAMILIES if families is None else families:
+        draw = _family(family)
         for index in range(tasks_per_family):
             rng = generator_for(0, "vocabulary", family, index)
             scene = draw(rng, index / max(1, tasks_per_family - 1))
