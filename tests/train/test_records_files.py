@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box, Mask, Point
 from saccade.media.store import MediaStore
 from saccade.train.position import Position
-from saccade.train.records import Record, position_of, read_records, write_records
+from saccade.train.records import position_of, read_records, write_records
 from saccade.types import (
     Answer,
     ImageRef,
@@ -93,20 +93,20 @@ def media() -> MediaStore:
 
 
 @pytest.fixture
-def records(media: MediaStore) -> list[Record]:
+def records(media: MediaStore) -> list[Attempt]:
     first = media.add(Image.new("RGB", (8, 8), "red"))
     second = media.add(Image.new("RGB", (9, 8), "blue"))
     crop = media.add(Image.new("RGB", (4, 4), "green"))
     one, two = task_about(first), task_about(second, "search/8")
     failed = replace(trajectory_at(one, crop, 1), status="failed", failure="tool server gone", score=None, turns=())
     return [
-        Record(task=one, trajectory=trajectory_at(one, crop)),
-        Record(task=one, trajectory=failed),
-        Record(task=two, trajectory=trajectory_at(two, crop)),
+        Attempt(task=one, trajectory=trajectory_at(one, crop)),
+        Attempt(task=one, trajectory=failed),
+        Attempt(task=two, trajectory=trajectory_at(two, crop)),
     ]
 
 
-def test_records_are_read_back_equal(tmp_path: Path, media: MediaStore, records: list[Record]) -> None:
+def test_records_are_read_back_equal(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     path = tmp_path / "trajectories" / "rl" / "step-000012.jsonl"
     write_records(path, POSITION, records, media=media, media_directory=tmp_path / "media")
     assert list(read_records(path)) == records
@@ -114,7 +114,7 @@ def test_records_are_read_back_equal(tmp_path: Path, media: MediaStore, records:
 
 
 def test_each_task_is_written_once_and_each_image_exported_once(
-    tmp_path: Path, media: MediaStore, records: list[Record]
+    tmp_path: Path, media: MediaStore, records: list[Attempt]
 ) -> None:
     path = tmp_path / "step.jsonl"
     write_records(path, POSITION, records, media=media, media_directory=tmp_path / "media")
@@ -125,7 +125,7 @@ def test_each_task_is_written_once_and_each_image_exported_once(
     assert len(hashes) == 3
 
 
-def test_the_same_records_give_the_same_bytes(tmp_path: Path, media: MediaStore, records: list[Record]) -> None:
+def test_the_same_records_give_the_same_bytes(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         write_records(tmp_path / name, POSITION, records, media=media, media_directory=tmp_path / "media")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -139,14 +139,14 @@ def test_a_file_without_records_has_its_header_only(tmp_path: Path, media: Media
     assert position_of(path) == POSITION
 
 
-def test_numbers_that_are_not_finite_survive(tmp_path: Path, media: MediaStore, records: list[Record]) -> None:
+def test_numbers_that_are_not_finite_survive(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     odd = replace(records[0].trajectory, score=Score(total=-math.inf, parts={"judge": math.inf}))
     path = tmp_path / "odd.jsonl"
-    write_records(path, POSITION, [Record(task=records[0].task, trajectory=odd)], media=media, media_directory=tmp_path)
+    write_records(path, POSITION, [Attempt(task=records[0].task, trajectory=odd)], media=media, media_directory=tmp_path)
     assert [record.trajectory for record in read_records(path)] == [odd]
 
 
-def test_reading_is_lazy_and_a_broken_line_is_named(tmp_path: Path, media: MediaStore, records: list[Record]) -> None:
+def test_reading_is_lazy_and_a_broken_line_is_named(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     path = tmp_path / "step.jsonl"
     write_records(path, POSITION, records, media=media, media_directory=tmp_path / "media")
     lines = path.read_text().splitlines(keepends=True)
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_a_line_is_said(tmp_path: Path, line: str, why: str) 
         list(read_records(path))
 
 
-def test_a_trajectory_before_its_task_is_an_error(tmp_path: Path, media: MediaStore, records: list[Record]) -> None:
+def test_a_trajectory_before_its_task_is_an_error(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     path = tmp_path / "step.jsonl"
     write_records(path, POSITION, records, media=media, media_directory=tmp_path / "media")
     lines = path.read_text().splitlines(keepends=True)

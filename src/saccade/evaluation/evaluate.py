@@ -1,15 +1,14 @@
 """Plays tasks once each and scores them: the same rollout and rewards as in training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from saccade.engines.contract import Engine
-from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.models.chat import Chat
 from saccade.rewards.contract import Scorer
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.requests import RolloutRequest
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.environment import MakeEnvironment
+from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.types import Attempt, Task, Trajectory
 
@@ -19,7 +18,7 @@ def play(
     *,
     engine: Engine,
     chat: Chat,
-    make_env: Callable[[], VisualReasoningEnv],
+    make_env: MakeEnvironment,
     settings: RolloutSettings,
     reward: Scorer,
 ) -> list[Attempt]:
@@ -30,7 +29,6 @@ def play(
         chat=chat,
         make_env=make_env,
         settings=settings,
-        policy_version=engine.policy_version,
     )
     return [
         Attempt(task=request.task, trajectory=scored(request.task, trajectory, reward))

@@ -18,7 +18,8 @@ from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
-from saccade.tools.images import CROP
+from saccade.tools.contract import tool_from
+from saccade.tools.images import crop
 from saccade.train.context import RecipeContext
 from saccade.train.plan import (
     Demonstration,
@@ -83,7 +84,7 @@ def demo(context: RecipeContext) -> Plan:
     """Imitation, then GRPO, each followed by an evaluation on held-out pictures; the last one without the tool."""
     settings = apply_overrides(DemoSettings(), context.overrides)
     rollout = RolloutSettings(max_turn_tokens=48, max_tokens=512)
-    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=(CROP,), rollout=rollout, max_turns=3)
+    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=rollout, max_turns=3)
     silent = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
     reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
 
@@ -124,7 +125,7 @@ def demo(context: RecipeContext) -> Plan:
 
     def build_model() -> VisionLanguageModel:
         return tiny_model(
-            [*vocabulary_texts(), *(SCAFFOLD_TEXTS * 60)],
+            [*vocabulary_texts(families=(FAMILY,)), *SCAFFOLD_TEXTS * 60],
             context.media,
             size=settings.model,
             numbers=COORDINATES,

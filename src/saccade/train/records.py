@@ -6,7 +6,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -20,21 +19,13 @@ from saccade.train.trajectory_json import (
     trajectory_from_json,
     trajectory_to_json,
 )
-from saccade.types import ImageRef, Json, Task, Trajectory
+from saccade.types import Attempt, ImageRef, Json, Task
 
 _VERSION = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """An attempt with the task that it is at."""
-
-    task: Task
-    trajectory: Trajectory
-
-
 def write_records(
-    path: Path, position: Position, records: Iterable[Record], *, media: MediaStore, media_directory: Path
+    path: Path, position: Position, records: Iterable[Attempt], *, media: MediaStore, media_directory: Path
 ) -> None:
     """Write a step's records in one step on disk, after the images that they mention.
 
@@ -58,7 +49,7 @@ def write_records(
     write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[Attempt]:
     """The records of a file, one at a time. Raises UserError that names file and line of a broken line."""
     tasks: dict[str, Task] = {}
     for number, fields in _lines(path):
@@ -71,7 +62,7 @@ def read_records(path: Path) -> Iterator[Record]:
                 trajectory = trajectory_from_json(fields.values)
                 if trajectory.task_id not in tasks:
                     raise BrokenRecordError(f"task {trajectory.task_id!r} does not come before its trajectory")
-                yield Record(task=tasks[trajectory.task_id], trajectory=trajectory)
+                yield Attempt(task=tasks[trajectory.task_id], trajectory=trajectory)
         except BrokenRecordError as error:
             raise UserError(f"{path}:{number}: {error}") from None
 
@@ -87,7 +78,7 @@ def position_of(path: Path) -> Position:
     raise UserError(f"{path}:1: the file is empty; it must begin with a header")
 
 
-def images_of(record: Record) -> list[ImageRef]:
+def images_of(record: Attempt) -> list[ImageRef]:
     """Every image that a record mentions: the question's, the tokens', and what tools gave back."""
     images = [*record.task.images, *record.trajectory.images]
     for turn in record.trajectory.turns:

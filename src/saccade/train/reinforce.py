@@ -11,16 +11,17 @@ from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.losses import Loss
 from saccade.engines.contract import Engine
 from saccade.evaluation.evaluate import play
+from saccade.evaluation.summary import uses_tool
 from saccade.learner.learner import BatchLoss, Learner
 from saccade.learner.logprobs import ActionTokens, action_tokens
 from saccade.learner.schedule import learning_rate
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.requests import RolloutRequest
+from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Reinforce
-from saccade.types import Attempt, Group, Task, ToolCall, Trajectory
+from saccade.types import Attempt, Group, Task
 
 STREAM = "main"
 
@@ -33,7 +34,7 @@ def reinforce(
     *,
     seed: int,
     first_step: int,
-    weights_changed: Callable[[], None],
+    weights_changed: Callable[[], object],
     load_reference: Callable[[], VisionLanguageModel],
 ) -> Iterator[StepOutcome]:
     """Runs the stage's steps from ``first_step`` on, one at a time.
@@ -141,16 +142,12 @@ def rollout_metrics(played: Sequence[Attempt], groups: Sequence[Group] = ()) -> 
     return {
         "reward/mean": _mean([score.total for score in scores]),
         **{f"reward/{name}": _mean([score.parts[name] for score in scores if name in score.parts]) for name in names},
-        "rollout/tool_rate": _mean([float(_uses_tool(one)) for one in fine]),
+        "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
         "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
         "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
         "rollout/failed": float(len(played) - len(fine)),
         **({"rollout/constant_groups": _mean([float(is_constant(group)) for group in groups])} if groups else {}),
     }
-
-
-def _uses_tool(trajectory: Trajectory) -> bool:
-    return any(isinstance(turn.action, ToolCall) for turn in trajectory.turns)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,7 +1,7 @@
 """A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from saccade.train.reinforce import reinforce, rollout_metrics
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
 from saccade.train.supervise import supervise
-from saccade.types import Attempt
+from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def run_plan(
     plan.check()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    settings = {"seed": seed, "threads": threads, "recipe": to_json(plan.settings)}
+    settings: dict[str, Json] = {"seed": seed, "threads": threads, "recipe": to_json(plan.settings)}
     with ExitStack() as stack:
         directory = stack.enter_context(
             RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command))
@@ -150,7 +150,7 @@ def _run_stage(run: _Run, stage: Stage) -> None:
         restore_optimizer(run.reached, learner.optimizer)
     with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
         for outcome in _steps(run, stage, learner, first_step):
-            bar.advance(outcome.metrics, tokens=outcome.tokens)
+            bar.advance(tokens=outcome.tokens, note=_note(outcome))
             _record(run, stage, outcome)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
                 _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
@@ -210,12 +210,12 @@ def _evaluate(run: _Run, stage: Evaluate) -> None:
     path = run.directory.paths.evaluation(stage.name)
     if not position.is_after(run.reached.position, run.stages):
         # The model has moved on since: what it did then is on disk.
-        run.summaries[stage.name] = summarise(stage.name, list(read_records(path)))
+        run.summaries[stage.name] = _summary(stage.name, read_records(path))
         return
     with run.progress.stage(stage.name, total=1, done=0) as bar:
         attempts = _play(run, stage)
-        summary = summarise(stage.name, attempts)
-        bar.advance({"accuracy": summary.accuracy}, tokens=0)
+        summary = _summary(stage.name, attempts)
+        bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
     run.summaries[stage.name] = summary
     run.metrics.write(position, dict(rollout_metrics(attempts)))
     _write_records(run, path, position, attempts)
@@ -234,3 +234,17 @@ def _play(run: _Run, stage: Evaluate) -> list[Attempt]:
 
 def _write_records(run: _Run, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
     write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)
+
+
+def _summary(name: str, attempts: Iterable[Attempt]) -> StageSummary:
+    return summarise(name, [(attempt.task, attempt.trajectory) for attempt in attempts])
+
+
+def _note(outcome: StepOutcome) -> str:
+    if "nll" in outcome.metrics:
+        return f"loss {outcome.metrics['nll']:.3f}"
+    return f"reward {outcome.metrics['reward/mean']:.3f}, tool {outcome.metrics['rollout/tool_rate']:.0%}"
+
+
+def _percent(share: float | None) -> str:
+    return "none scored" if share is None else f"{share:.1%}"
