@@ -1,0 +1,83 @@
+"""A batch of trajectories, each going its own way at one engine."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from saccade.engines.contract import Engine
+from saccade.models.chat import Chat
+from saccade.rollout.environment import MakeEnvironment
+from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.trajectory import Player, Result
+from saccade.types import Message, Tokens, Trajectory
+
+
+def _ignore(_: Trajectory) -> None: ...
+
+
+async def rollout(
+    requests: Sequence[RolloutRequest],
+    *,
+    engine: Engine,
+    chat: Chat,
+    make_env: MakeEnvironment,
+    settings: RolloutSettings,
+    on_finished: Callable[[Trajectory], None] = _ignore,
+) -> list[Trajectory]:
+    """One trajectory per request, in the order of the requests.
+
+    Each trajectory has its own environment from ``make_env``, at work in a pool of threads: a slow tool delays its own
+    trajectory. A trajectory whose environment fails ends ``failed`` and the others go on; an error of the engine is
+    raised. ``on_finished`` is told of each trajectory as it ends, in no fixed order.
+    """
+    pool = ThreadPoolExecutor(max_workers=settings.tool_threads, thread_name_prefix="environment")
+
+    def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
+        return asyncio.get_running_loop().run_in_executor(pool, operation)
+
+    async def play(player: Player) -> Trajectory:
+        trajectory = await player.play()
+        on_finished(trajectory)
+        return trajectory
+
+    prompts: dict[tuple[Message, ...], Tokens] = {}
+    try:
+        async with engine.seats([request.label for request in requests]) as seats:
+            players = [
+                Player(
+                    request=request,
+                    env=make_env(),
+                    seat=seat,
+                    chat=chat,
+                    settings=settings,
+                    policy_version=engine.policy_version,
+                    run_blocking=run_blocking,
+                    prompts=prompts,
+                )
+                for request, seat in zip(requests, seats, strict=True)
+            ]
+            tasks = [asyncio.create_task(play(player)) for player in players]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+    finally:
+        # Without waiting, so that a hanging tool cannot hold up the error that ends the batch.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def rollout_batch(
+    requests: Sequence[RolloutRequest],
+    *,
+    engine: Engine,
+    chat: Chat,
+    make_env: MakeEnvironment,
+    settings: RolloutSettings,
+    on_finished: Callable[[Trajectory], None] = _ignore,
+) -> list[Trajectory]:
+    """``rollout`` for callers outside an event loop."""
+    return asyncio.run(
+        rollout(requests, engine=engine, chat=chat, make_env=make_env, settings=settings, on_finished=on_finished)
+    )
