@@ -44,8 +44,9 @@ CHAT_TEMPLATE = """\
 {% endif -%}
 """
 
-# Numbers never merge with punctuation, so a coordinate is one token wherever it stands.
-_SPLIT = r"\d+| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
+# Numbers never merge with punctuation, so a coordinate is the same token wherever it stands.
+_SPLIT_NUMBERS = r"\d+| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
+_SPLIT_DIGITS = r"\d| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
 _NUMBER_WEIGHT = 60
 
 
@@ -54,13 +55,13 @@ def build_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on ``texts``; any text can be encoded, whatever was in them.
 
-    Each of ``numbers`` becomes one token. Each of ``phrases`` (such as the head of a JSON call) is added whole, which
+    Each of ``numbers`` becomes one token; without any, numbers are written digit by digit, as Qwen's tokenizers do. Each of ``phrases`` (such as the head of a JSON call) is added whole, which
     shortens what a tiny model has to write.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(_SPLIT), behavior="isolated"),
+            pre_tokenizers.Split(Regex(_SPLIT_NUMBERS if numbers else _SPLIT_DIGITS), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

@@ -14,6 +14,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
+from transformers.utils import logging as transformers_logging
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
@@ -23,6 +24,9 @@ from saccade.models.families import Family, family_of
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.positions import mrope_positions
 from saccade.types import ImageRef
+
+# A run has its own progress; transformers' bars for each saved file would tear it.
+transformers_logging.disable_progress_bar()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

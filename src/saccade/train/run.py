@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 
 from saccade.engines.local import LocalEngine
-from saccade.errors import SaccadeError
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.learner.learner import Learner
@@ -37,9 +36,6 @@ from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)
 
-START = "start"
-"""The name of the position before the first stage, whose checkpoint is the model that the plan began with."""
-
 
 @dataclass(kw_only=True)
 class _Run:
@@ -54,10 +50,8 @@ class _Run:
     stages: tuple[str, ...]
     model: VisionLanguageModel
     engine: LocalEngine
-    reached: Checkpoint
-    """The newest checkpoint."""
-    stage_start: Checkpoint
-    """The checkpoint that the current stage began with."""
+    reached: Checkpoint | None
+    """The newest checkpoint; None before the first."""
     summaries: dict[str, StageSummary] = field(default_factory=dict)
 
 
@@ -100,19 +94,15 @@ def _open(
     plan: Plan, directory: RunDirectory, stack: ExitStack, *, media: MediaStore, seed: int, progress: Progress
 ) -> _Run:
     paths = directory.paths
-    stages = (START, *(stage.name for stage in plan.stages))
+    stages = tuple(stage.name for stage in plan.stages)
     reached = latest_checkpoint(paths.checkpoints, stages)
-    if reached is None:
-        model = plan.build_model()
-        reached = save_checkpoint(paths.checkpoints, Position(stage=START, step=0), model, None)
-    else:
+    position = None if reached is None else reached.position
+    if reached is not None:
         logger.info("continuing from %s", reached.path)
-        model = load_checkpoint(reached, media)
-    directory.rewind(reached.position, stages)
+    model = plan.build_model() if reached is None else load_checkpoint(reached, media)
+    directory.rewind(position, stages)
     metrics = stack.enter_context(
-        MetricsWriter.open(
-            paths.metrics, stages=stages, keep_until=reached.position, tensorboard=paths.tensorboard
-        )
+        MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
     return _Run(
         plan=plan,
@@ -123,30 +113,33 @@ def _open(
         progress=progress,
         stages=stages,
         model=model,
-        engine=LocalEngine(model, policy_version=_updates_until(plan, reached.position)),
+        engine=LocalEngine(model, policy_version=_updates_until(plan, position)),
         reached=reached,
-        stage_start=reached,
     )
 
 
-def _updates_until(plan: Plan, position: Position) -> int:
+def _updates_until(plan: Plan, position: Position | None) -> int:
     for stage in plan.stages:
-        if stage.name == position.stage:
+        if position is not None and stage.name == position.stage:
             return plan.updates_before(stage) + position.step
     return 0
+
+
+def _is_done(run: _Run, position: Position) -> bool:
+    """Whether the checkpoint that the run continues from is at this position or beyond."""
+    return run.reached is not None and not position.is_after(run.reached.position, run.stages)
 
 
 def _run_stage(run: _Run, stage: Stage) -> None:
     if isinstance(stage, Evaluate):
         _evaluate(run, stage)
         return
-    finished = Position(stage=stage.name, step=stage.settings.steps)
-    if not finished.is_after(run.reached.position, run.stages):
+    if _is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
-    first_step = run.reached.position.step if run.reached.position.stage == stage.name else 0
-    run.stage_start = _stage_start(run, stage)
     learner = Learner(run.model, stage.settings.optimizer)
-    if first_step:
+    first_step = 0
+    if run.reached is not None and run.reached.position.stage == stage.name:
+        first_step = run.reached.position.step
         restore_optimizer(run.reached, learner.optimizer)
     with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
         for outcome in _steps(run, stage, learner, first_step):
@@ -156,13 +149,11 @@ def _run_stage(run: _Run, stage: Stage) -> None:
                 _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
 
 
-def _stage_start(run: _Run, stage: Stage) -> Checkpoint:
-    """The last checkpoint of what came before this stage."""
+def _first_policy(run: _Run, stage: Stage) -> VisionLanguageModel:
+    """A copy of the model as the stage began with it, in memory of its own."""
     earlier = run.stages[: run.stages.index(stage.name)]
     start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
-    if start is None:
-        raise SaccadeError(f"{run.directory.paths.checkpoints} lost the checkpoint before stage {stage.name!r}")
-    return start
+    return run.plan.build_model() if start is None else load_checkpoint(start, run.media)
 
 
 def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
@@ -179,7 +170,7 @@ def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step
         seed=run.seed,
         first_step=first_step,
         weights_changed=run.engine.bump_version,
-        load_reference=lambda: load_checkpoint(run.stage_start, run.media),
+        load_reference=lambda: _first_policy(run, stage),
     )
 
 
@@ -208,7 +199,7 @@ def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
 def _evaluate(run: _Run, stage: Evaluate) -> None:
     position = Position(stage=stage.name, step=1)
     path = run.directory.paths.evaluation(stage.name)
-    if not position.is_after(run.reached.position, run.stages):
+    if _is_done(run, position):
         # The model has moved on since: what it did then is on disk.
         run.summaries[stage.name] = _summary(stage.name, read_records(path))
         return

@@ -1,0 +1,117 @@
+"""Finds the recipe that a user names: a function in a file of theirs, or one that ships with Saccade."""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from saccade.errors import SaccadeError, UserError
+from saccade.train.context import RecipeContext
+
+if TYPE_CHECKING:
+    from saccade.train.plan import Plan
+
+SHIPPED = "saccade.recipes"
+"""The package whose modules each hold a recipe of their own name."""
+
+_CUSTOM_MODULE = "saccade_custom_recipe"
+
+
+def load_recipe(target: str) -> "Callable[[RecipeContext], Plan]":
+    """The recipe called ``FILE.py:function``, or the shipped one called ``name``.
+
+    Raises UserError that lists what is there when it is not found, and says what a recipe's shape is.
+    """
+    place, colon, function = target.rpartition(":")
+    if target.endswith(".py"):
+        place, function = target, ""
+    if place.endswith(".py"):
+        return _checked(_function(_module_of_file(Path(place)), function, place), target)
+    if colon:
+        raise UserError(
+            f"{target!r} is neither FILE.py:function nor the name of a recipe ({', '.join(recipe_names())})"
+        )
+    module = target.replace("-", "_")
+    if module not in recipe_names():
+        near = difflib.get_close_matches(module, recipe_names(), n=1)
+        suggestion = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(
+            f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join(recipe_names()) or 'none'}; "
+            "one of your own is named FILE.py:function"
+        )
+    return _checked(_function(importlib.import_module(f"{SHIPPED}.{module}"), module, target), target)
+
+
+def recipe_names() -> list[str]:
+    """The shipped recipes, in alphabetical order; nothing of them is imported."""
+    package = importlib.import_module(SHIPPED)
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"there is no recipe file {path}; check the path (it is looked for from {Path.cwd()})")
+    spec = importlib.util.spec_from_file_location(_CUSTOM_MODULE, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and type hints look their module up by name; a recipe may also import its neighbours.
+    sys.modules[_CUSTOM_MODULE] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SaccadeError:
+        raise
+    # The user's file may raise anything at all; whatever it is, it is about that file.
+    except Exception as error:
+        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _place_of(error: Exception, path: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return f"{path}:{frames[-1].lineno}" if frames else str(path)
+
+
+def _function(module: ModuleType, name: str, place: str) -> object:
+    functions = [
+        other
+        for other, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not other.startswith("_")
+    ]
+    listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
+    if not name:
+XX    if not hasattr(module, name):
+        near = difflib.get_close_matches(name, functions, n=1)
+        suggestion = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(f"{place} has no function {name!r}.{suggestion} ({listed})")
+    return getattr(module, name)
+
+
+def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
+    shape = "a recipe is a function of one argument: def recipe(context: RecipeContext) -> Plan"
+    if not callable(recipe):
+        raise UserError(f"{target} is not a function but {type(recipe).__name__}; {shape}")
+    try:
+        inspect.signature(recipe).bind(RecipeContext())
+    except TypeError as error:
+        raise UserError(f"{target}{inspect.signature(recipe)} cannot be called ({error}); {shape}") from None
+
+    def checked(context: RecipeContext) -> "Plan":
+        from saccade.train.plan import Plan
+
+        plan = recipe(context)
+        if not isinstance(plan, Plan):
+            raise UserError(f"{target} returned {type(plan).__name__}, not a Plan; {shape}")
+        return plan
+
+    return checked
