@@ -4,6 +4,7 @@ Colour = tuple[int, int, int]
 
 BACKGROUND: Colour = (128, 128, 128)
 INK: Colour = (12, 12, 12)
+PAPER: Colour = (245, 245, 245)
 FAINT: Colour = (104, 104, 104)
 
 COLOURS: dict[str, Colour] = {

@@ -20,8 +20,10 @@ from saccade.tasks.families.counting import draw_counting
 from saccade.tasks.families.document_text import draw_document_text
 from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
+from saccade.tasks.families.map_regions import draw_map_regions
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.table_lookup import draw_table_lookup
+from saccade.tasks.families.video_event import draw_video_event
 from saccade.tasks.families.visual_search import draw_visual_search
 from saccade.tasks.scene import FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
@@ -39,6 +41,8 @@ FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
         "document_text": draw_document_text,
         "geometry_angle": draw_geometry_angle,
         "geometry_length": draw_geometry_length,
+        "map_regions": draw_map_regions,
+        "video_event": draw_video_event,
     }
 )
 

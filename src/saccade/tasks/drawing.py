@@ -1,0 +1,118 @@
+"""A picture that is drawn smoothly and knows which pixels each thing covers."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from saccade.geometry import Box, Point
+from saccade.tasks.palette import BACKGROUND, INK, Colour
+from saccade.tasks.scene import SIZE_PX
+
+OVERSAMPLING = 4
+
+SHAPES = ("circle", "square", "triangle", "star", "cross", "diamond")
+
+Coverage = NDArray[np.bool_]
+"""The pixels that a drawn thing covers at least half, boolean, (height, width)."""
+
+
+class Canvas:
+    """A square picture on mid-grey. Every method draws and tells what it covered."""
+
+    def __init__(self, image: Image.Image | None = None) -> None:
+        self.image = Image.new("RGB", (SIZE_PX, SIZE_PX), BACKGROUND) if image is None else image.copy()
+
+    def polygon(self, points: Sequence[Point], colour: Colour) -> Coverage:
+        """A filled polygon with smooth edges."""
+        # Work only where the polygon is: oversampling the whole picture would cost a millisecond each time.
+        left = max(0, math.floor(min(point.x for point in points)))
+        top = max(0, math.floor(min(point.y for point in points)))
+        right = min(SIZE_PX, math.ceil(max(point.x for point in points)))
+        bottom = min(SIZE_PX, math.ceil(max(point.y for point in points)))
+        size = ((right - left) * OVERSAMPLING, (bottom - top) * OVERSAMPLING)
+        fine = Image.new("L", size)
+        corners = [((point.x - left) * OVERSAMPLING - 0.5, (point.y - top) * OVERSAMPLING - 0.5) for point in points]
+        ImageDraw.Draw(fine).polygon(corners, fill=255)
+        opacity = fine.reduce(OVERSAMPLING)
+        self.image.paste(colour, (left, top), opacity)
+        covered = np.zeros((SIZE_PX, SIZE_PX), dtype=bool)
+        covered[top:bottom, left:right] = np.asarray(opacity) >= 128
+        return covered
+
+    def shape(self, name: str, center: Point, radius: float, colour: Colour) -> Coverage:
+        """One of ``SHAPES`` that fits in a circle of this radius."""
+        corners = _unit_shape(name)
+        return self.polygon([Point(center.x + radius * x, center.y + radius * y) for x, y in corners], colour)
+
+    def line(self, start: Point, end: Point, width: float, colour: Colour) -> Coverage:
+        """A straight line with square ends."""
+        length = math.hypot(end.x - start.x, end.y - start.y)
+        across_x = (end.y - start.y) / length * width / 2
+        across_y = (start.x - end.x) / length * width / 2
+        corners = [
+            Point(start.x + across_x, start.y + across_y),
+            Point(end.x + across_x, end.y + across_y),
+            Point(end.x - across_x, end.y - across_y),
+            Point(start.x - across_x, start.y - across_y),
+        ]
+        return self.polygon(corners, colour)
+
+    def wedge(self, center: Point, radius: float, start: float, end: float, colour: Colour) -> Coverage:
+        """A slice of a disc between two angles in degrees, from the x axis towards the y axis (clockwise)."""
+        steps = max(2, math.ceil((end - start) / 3))
+        arc = [on_circle(center, radius, start + (end - start) * i / steps) for i in range(steps + 1)]
+        return self.polygon([center, *arc], colour)
+
+    def rectangle(self, box: Box, colour: Colour) -> None:
+        """Fill a box with whole coordinates."""
+        x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
+        self.image.paste(colour, (x1, y1, x2, y2))
+
+    def text(self, words: str, at: Point, size: int, colour: Colour = INK, anchor: str = "mm") -> Box:
+        """Write a line of text; the box of its ink. ``anchor`` is Pillow's: which part of the text is ``at``."""
+        place = (round(at.x), round(at.y))
+        ImageDraw.Draw(self.image).text(place, words, fill=colour, font=font(size), anchor=anchor)
+        return text_box(words, at, size, anchor)
+
+
+def text_box(words: str, at: Point, size: int, anchor: str = "mm") -> Box:
+    """Where text would be written, in whole pixels."""
+    left, top, right, bottom = font(size).getbbox(words, anchor=anchor)
+    x, y = round(at.x), round(at.y)
+    return Box(x + math.floor(left), y + math.floor(top), x + math.ceil(right), y + math.ceil(bottom))
+
+
+@cache
+def font(size: int) -> ImageFont.FreeTypeFont:
+    """Pillow's own font, laid out by Pillow itself, so that every machine draws the same pixels."""
+    default = ImageFont.load_default(size=size)
+    assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
+    return default.font_variant(layout_engine=ImageFont.Layout.BASIC)
+
+
+def on_circle(center: Point, radius: float, degrees: float) -> Point:
+    """The point at this distance and direction; degrees from the x axis towards the y axis (clockwise)."""
+    angle = math.radians(degrees)
+    return Point(center.x + radius * math.cos(angle), center.y + radius * math.sin(angle))
+
+
+@cache
+def _unit_shape(name: str) -> tuple[tuple[float, float], ...]:
+    """Corners of a shape inside the circle of radius 1 around the origin."""
+    if name == "square":
+        side = 0.78
+        return ((-side, -side), (side, -side), (side, side), (-side, side))
+    if name == "cross":
+        arm, thick = 0.95, 0.3
+        corner = ((thick, arm), (thick, thick), (arm, thick))
+        quarter = [(x, y) for x, y in corner]
+        turned = [(x, -y) for x, y in reversed(quarter)]
+        half = quarter + turned
+        return tuple(half + [(-x, -y) for x, y in half])
+    radii = {"circle": (1.0,) * 40, "triangle": (1.0,) * 3, "diamond": (1.0,) * 4, "star": (1.0, 0.42) * 5}[name]
+    turn = 2 * math.pi / len(radii)
+    return tuple((r * math.sin(i * turn), -r * math.cos(i * turn)) for i, r in enumerate(radii))

@@ -1,0 +1,73 @@
+"""Attributes: the colour or shape of one object among others.
+
+Difficulty: objects 1 at 0, 3 at 0.5, 6 at 1; their radius 40, 20 and 9 px. Small ones have to be cropped.
+"""
+
+from collections.abc import Callable
+
+from numpy.random import Generator
+
+from saccade.tasks.drawing import SHAPES, Canvas
+from saccade.tasks.palette import COLOUR_NAMES
+from saccade.tasks.scattering import Thing, scattered
+from saccade.tasks.scene import (
+    Scene,
+    answer_turn,
+    crop_turn,
+    knob,
+    look_box,
+    pick,
+    pick_several,
+    target_of,
+    whole_knob,
+)
+
+COLOUR_SET = f"{', '.join(COLOUR_NAMES[:-1])} or {COLOUR_NAMES[-1]}"
+SHAPE_SET = f"{', '.join(SHAPES[:-1])} or {SHAPES[-1]}"
+
+
+def draw_attributes(rng: Generator, difficulty: float) -> Scene:
+    """Objects that all differ in shape and in colour, so that either names exactly one."""
+    count = whole_knob(difficulty, 1, 3, 6)
+    radius = knob(difficulty, 40, 20, 9)
+    things = [
+        Thing(colour=colour, shape=shape, center=center, radius=radius)
+        for colour, shape, center in zip(
+            pick_several(rng, COLOUR_NAMES, count),
+            pick_several(rng, SHAPES, count),
+            scattered(rng, count, radius),
+        )
+    ]
+    canvas = Canvas()
+    covered = [thing.draw(canvas) for thing in things]
+    asked = things[0]
+    question, answer = _ASKS[int(rng.integers(len(_ASKS)))](rng, asked)
+    target = target_of(asked.name, covered[0])
+    return Scene(
+        images=(canvas.image,),
+        question=question,
+        answer=answer,
+        answer_kind="exact",
+        targets=(target,),
+        turns=(crop_turn(look_box(target.box)), answer_turn(answer)),
+    )
+
+
+def _ask_colour(rng: Generator, asked: Thing) -> tuple[str, str]:
+    question = pick(rng, (f"What colour is the {asked.shape}", f"Which colour does the {asked.shape} have"))
+    return f"{question}: {COLOUR_SET}?", asked.colour
+
+
+def _ask_shape(rng: Generator, asked: Thing) -> tuple[str, str]:
+    question = pick(rng, ("What shape is the {} object", "Which shape does the {} object have"))
+    return f"{question.format(asked.colour)}: {SHAPE_SET}?", asked.shape
+
+
+def _ask_whether(rng: Generator, asked: Thing) -> tuple[str, str]:
+    if rng.integers(2):
+        return f"Is the {asked.shape} {asked.colour}, yes or no?", "yes"
+    other = pick(rng, tuple(name for name in COLOUR_NAMES if name != asked.colour))
+    return f"Is the {asked.shape} {other}, yes or no?", "no"
+
+
+_ASKS: tuple[Callable[[Generator, Thing], tuple[str, str]], ...] = (_ask_colour, _ask_shape, _ask_whether)

@@ -1,0 +1,145 @@
+"""Bar charts: the tallest or shortest bar, one bar's value, the difference of two, how many reach above a line.
+
+Difficulty: bars 3 at 0, 5 at 0.5, 7 at 1; values are multiples of 20, 10 and 5 (see ``chart_axes``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from saccade.geometry import Box
+from saccade.tasks import chart_axes
+from saccade.tasks.drawing import Canvas
+from saccade.tasks.palette import COLOUR_NAMES, COLOURS
+from saccade.tasks.scene import (
+    Scene,
+    answer_turn,
+    call,
+    crop_turn,
+    look_box,
+    pick,
+    pick_several,
+    rectangle_target,
+    whole_knob,
+)
+from saccade.tasks.words import ITEMS
+from saccade.types import AnswerKind, ExpertTurn
+
+LINE = 50
+"""Bars may be asked to reach above this value; none ends on it."""
+
+LEAST_LEAD = 5
+"""How far the tallest and shortest bars stand out, at least."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Bar:
+    item: str
+    value: int
+    box: Box
+    label: Box
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    question: str
+    answer: str
+    answer_kind: AnswerKind
+    bars: tuple[_Bar, ...]
+    looks: tuple[ExpertTurn, ...]
+
+
+def draw_chart_bars(rng: Generator, difficulty: float) -> Scene:
+    """Bars of different colours with the names of goods below them."""
+    count = whole_knob(difficulty, 3, 5, 7)
+    items = pick_several(rng, ITEMS, count)
+    colours = pick_several(rng, COLOUR_NAMES, count)
+    allowed = [value for value in chart_axes.values_for(difficulty) if value != LINE]
+    values = _values(rng, allowed, count)
+    canvas = Canvas()
+    labels = chart_axes.draw_axes(canvas, items)
+    half_width = (chart_axes.RIGHT_PX - chart_axes.LEFT_PX) * 3 // (count * 10)
+    bars: list[_Bar] = []
+    for item, value, x, label in zip(items, values, chart_axes.slot_centers(count), labels):
+        box = Box(x - half_width, chart_axes.height_of(value), x + half_width, chart_axes.BOTTOM_PX)
+        canvas.rectangle(box, COLOURS[colours[len(bars)]])
+        bars.append(_Bar(item=item, value=value, box=box, label=label))
+    asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, bars)
+    return Scene(
+        images=(canvas.image,),
+        question=asked.question,
+        answer=asked.answer,
+        answer_kind=asked.answer_kind,
+        tolerance=chart_axes.TOLERANCE if asked.answer_kind == "number" else 0.0,
+        targets=tuple(rectangle_target(bar.item, bar.box) for bar in asked.bars),
+        turns=(*asked.looks, answer_turn(asked.answer)),
+    )
+
+
+def _values(rng: Generator, allowed: list[int], count: int) -> list[int]:
+    """Random values whose largest and smallest occur once."""
+    while True:
+        values = [allowed[int(i)] for i in rng.integers(len(allowed), size=count)]
+        if values.count(max(values)) == values.count(min(values)) == 1:
+            return values
+
+
+def _ask_extreme(rng: Generator, bars: list[_Bar]) -> _Asked:
+    word = pick(rng, ("tallest", "shortest"))
+    find = max if word == "tallest" else min
+    bar = find(bars, key=lambda bar: bar.value)
+    return _Asked(
+        question=f"Which bar is the {word}?",
+        answer=bar.item,
+        answer_kind="exact",
+        bars=(bar,),
+        looks=(crop_turn(look_box(bar.label), "read its name"),),
+    )
+
+
+def _ask_value(rng: Generator, bars: list[_Bar]) -> _Asked:
+    bar = bars[int(rng.integers(len(bars)))]
+    template = pick(rng, ("What is the value of {}?", "How high is the bar of {}?"))
+    return _Asked(
+        question=template.format(bar.item),
+        answer=str(bar.value),
+        answer_kind="number",
+        bars=(bar,),
+        looks=chart_axes.measure_turns(int(bar.box.center.x), 0, bar.value),
+    )
+
+
+def _ask_difference(rng: Generator, bars: list[_Bar]) -> _Asked:
+    pairs = [(high, low) for high in bars for low in bars if high.value > low.value]
+    high, low = pairs[int(rng.integers(len(pairs)))]
+    return _Asked(
+        question=f"How much higher is {high.item} than {low.item}?",
+        answer=str(high.value - low.value),
+        answer_kind="number",
+        bars=(high, low),
+        looks=chart_axes.measure_turns(int(high.box.center.x), low.value, high.value),
+    )
+
+
+def _ask_above(rng: Generator, bars: list[_Bar]) -> _Asked:
+    """How many bars end above or below the line; the side with at least one bar is asked for."""
+    above = tuple(bar for bar in bars if bar.value > LINE)
+    below = tuple(bar for bar in bars if bar.value < LINE)
+    word, asked = ("above", above) if (rng.integers(2) and above) or not below else ("below", below)
+    points = [[int(bar.box.center.x), int(bar.box.y1)] for bar in asked]
+    return _Asked(
+        question=f"How many bars have a value {word} {LINE}?",
+        answer=str(len(asked)),
+        answer_kind="integer",
+        bars=asked,
+        looks=(call("mark each", "draw_points", points=points),),
+    )
+
+
+_ASKS: tuple[Callable[[Generator, list[_Bar]], _Asked], ...] = (
+    _ask_extreme,
+    _ask_value,
+    _ask_difference,
+    _ask_above,
+)

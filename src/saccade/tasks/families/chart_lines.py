@@ -1,0 +1,142 @@
+"""Line charts: the day on which a line is highest or lowest, its value on a day, which of two lines is higher.
+
+Difficulty: lines 1 at 0, 2 at 0.5, 3 at 1; days 4, 5 and 7; values are multiples of 20, 10 and 5.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from numpy.random import Generator
+
+from saccade.geometry import Box, Point, enclosing_box
+from saccade.tasks import chart_axes
+from saccade.tasks.drawing import Canvas, Coverage
+from saccade.tasks.palette import COLOUR_NAMES, COLOURS
+from saccade.tasks.scene import (
+    Scene,
+    answer_turn,
+    crop_turn,
+    look_box,
+    pick,
+    pick_several,
+    target_of,
+    whole_knob,
+)
+from saccade.tasks.words import DAYS
+from saccade.types import AnswerKind, ExpertTurn, Target
+
+MARKER_PX = 5
+LEAST_DISTANCE = 10
+"""Between the values of two lines on a day, so that their markers never touch."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Chart:
+    """The lines' colours, each line's value per day, and where things were drawn."""
+
+    colours: tuple[str, ...]
+    values: tuple[tuple[int, ...], ...]
+    labels: tuple[Box, ...]
+    markers: tuple[tuple[Coverage, ...], ...]
+
+    def target(self, line: int, day: int) -> Target:
+        return target_of(f"{self.colours[line]} on {DAYS[day]}", self.markers[line][day])
+
+    def x(self, day: int) -> int:
+        return chart_axes.slot_centers(len(self.labels))[day]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    question: str
+    answer: str
+    answer_kind: AnswerKind
+    targets: tuple[Target, ...]
+    looks: tuple[ExpertTurn, ...]
+
+
+def draw_chart_lines(rng: Generator, difficulty: float) -> Scene:
+    """Coloured lines over the days of a week, with a round marker at each value."""
+    days = whole_knob(difficulty, 4, 5, 7)
+    colours = pick_several(rng, COLOUR_NAMES, whole_knob(difficulty, 1, 2, 3))
+    values = _values(rng, list(chart_axes.values_for(difficulty)), len(colours), days)
+    canvas = Canvas()
+    labels = chart_axes.draw_axes(canvas, DAYS[:days])
+    xs = chart_axes.slot_centers(days)
+    points = [[Point(x, chart_axes.height_of(value)) for x, value in zip(xs, line)] for line in values]
+    for line, colour in zip(points, colours):
+        for start, end in pairwise(line):
+            canvas.line(start, end, 2, COLOURS[colour])
+    # Markers last: none is hidden by another line.
+    markers = tuple(
+        tuple(canvas.shape("circle", point, MARKER_PX, COLOURS[colour]) for point in line)
+        for line, colour in zip(points, colours)
+    )
+    chart = _Chart(colours=colours, values=values, labels=tuple(labels), markers=markers)
+    asks = _ASKS if len(colours) > 1 else _ASKS[:2]
+    asked = asks[int(rng.integers(len(asks)))](rng, chart)
+    return Scene(
+        images=(canvas.image,),
+        question=asked.question,
+        answer=asked.answer,
+        answer_kind=asked.answer_kind,
+        tolerance=chart_axes.TOLERANCE if asked.answer_kind == "number" else 0.0,
+        targets=asked.targets,
+        turns=(*asked.looks, answer_turn(asked.answer)),
+    )
+
+
+def _values(rng: Generator, allowed: list[int], lines: int, days: int) -> tuple[tuple[int, ...], ...]:
+    """Values per line and day: each line has one highest and one lowest day, and lines keep their distance."""
+    chosen: list[tuple[int, ...]] = []
+    while len(chosen) < lines:
+        line = tuple(allowed[int(i)] for i in rng.integers(len(allowed), size=days))
+        stands_out = line.count(max(line)) == line.count(min(line)) == 1
+        if stands_out and all(abs(a - b) >= LEAST_DISTANCE for other in chosen for a, b in zip(line, other)):
+            chosen.append(line)
+    return tuple(chosen)
+
+
+def _ask_day(rng: Generator, chart: _Chart) -> _Asked:
+    line = int(rng.integers(len(chart.colours)))
+    word = pick(rng, ("highest", "lowest"))
+    values = chart.values[line]
+    day = values.index(max(values) if word == "highest" else min(values))
+    return _Asked(
+        question=f"On which day is the {chart.colours[line]} line {word}?",
+        answer=DAYS[day],
+        answer_kind="exact",
+        targets=(chart.target(line, day),),
+        looks=(crop_turn(look_box(chart.labels[day]), "read the day"),),
+    )
+
+
+def _ask_value(rng: Generator, chart: _Chart) -> _Asked:
+    line, day = int(rng.integers(len(chart.colours))), int(rng.integers(len(chart.labels)))
+    template = pick(rng, ("What is the value of the {} line on {}?", "How high is the {} line on {}?"))
+    value = chart.values[line][day]
+    return _Asked(
+        question=template.format(chart.colours[line], DAYS[day]),
+        answer=str(value),
+        answer_kind="number",
+        targets=(chart.target(line, day),),
+        looks=chart_axes.measure_turns(chart.x(day), 0, value),
+    )
+
+
+def _ask_higher(rng: Generator, chart: _Chart) -> _Asked:
+    first, second = (int(i) for i in rng.permutation(len(chart.colours))[:2])
+    day = int(rng.integers(len(chart.labels)))
+    higher = first if chart.values[first][day] > chart.values[second][day] else second
+    targets = (chart.target(first, day), chart.target(second, day))
+    return _Asked(
+        question=f"Which line is higher on {DAYS[day]}: {chart.colours[first]} or {chart.colours[second]}?",
+        answer=chart.colours[higher],
+        answer_kind="exact",
+        targets=targets,
+        looks=(crop_turn(look_box(enclosing_box([target.box for target in targets]))),),
+    )
+
+
+_ASKS: tuple[Callable[[Generator, _Chart], _Asked], ...] = (_ask_day, _ask_value, _ask_higher)

@@ -1,0 +1,118 @@
+"""Geometry: the angle at a corner of a triangle, or the angle at which two lines cross.
+
+Difficulty: angles are multiples of 30 degrees below 0.25, of 10 below 0.75, then of 5; the shortest arm is at least
+96, 76 and 56 px long.
+"""
+
+from numpy.random import Generator
+
+from saccade.geometry import Point
+from saccade.tasks.drawing import Canvas, on_circle
+from saccade.tasks.palette import COLOURS, INK
+from saccade.tasks.scene import SIZE_PX, Scene, answer_turn, call, knob, pick_several, target_of
+from saccade.types import ExpertTurn
+
+LINE_PX = 2
+MARK_RADIUS_PX = 22
+LABEL_DISTANCE_PX = 13
+LABEL_SIZE_PX = 15
+BORDER_PX = 24
+"""Room for the labels around a figure."""
+
+LONGEST_PX = 150
+MARK = COLOURS["yellow"]
+CORNERS = ("A", "B", "C")
+
+
+def angle_step(difficulty: float) -> int:
+    """All angles asked for are multiples of this many degrees."""
+    return 30 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
+
+
+def draw_geometry_angle(rng: Generator, difficulty: float) -> Scene:
+    """A triangle or a crossing, with the angle asked for marked in yellow."""
+    draw = _draw_triangle if rng.integers(2) else _draw_crossing
+    return draw(rng, angle_step(difficulty), knob(difficulty, 96, 76, 56))
+
+
+def _draw_triangle(rng: Generator, step: int, shortest: float) -> Scene:
+    names = pick_several(rng, CORNERS, 3)
+    while True:
+        degrees = _multiple(rng, step, 30, 150)
+        turn = float(rng.integers(360))
+        first = on_circle(Point(0, 0), float(rng.uniform(shortest, LONGEST_PX)), turn)
+        second = on_circle(Point(0, 0), float(rng.uniform(shortest, LONGEST_PX)), turn + degrees)
+        points = _centred(rng, [Point(0, 0), first, second])
+        if points:
+            break
+    canvas = Canvas()
+    corner, first, second = points
+    marked = canvas.wedge(corner, MARK_RADIUS_PX, turn, turn + degrees, MARK)
+    for start, end in ((corner, first), (corner, second), (first, second)):
+        canvas.line(start, end, LINE_PX, INK)
+    middle = Point(sum(p.x for p in points) / 3, sum(p.y for p in points) / 3)
+    for name, point in zip(names, points):
+        canvas.text(name, _away(point, middle), LABEL_SIZE_PX)
+    return Scene(
+        images=(canvas.image,),
+        question=f"What is the angle at {names[0]} in degrees, a multiple of {step}?",
+        answer=str(degrees),
+        answer_kind="integer",
+        targets=(target_of(f"angle at {names[0]}", marked),),
+        turns=(*_measure_arms(corner, first, second), answer_turn(str(degrees))),
+    )
+
+
+def _draw_crossing(rng: Generator, step: int, shortest: float) -> Scene:
+    degrees = _multiple(rng, step, max(step, 20), 90)
+    turn = float(rng.integers(360))
+    lengths = rng.uniform(shortest, SIZE_PX / 2 - BORDER_PX, size=4)
+    slack = SIZE_PX / 2 - BORDER_PX - float(lengths.max())
+    shift_x, shift_y = (float(shift) for shift in rng.uniform(-slack, slack, size=2))
+    center = Point(round(SIZE_PX / 2 + shift_x), round(SIZE_PX / 2 + shift_y))
+    directions = (turn, turn + degrees, turn + 180, turn + 180 + degrees)
+    ends = [on_circle(center, float(length), angle) for length, angle in zip(lengths, directions)]
+    canvas = Canvas()
+    marked = canvas.wedge(center, MARK_RADIUS_PX, turn, turn + degrees, MARK)
+    canvas.line(ends[0], ends[2], LINE_PX, INK)
+    canvas.line(ends[1], ends[3], LINE_PX, INK)
+    return Scene(
+        images=(canvas.image,),
+        question=f"At which angle do the lines cross, in degrees, a multiple of {step} up to 90?",
+        answer=str(degrees),
+        answer_kind="integer",
+        targets=(target_of("angle of the lines", marked),),
+        turns=(*_measure_arms(center, ends[0], ends[1]), answer_turn(str(degrees))),
+    )
+
+
+def _multiple(rng: Generator, step: int, least: int, most: int) -> int:
+    """A multiple of the step within the limits."""
+    return step * int(rng.integers(-(-least // step), most // step + 1))
+
+
+def _centred(rng: Generator, points: list[Point]) -> list[Point]:
+    """The points moved to a random place inside the borders; none when they do not fit there."""
+    left, right = min(p.x for p in points), max(p.x for p in points)
+    top, bottom = min(p.y for p in points), max(p.y for p in points)
+    room = SIZE_PX - 2 * BORDER_PX
+    if right - left > room or bottom - top > room:
+        return []
+    shift_x = BORDER_PX - left + float(rng.uniform(0, room - (right - left)))
+    shift_y = BORDER_PX - top + float(rng.uniform(0, room - (bottom - top)))
+    return [Point(p.x + shift_x, p.y + shift_y) for p in points]
+
+
+def _away(point: Point, middle: Point) -> Point:
+    """Where to write a corner's name: outside, in line with the middle."""
+    dx, dy = point.x - middle.x, point.y - middle.y
+    stretch = LABEL_DISTANCE_PX / (dx * dx + dy * dy) ** 0.5
+    return Point(point.x + dx * stretch, point.y + dy * stretch)
+
+
+def _measure_arms(corner: Point, first: Point, second: Point) -> tuple[ExpertTurn, ExpertTurn]:
+    start = [round(corner.x), round(corner.y)]
+    return (
+        call("measure one arm", "measure", start=start, end=[round(first.x), round(first.y)]),
+        call("measure the other arm", "measure", start=start, end=[round(second.x), round(second.y)]),
+    )
