@@ -1,0 +1,129 @@
+"""The slot cache: what is written stays with its slot, wherever that is moved."""
+
+import random
+
+import pytest
+import torch
+
+from saccade.engines.slots import Prompt, PromptKey, SlotCache
+
+LAYERS, HEADS, DIM = 2, 3, 4
+
+
+def empty_cache():
+    return SlotCache(layer_count=LAYERS, kv_heads=HEADS, head_dim=DIM, dtype=torch.float32, device=torch.device("cpu"))
+
+
+def write(cache, slots, width, marks):
+    """Appends ``width`` tokens to neighbouring slots; the row of slot i holds the value marks[i]."""
+    window = cache.window(slots[0].index, [slot.length for slot in slots], width)
+    new = torch.tensor(marks, dtype=torch.float32)[:, None, None, None].expand(-1, HEADS, width, DIM)
+    for layer in range(LAYERS):
+        keys, values = window.update(new + layer, -new - layer, layer)
+    for slot in slots:
+        slot.length += width
+    return keys, values
+
+
+def content(cache, slot):
+    """The marks in a slot, as keys of layer 0 and values of layer 1 tell them."""
+    window = cache.window(slot.index, [slot.length], 0)
+    keys = window.storage[0, 0, 0, 0, : slot.length, 0].tolist()
+    values = window.storage[1, 1, 0, -1, : slot.length, -1].tolist()
+    assert keys == [-value - 1 for value in values]
+    return keys
+
+
+def test_each_row_is_written_at_its_own_length():
+    cache = empty_cache()
+    a, b = cache.take(()), cache.take(())
+    write(cache, [a], 3, [1])
+    keys, _ = write(cache, [a, b], 2, [5, 7])
+    assert keys.shape == (2, HEADS, 5, DIM)
+    assert content(cache, a) == [1, 1, 1, 5, 5]
+    assert content(cache, b) == [7, 7]
+
+
+def test_a_new_token_looks_at_its_own_row_up_to_itself():
+    window = empty_cache_with_two_rows().window(0, [3, 0], 2)
+    assert window.mask[:, 0].int().tolist() == [
+        [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
+        [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]],
+    ]
+
+
+def empty_cache_with_two_rows():
+    cache = empty_cache()
+    cache.take(())
+    cache.take(())
+    return cache
+
+
+def test_growing_keeps_what_was_written():
+    cache = empty_cache()
+    slot = cache.take(())
+    write(cache, [slot], 60, [2])
+    write(cache, [slot], 100, [3])
+    others = [cache.take(()) for _ in range(9)]
+    write(cache, others, 1, [9] * 9)
+    assert content(cache, slot) == [2] * 60 + [3] * 100
+
+
+def test_any_order_of_active_rows_keeps_every_row_intact():
+    chance = random.Random(0)
+    cache = empty_cache()
+    slots = [cache.take(()) for _ in range(7)]
+    for mark, slot in enumerate(slots):
+        write(cache, [slot], 1 + mark, [mark])
+    for _ in range(50):
+        active = chance.sample(slots, chance.randint(0, 7))
+        cut = chance.randint(0, len(active))
+        decoding, joining = active[:cut], active[cut:]
+        cache.arrange(decoding, joining)
+        assert sorted(slot.index for slot in decoding) == list(range(cut))
+        assert [slot.index for slot in joining] == list(range(cut, len(active)))
+        assert [cache.slots[slot.index] for slot in slots] == slots
+        assert [content(cache, slot) for slot in slots] == [[mark] * (1 + mark) for mark in range(7)]
+
+
+def test_a_prompt_is_copied_to_its_siblings():
+    cache = empty_cache()
+    leader, first, second = cache.take(()), cache.take(()), cache.take(())
+    write(cache, [leader], 2, [4])
+    leader.prompt = Prompt(key=PromptKey((8, 9), ()), hidden=torch.zeros(1), position=2)
+    write(cache, [leader], 1, [6])
+    cache.copy_prompt(leader, [first, second])
+    assert [content(cache, slot) for slot in (first, second)] == [[4, 4], [4, 4]]
+    assert first.prompt == leader.prompt
+
+
+def test_a_slot_given_back_keeps_its_prompt_for_whoever_wants_it():
+    cache = empty_cache()
+    key = PromptKey((8, 9), ())
+    slot = cache.take(())
+    write(cache, [slot], 2, [4])
+    slot.prompt = Prompt(key=key, hidden=torch.zeros(1), position=2)
+    write(cache, [slot], 5, [6])
+    cache.give_back(slot)
+    other = cache.take({key})
+    assert other is not slot
+    assert cache.take_with_prompt(PromptKey((8, 7), ())) is None
+    again = cache.take_with_prompt(key)
+    assert again is slot
+    assert content(cache, again) == [4, 4]
+
+
+def test_a_slot_whose_prompt_nobody_wants_is_used_again():
+    cache = empty_cache()
+    slot = cache.take(())
+    write(cache, [slot], 1, [4])
+    slot.prompt = Prompt(key=PromptKey((8,), ()), hidden=torch.zeros(1), position=1)
+    cache.give_back(slot)
+    assert cache.take(()) is slot
+    assert (slot.prompt, slot.length) == (None, 0)
+
+
+def test_a_slot_without_a_prompt_cannot_be_copied():
+    cache = empty_cache()
+    with pytest.raises(ValueError, match="holds no prompt"):
+        cache.copy_prompt(cache.take(()), [])
