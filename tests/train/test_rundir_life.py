@@ -19,13 +19,16 @@ SETTINGS: dict[str, Json] = {"rl": {"steps": 30, "betas": [0.9, 0.95]}, "name": 
 
 
 def create(path: Path, *, resume: bool = False, settings: dict[str, Json] = SETTINGS) -> RunDirectory:
-    return RunDirectory.create(path, resume=resume, settings=settings, command=("saccade", "demo"))
+    return RunDirectory.create(
+        path, resume=resume, settings=settings, command=("saccade", "demo"), title="Looks closer"
+    )
 
 
 def test_a_new_run_has_its_settings_and_says_that_it_runs(tmp_path: Path) -> None:
     with create(tmp_path / "runs" / "a") as run:
         assert json.loads(run.paths.settings.read_text()) == SETTINGS
         assert run.info.status == "running"
+        assert run.info.title == "Looks closer"
         assert run.info.command == ("saccade", "demo")
         assert set(run.info.versions) == {"python", "saccade", "torch", "transformers", "numpy", "pillow"}
         assert read_info(run.paths) == run.info

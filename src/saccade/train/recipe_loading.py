@@ -90,7 +90,9 @@ def _function(module: ModuleType, name: str, place: str) -> object:
     ]
     listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
     if not name:
-XX    if not hasattr(module, name):
+        example = functions[0] if functions else "recipe"
+        raise UserError(f"{place} is a file; name the recipe in it, as in {place}:{example} ({listed})")
+    if not hasattr(module, name):
         near = difflib.get_close_matches(name, functions, n=1)
         suggestion = f" Did you mean {near[0]}?" if near else ""
         raise UserError(f"{place} has no function {name!r}.{suggestion} ({listed})")

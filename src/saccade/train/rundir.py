@@ -46,7 +46,13 @@ class RunDirectory:
 
     @classmethod
     def create(
-        cls, path: Path, *, resume: bool, settings: Mapping[str, Json], command: Sequence[str] = ()
+        cls,
+        path: Path,
+        *,
+        resume: bool,
+        settings: Mapping[str, Json],
+        command: Sequence[str] = (),
+        title: str = "",
     ) -> "RunDirectory":
         """Start a run at ``path``, or take an interrupted one up again.
 
@@ -61,7 +67,7 @@ class RunDirectory:
         _refuse_foreign(path, found, resume=resume)
         lock = _locked(path)
         try:
-            info = _started_info(paths, settings, command)
+            info = _started_info(paths, settings, command, title)
             _remove_unfinished(path)
             with disk_errors(path):
                 for name in _DIRECTORIES:
@@ -149,9 +155,9 @@ def _locked(path: Path) -> IO[str]:
     return lock
 
 
-def _started_info(paths: RunPaths, settings: Mapping[str, Json], command: Sequence[str]) -> RunInfo:
+def _started_info(paths: RunPaths, settings: Mapping[str, Json], command: Sequence[str], title: str) -> RunInfo:
     if not paths.info.exists():
-        return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions())
+        return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions(), title=title)
     before = read_json_object(paths.settings)
     # Through JSON, so that tuples and lists compare equal.
     if changed := differences(before, json.loads(json.dumps(settings))):

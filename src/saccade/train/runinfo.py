@@ -29,9 +29,12 @@ class RunInfo:
     ended: str | None = None
     error: str = ""
     """Why the run failed."""
+    title: str = ""
+    """What the run is about, for people."""
 
     def as_json(self) -> dict[str, Json]:
         return {
+            "title": self.title,
             "status": self.status,
             "command": list(self.command),
             "started": self.started,
@@ -108,6 +111,7 @@ def read_info(paths: RunPaths) -> RunInfo:
         resumed=tuple(str(time) for time in resumed) if isinstance(resumed, list) else (),
         ended=str(ended) if ended else None,
         error=str(values.get("error", "")),
+        title=str(values.get("title", "")),
         versions={name: str(of) for name, of in versions.items()} if isinstance(versions, Mapping) else {},
     )
 
