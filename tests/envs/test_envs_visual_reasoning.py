@@ -101,7 +101,7 @@ def test_importing_the_room_twice_registers_once_and_stays_light() -> None:
 def test_a_right_answer_ends_the_episode_with_reward_one() -> None:
     env = make_env()
     observation, reward, terminated, truncated, info = env.step(RIGHT)
-    assert observation == {"text": "", "images": ()}
+    assert dict(observation) == {"text": "", "images": ()}
     assert (reward, terminated, truncated) == (1.0, True, False)
     assert info == {"task_id": "tiny/0", "turns": 1, "status": "answered"}
     assert env.turns == (Turn(index=0, text=RIGHT, thought="so", action=Answer(text="red"), is_well_formed=True),)
@@ -136,9 +136,8 @@ def test_a_crop_is_taken_from_the_original_and_shown_to_the_model() -> None:
 def test_a_tool_can_be_used_on_what_a_tool_gave() -> None:
     env = make_env()
     env.step(CROP)
-    env.step(
-        '<think></think><tool_call>{"name": "crop", "arguments": {"image": 2, "bbox_2d": [0, 0, 500, 1000]}}</tool_call>'
-    )
+    call = '{"name": "crop", "arguments": {"image": 2, "bbox_2d": [0, 0, 500, 1000]}}'
+    env.step(f"<think></think><tool_call>{call}</tool_call>")
     assert [(image.width, image.height) for image in env.images] == [(256, 256), (128, 128), (64, 128)]
 
 
@@ -203,7 +202,7 @@ def test_exactly_max_turns_actions_are_possible() -> None:
 def test_a_call_in_the_last_turn_is_not_run() -> None:
     env = make_env(max_turns=1)
     observation, reward, terminated, truncated, info = env.step(CROP)
-    assert observation == {"text": "", "images": ()}
+    assert dict(observation) == {"text": "", "images": ()}
     assert (reward, terminated, truncated, info["status"]) == (0.0, False, True, "turn_limit")
     (turn,) = env.turns
     assert (turn.result, turn.observation) == (None, None)
