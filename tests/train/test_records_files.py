@@ -13,6 +13,7 @@ from saccade.train.position import Position
 from saccade.train.records import position_of, read_records, write_records
 from saccade.types import (
     Answer,
+    Attempt,
     ImageRef,
     Malformed,
     Observation,
@@ -142,7 +143,9 @@ def test_a_file_without_records_has_its_header_only(tmp_path: Path, media: Media
 def test_numbers_that_are_not_finite_survive(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
     odd = replace(records[0].trajectory, score=Score(total=-math.inf, parts={"judge": math.inf}))
     path = tmp_path / "odd.jsonl"
-    write_records(path, POSITION, [Attempt(task=records[0].task, trajectory=odd)], media=media, media_directory=tmp_path)
+    write_records(
+        path, POSITION, [Attempt(task=records[0].task, trajectory=odd)], media=media, media_directory=tmp_path
+    )
     assert [record.trajectory for record in read_records(path)] == [odd]
 
 
