@@ -79,5 +79,5 @@ def test_the_usual_difficulty_has_one_to_three_plates_in_the_first_four_colours(
 
 
 def test_every_texture_is_the_answer_about_as_often() -> None:
-    answers = [draw_visual_search(generator_for(1, "test", index), 0.5).answer for index in range(800)]
+    answers = [draw_visual_search(generator_for(1, "test", index), 0.5).asked.answer for index in range(800)]
     assert all(150 < answers.count(texture) < 250 for texture in TEXTURES)

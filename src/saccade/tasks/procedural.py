@@ -87,9 +87,9 @@ def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[str] | 
         for index in range(tasks_per_family):
             rng = generator_for(0, "vocabulary", family, index)
             scene = draw(rng, index / max(1, tasks_per_family - 1))
-            yield scene.question
-            yield from scene.choices
-            for turn in scene.turns:
+            yield scene.asked.question
+            yield from scene.asked.choices
+            for turn in scene.asked.turns:
                 yield turn.thought
                 if isinstance(turn.action, Answer):
                     yield turn.action.text
@@ -130,18 +130,19 @@ def _task_id(family: str, split: str, index: int, seed: int, difficulty: float) 
 
 
 def _example(scene: Scene, family: str, task_id: str, difficulty: float, media: MediaStore) -> Example:
+    asked = scene.asked
     task = Task(
         id=task_id,
         family=family,
-        question=scene.question,
-        answer=scene.answer,
-        answer_kind=scene.answer_kind,
+        question=asked.question,
+        answer=asked.answer,
+        answer_kind=asked.answer_kind,
         images=tuple(media.add(image) for image in scene.images),
-        choices=scene.choices,
-        tolerance=scene.tolerance,
-        targets=scene.targets,
+        choices=asked.choices,
+        tolerance=asked.tolerance,
+        targets=asked.targets,
         frame_times_s=scene.frame_times_s,
         event_s=scene.event_s,
         difficulty=difficulty,
     )
-    return Example(task=task, turns=scene.turns)
+    return Example(task=task, turns=asked.turns)

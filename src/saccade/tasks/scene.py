@@ -19,21 +19,36 @@ CROP_GRID_PX = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
-    """What a family draws. Boxes and points are in pixels; ``split_key`` is what no two splits may share."""
+class Asked:
+    """A question on a scene, what matters for its answer, and how an expert finds it. Fields are as in ``Task``."""
 
-    images: tuple[Image.Image, ...]
     question: str
     answer: str
-    answer_kind: AnswerKind
     targets: tuple[Target, ...]
-    turns: tuple[ExpertTurn, ...]
+    looks: tuple[ExpertTurn, ...]
+    """The expert's tool calls, in pixels; after them it answers."""
+    answer_kind: AnswerKind = "exact"
     choices: tuple[str, ...] = ()
     tolerance: float = 0.0
+    conclusion: str = "clear now"
+    """What the expert thinks when it answers."""
+
+    @property
+    def turns(self) -> tuple[ExpertTurn, ...]:
+        """The calls, then the answer."""
+        return (*self.looks, ExpertTurn(thought=self.conclusion, action=Answer(text=self.answer)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scene:
+    """What a family draws, and the question on it."""
+
+    images: tuple[Image.Image, ...]
+    asked: Asked
     frame_times_s: tuple[float, ...] = ()
     event_s: tuple[float, float] | None = None
     split_key: bytes = b""
-    """Empty: the pixels themselves. A video gives what all of its frames show, as frames may repeat."""
+    """What no two splits may share. Empty: all pixels. A video gives what each of its frames shows."""
 
 
 FamilyFunction = Callable[[Generator, float], Scene]
@@ -123,8 +138,3 @@ def call(thought: str, tool: str, image: int = 1, **arguments: Json) -> ExpertTu
 def crop_turn(box: Box, thought: str = "look closer", image: int = 1) -> ExpertTurn:
     """A turn that crops a box with whole coordinates."""
     return call(thought, "crop", image, bbox_2d=[int(side) for side in box.as_tuple()])
-
-
-def answer_turn(answer: str, thought: str = "clear now") -> ExpertTurn:
-    """The last turn."""
-    return ExpertTurn(thought=thought, action=Answer(text=answer))

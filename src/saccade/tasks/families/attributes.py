@@ -11,8 +11,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
+    Asked,
     Scene,
-    answer_turn,
     crop_turn,
     knob,
     look_box,
@@ -40,17 +40,10 @@ def draw_attributes(rng: Generator, difficulty: float) -> Scene:
     ]
     canvas = Canvas()
     covered = [thing.draw(canvas) for thing in things]
-    asked = things[0]
-    question, answer = _ASKS[int(rng.integers(len(_ASKS)))](rng, asked)
-    target = target_of(asked.name, covered[0])
-    return Scene(
-        images=(canvas.image,),
-        question=question,
-        answer=answer,
-        answer_kind="exact",
-        targets=(target,),
-        turns=(crop_turn(look_box(target.box)), answer_turn(answer)),
-    )
+    question, answer = _ASKS[int(rng.integers(len(_ASKS)))](rng, things[0])
+    target = target_of(things[0].name, covered[0])
+    asked = Asked(question=question, answer=answer, targets=(target,), looks=(crop_turn(look_box(target.box)),))
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _ask_colour(rng: Generator, asked: Thing) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from saccade.tasks import chart_axes
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
+    Asked,
     Scene,
-    answer_turn,
     call,
     crop_turn,
     look_box,
@@ -24,7 +24,7 @@ from saccade.tasks.scene import (
     whole_knob,
 )
 from saccade.tasks.words import ITEMS
-from saccade.types import AnswerKind, ExpertTurn
+from saccade.types import Target
 
 LINE = 50
 """Bars may be asked to reach above this value; none ends on it."""
@@ -39,15 +39,6 @@ class _Bar:
     value: int
     box: Box
     label: Box
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    answer_kind: AnswerKind
-    bars: tuple[_Bar, ...]
-    looks: tuple[ExpertTurn, ...]
 
 
 def draw_chart_bars(rng: Generator, difficulty: float) -> Scene:
@@ -66,15 +57,7 @@ def draw_chart_bars(rng: Generator, difficulty: float) -> Scene:
         canvas.rectangle(box, COLOURS[colours[len(bars)]])
         bars.append(_Bar(item=item, value=value, box=box, label=label))
     asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, bars)
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        tolerance=chart_axes.TOLERANCE if asked.answer_kind == "number" else 0.0,
-        targets=tuple(rectangle_target(bar.item, bar.box) for bar in asked.bars),
-        turns=(*asked.looks, answer_turn(asked.answer)),
-    )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _values(rng: Generator, allowed: list[int], count: int) -> list[int]:
@@ -85,59 +68,64 @@ def _values(rng: Generator, allowed: list[int], count: int) -> list[int]:
             return values
 
 
-def _ask_extreme(rng: Generator, bars: list[_Bar]) -> _Asked:
+def _target(bar: _Bar) -> Target:
+    return rectangle_target(bar.item, bar.box)
+
+
+def _ask_extreme(rng: Generator, bars: list[_Bar]) -> Asked:
     word = pick(rng, ("tallest", "shortest"))
     find = max if word == "tallest" else min
     bar = find(bars, key=lambda bar: bar.value)
-    return _Asked(
+    return Asked(
         question=f"Which bar is the {word}?",
         answer=bar.item,
-        answer_kind="exact",
-        bars=(bar,),
+        targets=(_target(bar),),
         looks=(crop_turn(look_box(bar.label), "read its name"),),
     )
 
 
-def _ask_value(rng: Generator, bars: list[_Bar]) -> _Asked:
+def _ask_value(rng: Generator, bars: list[_Bar]) -> Asked:
     bar = bars[int(rng.integers(len(bars)))]
     template = pick(rng, ("What is the value of {}?", "How high is the bar of {}?"))
-    return _Asked(
+    return Asked(
         question=template.format(bar.item),
         answer=str(bar.value),
         answer_kind="number",
-        bars=(bar,),
+        tolerance=chart_axes.TOLERANCE,
+        targets=(_target(bar),),
         looks=chart_axes.measure_turns(int(bar.box.center.x), 0, bar.value),
     )
 
 
-def _ask_difference(rng: Generator, bars: list[_Bar]) -> _Asked:
+def _ask_difference(rng: Generator, bars: list[_Bar]) -> Asked:
     pairs = [(high, low) for high in bars for low in bars if high.value > low.value]
     high, low = pairs[int(rng.integers(len(pairs)))]
-    return _Asked(
+    return Asked(
         question=f"How much higher is {high.item} than {low.item}?",
         answer=str(high.value - low.value),
         answer_kind="number",
-        bars=(high, low),
+        tolerance=chart_axes.TOLERANCE,
+        targets=(_target(high), _target(low)),
         looks=chart_axes.measure_turns(int(high.box.center.x), low.value, high.value),
     )
 
 
-def _ask_above(rng: Generator, bars: list[_Bar]) -> _Asked:
+def _ask_above(rng: Generator, bars: list[_Bar]) -> Asked:
     """How many bars end above or below the line; the side with at least one bar is asked for."""
     above = tuple(bar for bar in bars if bar.value > LINE)
     below = tuple(bar for bar in bars if bar.value < LINE)
     word, asked = ("above", above) if (rng.integers(2) and above) or not below else ("below", below)
     points = [[int(bar.box.center.x), int(bar.box.y1)] for bar in asked]
-    return _Asked(
+    return Asked(
         question=f"How many bars have a value {word} {LINE}?",
         answer=str(len(asked)),
         answer_kind="integer",
-        bars=asked,
+        targets=tuple(_target(bar) for bar in asked),
         looks=(call("mark each", "draw_points", points=points),),
     )
 
 
-_ASKS: tuple[Callable[[Generator, list[_Bar]], _Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, list[_Bar]], Asked], ...] = (
     _ask_extreme,
     _ask_value,
     _ask_difference,

@@ -14,8 +14,8 @@ from saccade.tasks import chart_axes
 from saccade.tasks.drawing import Canvas, Coverage
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
+    Asked,
     Scene,
-    answer_turn,
     crop_turn,
     look_box,
     pick,
@@ -24,7 +24,7 @@ from saccade.tasks.scene import (
     whole_knob,
 )
 from saccade.tasks.words import DAYS
-from saccade.types import AnswerKind, ExpertTurn, Target
+from saccade.types import Target
 
 MARKER_PX = 5
 LEAST_DISTANCE = 10
@@ -47,15 +47,6 @@ class _Chart:
         return chart_axes.slot_centers(len(self.labels))[day]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    answer_kind: AnswerKind
-    targets: tuple[Target, ...]
-    looks: tuple[ExpertTurn, ...]
-
-
 def draw_chart_lines(rng: Generator, difficulty: float) -> Scene:
     """Coloured lines over the days of a week, with a round marker at each value."""
     days = whole_knob(difficulty, 4, 5, 7)
@@ -76,15 +67,7 @@ def draw_chart_lines(rng: Generator, difficulty: float) -> Scene:
     chart = _Chart(colours=colours, values=values, labels=tuple(labels), markers=markers)
     asks = _ASKS if len(colours) > 1 else _ASKS[:2]
     asked = asks[int(rng.integers(len(asks)))](rng, chart)
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        tolerance=chart_axes.TOLERANCE if asked.answer_kind == "number" else 0.0,
-        targets=asked.targets,
-        turns=(*asked.looks, answer_turn(asked.answer)),
-    )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _values(rng: Generator, allowed: list[int], lines: int, days: int) -> tuple[tuple[int, ...], ...]:
@@ -98,45 +81,44 @@ def _values(rng: Generator, allowed: list[int], lines: int, days: int) -> tuple[
     return tuple(chosen)
 
 
-def _ask_day(rng: Generator, chart: _Chart) -> _Asked:
+def _ask_day(rng: Generator, chart: _Chart) -> Asked:
     line = int(rng.integers(len(chart.colours)))
     word = pick(rng, ("highest", "lowest"))
     values = chart.values[line]
     day = values.index(max(values) if word == "highest" else min(values))
-    return _Asked(
+    return Asked(
         question=f"On which day is the {chart.colours[line]} line {word}?",
         answer=DAYS[day],
-        answer_kind="exact",
         targets=(chart.target(line, day),),
         looks=(crop_turn(look_box(chart.labels[day]), "read the day"),),
     )
 
 
-def _ask_value(rng: Generator, chart: _Chart) -> _Asked:
+def _ask_value(rng: Generator, chart: _Chart) -> Asked:
     line, day = int(rng.integers(len(chart.colours))), int(rng.integers(len(chart.labels)))
     template = pick(rng, ("What is the value of the {} line on {}?", "How high is the {} line on {}?"))
     value = chart.values[line][day]
-    return _Asked(
+    return Asked(
         question=template.format(chart.colours[line], DAYS[day]),
         answer=str(value),
         answer_kind="number",
+        tolerance=chart_axes.TOLERANCE,
         targets=(chart.target(line, day),),
         looks=chart_axes.measure_turns(chart.x(day), 0, value),
     )
 
 
-def _ask_higher(rng: Generator, chart: _Chart) -> _Asked:
+def _ask_higher(rng: Generator, chart: _Chart) -> Asked:
     first, second = (int(i) for i in rng.permutation(len(chart.colours))[:2])
     day = int(rng.integers(len(chart.labels)))
     higher = first if chart.values[first][day] > chart.values[second][day] else second
     targets = (chart.target(first, day), chart.target(second, day))
-    return _Asked(
+    return Asked(
         question=f"Which line is higher on {DAYS[day]}: {chart.colours[first]} or {chart.colours[second]}?",
         answer=chart.colours[higher],
-        answer_kind="exact",
         targets=targets,
         looks=(crop_turn(look_box(enclosing_box([target.box for target in targets]))),),
     )
 
 
-_ASKS: tuple[Callable[[Generator, _Chart], _Asked], ...] = (_ask_day, _ask_value, _ask_higher)
+_ASKS: tuple[Callable[[Generator, _Chart], Asked], ...] = (_ask_day, _ask_value, _ask_higher)

@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas, Coverage, on_circle
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
     SIZE_PX,
+    Asked,
     Scene,
-    answer_turn,
     call,
     crop_turn,
     look_box,
@@ -24,7 +24,7 @@ from saccade.tasks.scene import (
     whole_knob,
 )
 from saccade.tasks.words import ITEMS
-from saccade.types import AnswerKind, ExpertTurn
+from saccade.types import ExpertTurn, Target
 
 CENTER = Point(SIZE_PX / 2, SIZE_PX / 2)
 RADIUS_PX = 88
@@ -45,15 +45,6 @@ class _Slice:
     label: Box
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    answer_kind: AnswerKind
-    slices: tuple[_Slice, ...]
-    looks: tuple[ExpertTurn, ...]
-
-
 def draw_chart_pie(rng: Generator, difficulty: float) -> Scene:
     """Slices of different colours with the names of goods beside them."""
     count = whole_knob(difficulty, 2, 4, 6)
@@ -70,15 +61,7 @@ def draw_chart_pie(rng: Generator, difficulty: float) -> Scene:
         slices.append(_Slice(item=item, share=share, start=start, covered=covered, label=label))
         start = end
     asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, slices)
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        tolerance=TOLERANCE if asked.answer_kind == "number" else 0.0,
-        targets=tuple(target_of(slice_.item, slice_.covered) for slice_ in asked.slices),
-        turns=(*asked.looks, answer_turn(asked.answer)),
-    )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _shares(rng: Generator, count: int, step: int) -> list[int]:
@@ -91,27 +74,31 @@ def _shares(rng: Generator, count: int, step: int) -> list[int]:
             return shares
 
 
-def _ask_extreme(rng: Generator, slices: list[_Slice]) -> _Asked:
+def _target(slice_: _Slice) -> Target:
+    return target_of(slice_.item, slice_.covered)
+
+
+def _ask_extreme(rng: Generator, slices: list[_Slice]) -> Asked:
     word = pick(rng, ("largest", "smallest"))
     find = max if word == "largest" else min
     found = find(slices, key=lambda slice_: slice_.share)
-    return _Asked(
+    return Asked(
         question=f"Which slice is the {word}?",
         answer=found.item,
-        answer_kind="exact",
-        slices=(found,),
+        targets=(_target(found),),
         looks=(crop_turn(look_box(found.label), "read its name"),),
     )
 
 
-def _ask_share(rng: Generator, slices: list[_Slice]) -> _Asked:
+def _ask_share(rng: Generator, slices: list[_Slice]) -> Asked:
     asked = slices[int(rng.integers(len(slices)))]
     template = pick(rng, ("What share is {}, in percent?", "How many percent is {}?"))
-    return _Asked(
+    return Asked(
         question=template.format(asked.item),
         answer=str(asked.share),
         answer_kind="number",
-        slices=(asked,),
+        tolerance=TOLERANCE,
+        targets=(_target(asked),),
         looks=(
             _measure_edge("measure one edge", asked.start),
             _measure_edge("measure the other edge", asked.start + 3.6 * asked.share),
@@ -119,15 +106,14 @@ def _ask_share(rng: Generator, slices: list[_Slice]) -> _Asked:
     )
 
 
-def _ask_larger(rng: Generator, slices: list[_Slice]) -> _Asked:
+def _ask_larger(rng: Generator, slices: list[_Slice]) -> Asked:
     pairs = [(first, second) for first in slices for second in slices if first.share != second.share]
     first, second = pairs[int(rng.integers(len(pairs)))]
     larger = max(first, second, key=lambda slice_: slice_.share)
-    return _Asked(
+    return Asked(
         question=f"Which slice is larger: {first.item} or {second.item}?",
         answer=larger.item,
-        answer_kind="exact",
-        slices=(first, second),
+        targets=(_target(first), _target(second)),
         looks=(crop_turn(look_box(larger.label), "read its name"),),
     )
 
@@ -138,4 +124,4 @@ def _measure_edge(thought: str, degrees: float) -> ExpertTurn:
     return call(thought, "measure", start=center, end=[round(rim.x), round(rim.y)])
 
 
-_ASKS: tuple[Callable[[Generator, list[_Slice]], _Asked], ...] = (_ask_extreme, _ask_share, _ask_larger)
+_ASKS: tuple[Callable[[Generator, list[_Slice]], Asked], ...] = (_ask_extreme, _ask_share, _ask_larger)

@@ -10,8 +10,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
+    Asked,
     Scene,
-    answer_turn,
     call,
     knob,
     pick,
@@ -48,17 +48,15 @@ def draw_counting(rng: Generator, difficulty: float) -> Scene:
         "colour": f"How many objects are {colour}?",
         "shape": f"How many objects have the shape {shape}?",
     }
-    return Scene(
-        images=(canvas.image,),
+    asked = Asked(
         question=words[asked_for],
         answer=str(count),
         answer_kind="integer",
         targets=tuple(target_of(things[i].name, covered[i]) for i in counted),
-        turns=(
-            call("mark each", "draw_points", points=[_mark(things[i].center) for i in counted]),
-            answer_turn(str(count), "count the marks"),
-        ),
+        looks=(call("mark each", "draw_points", points=[_mark(things[i].center) for i in counted]),),
+        conclusion="count the marks",
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _reading_order(center: Point) -> tuple[int, float]:

@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import INK
 from saccade.tasks.scene import (
     SIZE_PX,
+    Asked,
     Scene,
-    answer_turn,
     crop_turn,
     look_box,
     pick,
@@ -49,14 +49,14 @@ def draw_document_text(rng: Generator, difficulty: float) -> Scene:
     boxes = _draw_page(rng, canvas, title, fields, whole_knob(difficulty, 18, 13, 9))
     chosen = int(rng.integers(len(fields)))
     field, box = fields[chosen], boxes[chosen]
-    return Scene(
-        images=(canvas.image,),
+    asked = Asked(
         question=field.question,
         answer=field.value,
         answer_kind=field.answer_kind,
         targets=(rectangle_target(field.name, box),),
-        turns=(crop_turn(look_box(box)), answer_turn(field.value)),
+        looks=(crop_turn(look_box(box)),),
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _draw_page(rng: Generator, canvas: Canvas, title: str, fields: tuple[_Field, ...], text_px: int) -> list[Box]:

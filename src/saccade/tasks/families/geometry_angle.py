@@ -9,7 +9,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, on_circle
 from saccade.tasks.palette import COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Scene, answer_turn, call, knob, pick_several, target_of
+from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, knob, pick_several, target_of
 from saccade.types import ExpertTurn
 
 LINE_PX = 2
@@ -53,14 +53,14 @@ def _draw_triangle(rng: Generator, step: int, shortest: float) -> Scene:
     middle = Point(sum(p.x for p in points) / 3, sum(p.y for p in points) / 3)
     for name, point in zip(names, points):
         canvas.text(name, _away(point, middle), LABEL_SIZE_PX)
-    return Scene(
-        images=(canvas.image,),
+    asked = Asked(
         question=f"What is the angle at {names[0]} in degrees, a multiple of {step}?",
         answer=str(degrees),
         answer_kind="integer",
         targets=(target_of(f"angle at {names[0]}", marked),),
-        turns=(*_measure_arms(corner, first, second), answer_turn(str(degrees))),
+        looks=_measure_arms(corner, first, second),
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _draw_crossing(rng: Generator, step: int, shortest: float) -> Scene:
@@ -76,14 +76,14 @@ def _draw_crossing(rng: Generator, step: int, shortest: float) -> Scene:
     marked = canvas.wedge(center, MARK_RADIUS_PX, turn, turn + degrees, MARK)
     canvas.line(ends[0], ends[2], LINE_PX, INK)
     canvas.line(ends[1], ends[3], LINE_PX, INK)
-    return Scene(
-        images=(canvas.image,),
+    asked = Asked(
         question=f"At which angle do the lines cross, in degrees, a multiple of {step} up to 90?",
         answer=str(degrees),
         answer_kind="integer",
         targets=(target_of("angle of the lines", marked),),
-        turns=(*_measure_arms(center, ends[0], ends[1]), answer_turn(str(degrees))),
+        looks=_measure_arms(center, ends[0], ends[1]),
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _multiple(rng: Generator, step: int, least: int, most: int) -> int:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, Coverage
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Scene, answer_turn, call, pick, pick_several, target_of, whole_knob
+from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, pick, pick_several, target_of, whole_knob
 from saccade.types import ExpertTurn
 
 BAR_CM = 10
@@ -53,21 +53,20 @@ def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
         _draw_line(rng, canvas, colour, band, LINES_BOTTOM_PX // count, bar_px, step)
         for band, colour in enumerate(pick_several(rng, COLOUR_NAMES, count))
     ]
-    asked = lines[int(rng.integers(count))]
+    line = lines[int(rng.integers(count))]
     template = pick(rng, ("How long is the {} line in cm?", "What is the length of the {} line in cm?"))
-    return Scene(
-        images=(canvas.image,),
-        question=f"{template.format(asked.colour)[:-1]}, a multiple of {step}?",
-        answer=str(asked.length_cm),
+    asked = Asked(
+        question=f"{template.format(line.colour)[:-1]}, a multiple of {step}?",
+        answer=str(line.length_cm),
         answer_kind="number",
         tolerance=TOLERANCE,
-        targets=(target_of(f"{asked.colour} line", asked.covered),),
-        turns=(
+        targets=(target_of(f"{line.colour} line", line.covered),),
+        looks=(
             _measure("measure the scale", Point(BAR_X_PX, BAR_Y_PX), Point(BAR_X_PX + bar_px, BAR_Y_PX)),
-            _measure("measure the line", asked.start, asked.end),
-            answer_turn(str(asked.length_cm)),
+            _measure("measure the line", line.start, line.end),
         ),
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _draw_scale_bar(canvas: Canvas, bar_px: int) -> None:

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import Canvas, Coverage, text_box
+from saccade.tasks.drawing import Canvas, text_box
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK, PAPER
-from saccade.tasks.scattering import scattered
 from saccade.tasks.scene import (
-    SIZE_PX,
+    Asked,
     Scene,
-    answer_turn,
     call,
     crop_turn,
     look_box,
@@ -26,54 +23,40 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
+from saccade.tasks.voronoi import Land, divided_land
 from saccade.tasks.words import PLACES
-from saccade.types import AnswerKind, ExpertTurn
+from saccade.types import ExpertTurn, Target
 
 COLOUR_SET = f"{', '.join(COLOUR_NAMES[:-1])} or {COLOUR_NAMES[-1]}"
 LEAST_BORDER_PX = 20
 """Regions that touch along less than this, but touch, are never asked about."""
 
-LEAST_DISTANCE_PX = 28
-"""From the middle of a region's seed to its neighbours' seeds, as a radius of scattering."""
-
+SEED_DISTANCE_PX = 56
 STAR_PX = 9
 MARGIN_PX = 4
-DARK = ("red", "blue", "purple", "green")
+"""Around a name, and between the star and its region's border or name."""
+
+DARK = ("red", "green", "blue", "purple")
 """Colours on which names are written in a light ink."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Layout:
-    """Which region each pixel is in, border lines, and the length of the border between any two regions."""
-
-    regions: NDArray[np.intp]
-    borders: Coverage
-    contact: NDArray[np.intp]
-    depth: NDArray[np.float32]
-    """About how far each pixel is from its region's border."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _Map:
+    land: Land
     names: tuple[str, ...]
     colours: tuple[str, ...]
-    contact: NDArray[np.intp]
     labels: tuple[Box, ...]
     star_region: int
+    star: Target
+
+    def target(self, region: int) -> Target:
+        """The region without its border lines."""
+        return target_of(self.names[region], (self.land.regions == region) & ~self.land.borders)
 
     def is_clear(self, region: int) -> bool:
-        """No neighbour is one by a hair's breadth."""
-        lengths = self.contact[region]
+        """No other region touches this one by a hair's breadth."""
+        lengths = self.land.contact[region]
         return not ((lengths > 0) & (lengths < LEAST_BORDER_PX)).any()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    regions: tuple[int, ...]
-    looks: tuple[ExpertTurn, ...]
-    answer_kind: AnswerKind = "exact"
 
 
 def draw_map_regions(rng: Generator, difficulty: float) -> Scene:
@@ -81,83 +64,38 @@ def draw_map_regions(rng: Generator, difficulty: float) -> Scene:
     count, text_px = whole_knob(difficulty, 3, 5, 8), whole_knob(difficulty, 17, 14, 11)
     names, colours = pick_several(rng, PLACES, count), pick_several(rng, COLOUR_NAMES, count)
     while True:
-        layout = _layout(scattered(rng, count, LEAST_DISTANCE_PX))
-        places = [_deepest(layout, region) for region in range(count)]
+        land = divided_land(rng, count, SEED_DISTANCE_PX)
+        places = [land.deepest(region) for region in range(count)]
         labels = tuple(text_box(name, place, text_px) for name, place in zip(names, places))
         star_region = int(rng.integers(count))
-        star = _star_place(rng, layout, star_region, labels[star_region])
-        if star is not None and all(_fits(layout, region, label) for region, label in enumerate(labels)):
+        star_place = _star_place(rng, land, star_region, labels[star_region])
+        have_room = all(land.holds(region, _with_margin(label)) for region, label in enumerate(labels))
+        if star_place is not None and have_room:
             break
-    canvas = _paint(layout, colours)
+    pixels = np.array([COLOURS[colour] for colour in colours], dtype=np.uint8)[land.regions]
+    pixels[land.borders] = INK
+    canvas = Canvas(Image.fromarray(pixels))
     for name, colour, place in zip(names, colours, places):
         canvas.text(name, place, text_px, PAPER if colour in DARK else INK)
-    covered = canvas.shape("star", star, STAR_PX, PAPER)
     drawn = _Map(
+        land=land,
         names=names,
         colours=colours,
-        contact=layout.contact,
         labels=labels,
         star_region=star_region,
+        star=target_of("star", canvas.shape("star", star_place, STAR_PX, PAPER)),
     )
-    asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, drawn)
-    targets = [target_of(names[region], (layout.regions == region) & ~layout.borders) for region in asked.regions]
-    if asked.regions == (star_region,) and "star" in asked.question:
-        targets.append(target_of("star", covered))
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        targets=tuple(targets),
-        turns=(*asked.looks, answer_turn(asked.answer)),
-    )
+    return Scene(images=(canvas.image,), asked=_ASKS[int(rng.integers(len(_ASKS)))](rng, drawn))
 
 
-def _layout(seeds: list[Point]) -> _Layout:
-    """Each pixel belongs to the nearest seed."""
-    y, x = np.mgrid[0:SIZE_PX, 0:SIZE_PX].astype(np.float32) + 0.5
-    distances = np.stack([np.hypot(x - seed.x, y - seed.y) for seed in seeds])
-    regions = distances.argmin(axis=0)
-    nearest, second = np.partition(distances, 1, axis=0)[:2]
-    to_edge = np.minimum(np.minimum(x, y), np.minimum(SIZE_PX - x, SIZE_PX - y))
-    borders = np.zeros((SIZE_PX, SIZE_PX), dtype=bool)
-    contact = np.zeros((len(seeds), len(seeds)), dtype=np.intp)
-    for here, there in (
-        ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
-        ((slice(None, -1), slice(None)), (slice(1, None), slice(None))),
-    ):
-        differs = regions[here] != regions[there]
-        borders[here] |= differs
-        borders[there] |= differs
-        np.add.at(contact, (regions[here][differs], regions[there][differs]), 1)
-    return _Layout(
-        regions=regions,
-        borders=borders,
-        contact=contact + contact.T,
-        depth=np.minimum((second - nearest) / 2, to_edge),
-    )
+def _with_margin(label: Box) -> Box:
+    return Box(label.x1 - MARGIN_PX, label.y1 - MARGIN_PX, label.x2 + MARGIN_PX, label.y2 + MARGIN_PX)
 
 
-def _deepest(layout: _Layout, region: int) -> Point:
-    """The pixel of a region that is furthest from its border: the place for its name."""
-    depth = np.where(layout.regions == region, layout.depth, -1)
-    row, column = divmod(int(depth.argmax()), SIZE_PX)
-    return Point(column, row)
-
-
-def _fits(layout: _Layout, region: int, label: Box) -> bool:
-    """The name and a margin around it lie inside the region."""
-    x1, y1 = int(label.x1) - MARGIN_PX, int(label.y1) - MARGIN_PX
-    x2, y2 = int(label.x2) + MARGIN_PX, int(label.y2) + MARGIN_PX
-    if x1 < 0 or y1 < 0 or x2 > SIZE_PX or y2 > SIZE_PX:
-        return False
-    return bool((layout.regions[y1:y2, x1:x2] == region).all())
-
-
-def _star_place(rng: Generator, layout: _Layout, region: int, label: Box) -> Point | None:
+def _star_place(rng: Generator, land: Land, region: int, label: Box) -> Point | None:
     """A random place for the star inside a region and away from its name; None when there is none."""
-    room = (layout.regions == region) & (layout.depth >= STAR_PX + MARGIN_PX)
     reach = STAR_PX + MARGIN_PX
+    room = (land.regions == region) & (land.depth >= reach)
     room[
         max(0, int(label.y1) - reach) : int(label.y2) + reach,
         max(0, int(label.x1) - reach) : int(label.x2) + reach,
@@ -165,75 +103,70 @@ def _star_place(rng: Generator, layout: _Layout, region: int, label: Box) -> Poi
     places = np.flatnonzero(room)
     if not places.size:
         return None
-    row, column = divmod(int(places[int(rng.integers(places.size))]), SIZE_PX)
+    row, column = divmod(int(places[int(rng.integers(places.size))]), room.shape[1])
     return Point(column, row)
 
 
-def _paint(layout: _Layout, colours: tuple[str, ...]) -> Canvas:
-    pixels = np.array([COLOURS[colour] for colour in colours], dtype=np.uint8)[layout.regions]
-    pixels[layout.borders] = INK
-    return Canvas(Image.fromarray(pixels))
-
-
-def _ask_colour(rng: Generator, drawn: _Map) -> _Asked:
+def _ask_colour(rng: Generator, drawn: _Map) -> Asked:
     region = int(rng.integers(len(drawn.names)))
-    return _Asked(
+    return Asked(
         question=f"Which colour is {drawn.names[region]}: {COLOUR_SET}?",
         answer=drawn.colours[region],
-        regions=(region,),
+        targets=(drawn.target(region),),
         looks=(crop_turn(look_box(drawn.labels[region])),),
     )
 
 
-def _ask_name(rng: Generator, drawn: _Map) -> _Asked:
+def _ask_name(rng: Generator, drawn: _Map) -> Asked:
     region = int(rng.integers(len(drawn.names)))
-    return _Asked(
+    return Asked(
         question=f"Which region is {drawn.colours[region]}?",
         answer=drawn.names[region],
-        regions=(region,),
+        targets=(drawn.target(region),),
         looks=(crop_turn(look_box(drawn.labels[region]), "read its name"),),
     )
 
 
-def _ask_star(rng: Generator, drawn: _Map) -> _Asked:
-    region = drawn.star_region
-    return _Asked(
+def _ask_star(rng: Generator, drawn: _Map) -> Asked:
+    return Asked(
         question="In which region is the star?",
-        answer=drawn.names[region],
-        regions=(region,),
-        looks=(crop_turn(look_box(drawn.labels[region]), "read its name"),),
+        answer=drawn.names[drawn.star_region],
+        targets=(drawn.target(drawn.star_region), drawn.star),
+        looks=(crop_turn(look_box(drawn.labels[drawn.star_region]), "read its name"),),
     )
 
 
-def _ask_border(rng: Generator, drawn: _Map) -> _Asked:
-    """Two regions that clearly touch or do not touch at all; either answer is as likely where both exist."""
+def _ask_border(rng: Generator, drawn: _Map) -> Asked:
+    """Two regions that clearly touch or do not touch at all; either is as likely where both exist."""
+    contact = drawn.land.contact
     count = len(drawn.names)
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
-    touching = [pair for pair in pairs if drawn.contact[pair] >= LEAST_BORDER_PX]
-    apart = [pair for pair in pairs if drawn.contact[pair] == 0]
+    touching = [pair for pair in pairs if contact[pair] >= LEAST_BORDER_PX]
+    apart = [pair for pair in pairs if contact[pair] == 0]
     answer, options = ("yes", touching) if rng.integers(2) or not apart else ("no", apart)
     first, second = options[int(rng.integers(len(options)))]
-    return _Asked(
+    return Asked(
         question=f"Do {drawn.names[first]} and {drawn.names[second]} share a border, yes or no?",
         answer=answer,
-        regions=(first, second),
+        targets=(drawn.target(first), drawn.target(second)),
         looks=(_mark_names(drawn, (first, second)),),
     )
 
 
-def _ask_neighbours(rng: Generator, drawn: _Map) -> _Asked:
-    """The number of neighbours of a region whose borders are all clear; else which region holds the star."""
+def _ask_neighbours(rng: Generator, drawn: _Map) -> Asked:
+    """How many neighbours a region has whose borders are all clear; where there is none, the star's region."""
     clear = [region for region in range(len(drawn.names)) if drawn.is_clear(region)]
     if not clear:
         return _ask_star(rng, drawn)
     region = clear[int(rng.integers(len(clear)))]
-    neighbours = tuple(int(other) for other in np.flatnonzero(drawn.contact[region]))
-    return _Asked(
+    neighbours = tuple(int(other) for other in np.flatnonzero(drawn.land.contact[region]))
+    return Asked(
         question=f"How many regions share a border with {drawn.names[region]}?",
         answer=str(len(neighbours)),
         answer_kind="integer",
-        regions=(region, *neighbours),
+        targets=tuple(drawn.target(other) for other in (region, *neighbours)),
         looks=(_mark_names(drawn, neighbours),),
+        conclusion="count the marks",
     )
 
 
@@ -242,7 +175,7 @@ def _mark_names(drawn: _Map, regions: tuple[int, ...]) -> ExpertTurn:
     return call("mark each", "draw_points", points=[[round(at.x), round(at.y)] for at in centers])
 
 
-_ASKS: tuple[Callable[[Generator, _Map], _Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, _Map], Asked], ...] = (
     _ask_colour,
     _ask_name,
     _ask_star,

@@ -14,8 +14,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
+    Asked,
     Scene,
-    answer_turn,
     call,
     knob,
     pick,
@@ -23,7 +23,6 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.types import AnswerKind
 
 SIDES = ("left", "right", "above", "below")
 OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
@@ -45,51 +44,48 @@ def draw_spatial_relation(rng: Generator, difficulty: float) -> Scene:
     canvas = Canvas()
     covered = [thing.draw(canvas) for thing in things]
     moved, fixed = things[0], things[1]
-    asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, moved.name, fixed.name, side)
-    compare = call("compare both", "measure", start=_whole(fixed.center), end=_whole(moved.center))
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        choices=asked.choices,
+    words = _ASKS[int(rng.integers(len(_ASKS)))](rng, moved.name, fixed.name, side)
+    asked = Asked(
+        question=words.question,
+        answer=words.answer,
+        answer_kind="choice" if words.choices else "exact",
+        choices=words.choices,
         targets=(target_of(moved.name, covered[0]), target_of(fixed.name, covered[1])),
-        turns=(compare, answer_turn(asked.answer)),
+        looks=(call("compare both", "measure", start=_whole(fixed.center), end=_whole(moved.center)),),
     )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _Words:
     question: str
     answer: str
-    answer_kind: AnswerKind = "exact"
     choices: tuple[str, ...] = ()
 
 
-def _ask_side(rng: Generator, moved: str, fixed: str, side: str) -> _Asked:
-    return _Asked(question=f"On which side of the {fixed} is the {moved}: left, right, above or below?", answer=side)
+def _ask_side(rng: Generator, moved: str, fixed: str, side: str) -> _Words:
+    return _Words(question=f"On which side of the {fixed} is the {moved}: left, right, above or below?", answer=side)
 
 
-def _ask_whether(rng: Generator, moved: str, fixed: str, side: str) -> _Asked:
+def _ask_whether(rng: Generator, moved: str, fixed: str, side: str) -> _Words:
     asked = side if rng.integers(2) else OPPOSITE[side]
-    return _Asked(
+    return _Words(
         question=f"Is the {moved} {PHRASES[asked]} the {fixed}, yes or no?",
         answer="yes" if asked == side else "no",
     )
 
 
-def _ask_choice(rng: Generator, moved: str, fixed: str, side: str) -> _Asked:
+def _ask_choice(rng: Generator, moved: str, fixed: str, side: str) -> _Words:
     choices = pick_several(rng, SIDES, len(SIDES))
     options = ", ".join(f"{letter} {choice}" for letter, choice in zip(LETTERS, choices))
-    return _Asked(
+    return _Words(
         question=f"Where is the {moved}, seen from the {fixed}: {options}?",
         answer=LETTERS[choices.index(side)],
-        answer_kind="choice",
         choices=choices,
     )
 
 
-_ASKS: tuple[Callable[[Generator, str, str, str], _Asked], ...] = (_ask_side, _ask_whether, _ask_choice)
+_ASKS: tuple[Callable[[Generator, str, str, str], _Words], ...] = (_ask_side, _ask_whether, _ask_choice)
 
 
 def _clear_centers(rng: Generator, count: int, radius: float, most_across: float) -> tuple[str, list[Point]]:

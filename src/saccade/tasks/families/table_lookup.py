@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import INK
 from saccade.tasks.scene import (
     SIZE_PX,
+    Asked,
     Scene,
-    answer_turn,
     crop_turn,
     look_box,
     pick,
@@ -23,7 +23,6 @@ from saccade.tasks.scene import (
     whole_knob,
 )
 from saccade.tasks.words import COLUMNS, ITEMS
-from saccade.types import AnswerKind, ExpertTurn
 
 WIDEST_CROP_PX = 160
 """A name and a number further apart than this are cropped one after the other."""
@@ -43,33 +42,13 @@ class _Table:
         return [row[index] for row in self.numbers]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    answer_kind: AnswerKind
-    row: int
-    column: int
-
-
 def draw_table_lookup(rng: Generator, difficulty: float) -> Scene:
     """A ruled table of goods with whole numbers from 1 to 99."""
     rows, columns = whole_knob(difficulty, 2, 4, 8), whole_knob(difficulty, 1, 2, 4)
     canvas = Canvas()
     table = _draw_table(rng, canvas, rows, columns, whole_knob(difficulty, 20, 15, 11))
     asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, table)
-    name, number = table.item_boxes[asked.row], table.number_boxes[asked.row][asked.column]
-    return Scene(
-        images=(canvas.image,),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        targets=(
-            rectangle_target(table.items[asked.row], name),
-            rectangle_target(str(table.numbers[asked.row][asked.column]), number),
-        ),
-        turns=(*_looks(name, number), answer_turn(asked.answer)),
-    )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def _draw_table(rng: Generator, canvas: Canvas, rows: int, columns: int, text_px: int) -> _Table:
@@ -106,14 +85,25 @@ def _rule(canvas: Canvas, around: Box, cell_height: int) -> None:
         canvas.rectangle(Box(around.x1, y, around.x2, y + (2 if row == 1 else 1)), INK)
 
 
-def _looks(name: Box, number: Box) -> tuple[ExpertTurn, ...]:
-    both = look_box(enclosing_box([name, number]))
-    if both.width <= WIDEST_CROP_PX:
-        return (crop_turn(both),)
-    return (crop_turn(look_box(name), "read the name"), crop_turn(look_box(number), "read the number"))
+def _ask(table: _Table, row: int, column: int, question: str, *, is_number_asked: bool) -> Asked:
+    """A question on one cell, whose answer is its number or the item of its row."""
+    item, number = table.items[row], str(table.numbers[row][column])
+    item_box, number_box = table.item_boxes[row], table.number_boxes[row][column]
+    both = look_box(enclosing_box([item_box, number_box]))
+    read_both = (
+        crop_turn(look_box(item_box), "read the name"),
+        crop_turn(look_box(number_box), "read the number"),
+    )
+    return Asked(
+        question=question,
+        answer=number if is_number_asked else item,
+        answer_kind="integer" if is_number_asked else "exact",
+        targets=(rectangle_target(item, item_box), rectangle_target(number, number_box)),
+        looks=(crop_turn(both),) if both.width <= WIDEST_CROP_PX else read_both,
+    )
 
 
-def _ask_number(rng: Generator, table: _Table) -> _Asked:
+def _ask_number(rng: Generator, table: _Table) -> Asked:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     template = pick(rng, ("What is the {} of {}?", "Which {} does {} have?"))
     question = (
@@ -121,23 +111,22 @@ def _ask_number(rng: Generator, table: _Table) -> _Asked:
         if rng.integers(2)
         else template.format(table.columns[column], table.items[row])
     )
-    answer = str(table.numbers[row][column])
-    return _Asked(question=question, answer=answer, answer_kind="integer", row=row, column=column)
+    return _ask(table, row, column, question, is_number_asked=True)
 
 
-def _ask_item(rng: Generator, table: _Table) -> _Asked:
+def _ask_item(rng: Generator, table: _Table) -> Asked:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     question = f"Which item has {table.numbers[row][column]} in column {table.columns[column]}?"
-    return _Asked(question=question, answer=table.items[row], answer_kind="exact", row=row, column=column)
+    return _ask(table, row, column, question, is_number_asked=False)
 
 
-def _ask_extreme(rng: Generator, table: _Table) -> _Asked:
+def _ask_extreme(rng: Generator, table: _Table) -> Asked:
     column = int(rng.integers(len(table.columns)))
     word = pick(rng, ("largest", "smallest"))
     numbers = table.column(column)
     row = numbers.index(max(numbers) if word == "largest" else min(numbers))
     question = f"Which item has the {word} number in column {table.columns[column]}?"
-    return _Asked(question=question, answer=table.items[row], answer_kind="exact", row=row, column=column)
+    return _ask(table, row, column, question, is_number_asked=False)
 
 
-_ASKS: tuple[Callable[[Generator, _Table], _Asked], ...] = (_ask_number, _ask_item, _ask_extreme)
+_ASKS: tuple[Callable[[Generator, _Table], Asked], ...] = (_ask_number, _ask_item, _ask_extreme)

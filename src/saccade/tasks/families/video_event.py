@@ -20,8 +20,8 @@ from saccade.tasks.palette import COLOUR_NAMES, FAINT, INK
 from saccade.tasks.scattering import Thing
 from saccade.tasks.scene import (
     SIZE_PX,
+    Asked,
     Scene,
-    answer_turn,
     crop_turn,
     look_box,
     pick,
@@ -29,7 +29,7 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.types import AnswerKind, ExpertTurn, Target
+from saccade.types import ExpertTurn, Target
 
 FRAMES_PER_S = 2
 CLOCK_BOX = Box(0, 0, 64, 64)
@@ -96,15 +96,9 @@ def draw_video_event(rng: Generator, difficulty: float) -> Scene:
         if stage.first <= frame < stage.after:
             targets.append(target_of(things[event.subject].name, covered[event.subject], frame))
         canvases.append(canvas)
-    asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, event, stage, targets)
     return Scene(
         images=tuple(canvas.image for canvas in canvases),
-        question=asked.question,
-        answer=asked.answer,
-        answer_kind=asked.answer_kind,
-        choices=asked.choices,
-        targets=tuple(targets),
-        turns=(*asked.looks, answer_turn(asked.answer)),
+        asked=_ASKS[int(rng.integers(len(_ASKS)))](rng, event, stage, tuple(targets)),
         frame_times_s=times,
         event_s=(times[stage.first], times[stage.after]),
         split_key=background.image.tobytes(),
@@ -163,7 +157,8 @@ def _new_object(rng: Generator, stage: _Stage) -> _Event:
     colour = pick(rng, tuple(name for name in COLOUR_NAMES if name != mover[0].colour))
     shape = pick(rng, ("star", "cross"))
     x = int(rng.integers(stage.radius + 4, stage.wall_x - stage.radius - LEAST_GAP_PX))
-    y = int(rng.integers(144 + stage.radius // 2, SKY_BOTTOM_PX - stage.radius))
+    # Below the lowest place that the moving object reaches, so that neither hides the other.
+    y = int(rng.integers(136 + stage.radius * 3 // 2, SKY_BOTTOM_PX - stage.radius))
     guest = Thing(colour=colour, shape=shape, center=stage.place(x, y), radius=stage.radius)
     return _Event(
         kind="new object",
@@ -201,41 +196,45 @@ def _touch(rng: Generator, stage: _Stage) -> _Event:
 _EVENTS: tuple[Callable[[Generator, _Stage], _Event], ...] = (_colour_change, _new_object, _touch)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    question: str
-    answer: str
-    looks: tuple[ExpertTurn, ...]
-    answer_kind: AnswerKind = "number"
-    choices: tuple[str, ...] = ()
+def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
+    return Asked(
+        question=f"{event.starts}, in seconds?",
+        answer=_seconds(stage.first),
+        answer_kind="number",
+        targets=targets,
+        looks=(_read_clock(stage.first),),
+    )
 
 
-def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: list[Target]) -> _Asked:
-    answer = _seconds(stage.first)
-    return _Asked(question=f"{event.starts}, in seconds?", answer=answer, looks=(_read_clock(stage.first),))
+def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
+    return Asked(
+        question=f"{event.ends}, in seconds?",
+        answer=_seconds(stage.after),
+        answer_kind="number",
+        targets=targets,
+        looks=(_read_clock(stage.after),),
+    )
 
 
-def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: list[Target]) -> _Asked:
-    answer = _seconds(stage.after)
-    return _Asked(question=f"{event.ends}, in seconds?", answer=answer, looks=(_read_clock(stage.after),))
-
-
-def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: list[Target]) -> _Asked:
-    return _Asked(
+def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
+    return Asked(
         question=f"{event.lasts}, in seconds?",
         answer=_seconds(stage.after - stage.first),
+        answer_kind="number",
+        targets=targets,
         looks=(_read_clock(stage.first), _read_clock(stage.after)),
     )
 
 
-def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: list[Target]) -> _Asked:
+def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
     choices = pick_several(rng, EVENTS, len(EVENTS))
     options = ", ".join(f"{letter} {choice}" for letter, choice in zip(LETTERS, choices))
-    return _Asked(
+    return Asked(
         question=f"What happens in the video: {options}?",
         answer=LETTERS[choices.index(event.kind)],
         answer_kind="choice",
         choices=choices,
+        targets=targets,
         looks=(crop_turn(look_box(targets[0].box), image=stage.first + 1),),
     )
 
@@ -248,7 +247,7 @@ def _read_clock(frame: int) -> ExpertTurn:
     return crop_turn(CLOCK_BOX, "read the clock", image=frame + 1)
 
 
-_ASKS: tuple[Callable[[Generator, _Event, _Stage, list[Target]], _Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, _Event, _Stage, tuple[Target, ...]], Asked], ...] = (
     _ask_start,
     _ask_end,
     _ask_duration,

@@ -17,7 +17,7 @@ from PIL import Image
 
 from saccade.geometry import Box
 from saccade.tasks.palette import BACKGROUND, COLOUR_NAMES, COLOURS
-from saccade.tasks.scene import SIZE_PX, Scene, answer_turn, crop_turn, rectangle_target, whole_knob
+from saccade.tasks.scene import SIZE_PX, Asked, Scene, crop_turn, rectangle_target, whole_knob
 
 TEXTURES = ("rows", "columns", "checks", "plain")
 """The closed set of answers."""
@@ -45,14 +45,13 @@ def draw_visual_search(rng: Generator, difficulty: float) -> Scene:
     (left, top), colour, answer = corners[0], COLOUR_NAMES[colours[0]], TEXTURES[textures[0]]
     row, column = divmod(int(cells[0]), SIZE_PX // CELL_PX)
     cell = Box(column * CELL_PX, row * CELL_PX, (column + 1) * CELL_PX, (row + 1) * CELL_PX)
-    return Scene(
-        images=(Image.fromarray(pixels),),
+    asked = Asked(
         question=f"Which texture is on the {colour} plate: rows, columns, checks or plain?",
         answer=answer,
-        answer_kind="exact",
         targets=(rectangle_target(f"{colour} plate", Box(left, top, left + PLATE_PX, top + PLATE_PX)),),
-        turns=(crop_turn(cell), answer_turn(answer)),
+        looks=(crop_turn(cell),),
     )
+    return Scene(images=(Image.fromarray(pixels),), asked=asked)
 
 
 def plate_corner(cell: int, shift_x: int, shift_y: int) -> tuple[int, int]:
