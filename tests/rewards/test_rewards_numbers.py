@@ -3,7 +3,7 @@ import math
 import pytest
 
 from saccade.rewards.expressions import evaluate
-from saccade.rewards.numbers import Quantity, parse_integer, parse_quantity, quantities_agree
+from saccade.tasks.quantities import Quantity, parse_integer, parse_quantity, quantities_agree
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from saccade.rewards.expressions import evaluate, normal_form
-from saccade.rewards.numbers import parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.vqa import MAX_ANSWER_CHARACTERS, vqa_soft_accuracy
+from saccade.tasks.quantities import parse_integer, parse_quantity, quantities_agree
 from saccade.types import Task
 
 __all__ = [

@@ -6,7 +6,7 @@ No names, no functions but the square root, no ``eval``: hostile input costs at 
 import math
 import re
 
-from saccade.rewards.numbers import UNITS, Quantity
+from saccade.tasks.quantities import UNITS, Quantity
 
 MAX_EXPRESSION_CHARACTERS = 256
 MAX_DEPTH = 24

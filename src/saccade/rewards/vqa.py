@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from saccade.rewards.numbers import NUMBER_WORDS
+from saccade.tasks.quantities import NUMBER_WORDS
 
 MAX_ANSWER_CHARACTERS = 1000
 MATCHES_FOR_FULL_CREDIT = 3

@@ -1,0 +1,185 @@
+"""Tasks from the user's own files, checked row by row before any work starts."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.tasks.readers.answers import answer_kind, answer_text, choice_texts
+from saccade.tasks.readers.images import ImageReader
+from saccade.tasks.readers.layouts import LAYOUTS, RowParts, detect
+from saccade.tasks.readers.rows import NumberedRow, Row, RowError, open_text_rows
+from saccade.tasks.readers.tables import dataset_rows, is_saved_dataset, parquet_rows
+from saccade.tasks.readers.targets import read_targets
+from saccade.types import ImageRef, Task
+
+ROWS_IN_DETAIL = 20
+HUB_PREFIX = "hf:"
+FILE_KINDS = (".jsonl", ".json", ".parquet", ".csv")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BadRow:
+    """A row that cannot be used; ``key`` is empty when the whole row is meant."""
+
+    file: str
+    row: int
+    """Counted from 1: the line in JSONL and CSV, else the row."""
+    key: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, row {self.row}: {f'{self.key}: ' if self.key else ''}{self.why}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskFile:
+    """The tasks of a file in its order, and the rows that were left out."""
+
+    tasks: tuple[Task, ...]
+    skipped: tuple[BadRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file or data set: the name for messages, its rows, the folder of its images."""
+
+    name: str
+    stem: str
+    rows: Iterator[NumberedRow]
+    image_root: Path
+
+
+def read_tasks(
+    path: Path | str,
+    *,
+    media: MediaStore,
+    layout: str = "auto",
+    skip_bad_rows: bool = False,
+    image_root: Path | None = None,
+) -> TaskFile:
+    """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
+
+    ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
+    paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
+    a hash of what it asks. Every image is decoded once here. ``UserError`` lists the bad rows, unless they are to be
+    skipped; without a single good row it is raised all the same.
+    """
+    if layout != "auto" and layout not in LAYOUTS:
+        raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
+    tasks: list[Task] = []
+    bad: list[BadRow] = []
+    first_seen: dict[str, str] = {}
+    for source in _sources(path, image_root):
+        for number, result in _tasks_of(source, media, layout):
+            if isinstance(result, Task) and result.id in first_seen:
+                result = RowError("id", f"{result.id!r} is also the task of {first_seen[result.id]}")
+            if isinstance(result, RowError):
+                bad.append(BadRow(file=source.name, row=number, key=result.key, why=result.why))
+            else:
+                first_seen[result.id] = f"{source.name}, row {number}"
+                tasks.append(result)
+    if bad and not skip_bad_rows:
+        raise UserError(_summary(path, bad, len(tasks)))
+    if not tasks:
+        raise UserError(_summary(path, bad, 0) if bad else f"{path}: there is not a single row")
+    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
+
+
+def _summary(path: Path | str, bad: list[BadRow], good: int) -> str:
+    lines = [f"{path}: {len(bad)} of {len(bad) + good} rows cannot be used"]
+    lines += [f"  {row}" for row in bad[:ROWS_IN_DETAIL]]
+    if len(bad) > ROWS_IN_DETAIL:
+        lines.append(f"  and {len(bad) - ROWS_IN_DETAIL} more")
+    lines.append("Mend these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).")
+    return "\n".join(lines)
+
+
+def _sources(path: Path | str, image_root: Path | None) -> Iterator[_Source]:
+    text = str(path)
+    if text.startswith(HUB_PREFIX):
+        name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
+        directory = Path(name)
+        if not directory.is_dir() or is_saved_dataset(directory):
+            root = image_root or (directory if directory.is_dir() else Path.cwd())
+            yield _Source(text, directory.name, dataset_rows(name, split or None), root)
+            return
+        path = directory
+    path = Path(path)
+    if path.is_dir():
+        if is_saved_dataset(path):
+            yield _Source(str(path), path.name, dataset_rows(str(path), None), image_root or path)
+            return
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in FILE_KINDS)
+        if not files:
+            raise UserError(f"{path}: the folder holds no file of tasks ({', '.join(FILE_KINDS)})")
+    else:
+        files = [path]
+    for file in files:
+        yield _Source(str(file), file.stem, _rows_of(file), image_root or file.parent)
+
+
+def _rows_of(file: Path) -> Iterator[NumberedRow]:
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such file; give a file, a folder or hf:name[:split]")
+    if file.suffix.lower() not in FILE_KINDS:
+        raise UserError(f"{file}: cannot tell the kind of file; it must end in {', '.join(FILE_KINDS)}")
+    return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
+
+
+def _tasks_of(source: _Source, media: MediaStore, layout: str) -> Iterator[tuple[int, Task | RowError]]:
+    """Each row's number with its task, or why there is none."""
+    images = ImageReader(source.image_root, media)
+    found = None if layout == "auto" else layout
+    for numbered in source.rows:
+        row = numbered.row
+        if isinstance(row, RowError):
+            yield numbered.number, row
+            continue
+        found = found or detect(row)
+        if found is None:
+            yield numbered.number, _unknown_layout(row)
+            continue
+        try:
+            yield numbered.number, _task(LAYOUTS[found](row), images, source, numbered.number)
+        except RowError as error:
+            yield numbered.number, error
+
+
+def _unknown_layout(row: Row) -> RowError:
+    keys = ", ".join(sorted(str(key) for key in row)[:12]) or "none"
+    return RowError("", f"fits no layout ({', '.join(LAYOUTS)}); its keys are {keys}")
+
+
+def _task(parts: RowParts, images: ImageReader, source: _Source, number: int) -> Task:
+    answer = answer_text(parts.answer, parts.answer_key)
+    choices = choice_texts(parts.choices)
+    kind = answer_kind(parts.answer_kind, answer, choices, parts.question, parts.answer_key)
+    if not parts.images:
+        raise RowError(parts.images_key, "there is no image")
+    refs = tuple(
+        images.read(value, parts.images_key, f"{source.name}, row {number}, image {place}")
+        for place, value in enumerate(parts.images, start=1)
+    )
+    return Task(
+        id=parts.id or _content_id(parts.question, answer, choices, refs),
+        family=parts.family or source.stem,
+        question=parts.question,
+        answer=answer,
+        answer_kind=kind,
+        images=refs,
+        choices=choices,
+        tolerance=parts.tolerance or 0.0,
+        targets=read_targets(parts.targets, parts.targets_key, refs),
+        difficulty=0.5 if parts.difficulty is None else parts.difficulty,
+        source=source.stem,
+    )
+
+
+def _content_id(question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...]) -> str:
+    """The same on every machine and in every file: it depends on what is asked about which pixels alone."""
+    content = json.dumps([question, answer, choices, [image.hash for image in images]])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -1,0 +1,111 @@
+"""Values of a row with their types checked; a ``RowError`` names the key."""
+
+import ast
+import json
+import math
+from typing import cast
+
+from saccade.tasks.readers.rows import Row, RowError, RowValue
+
+MAX_LITERAL_CHARACTERS = 1_000_000
+
+
+def optional_text(row: Row, *keys: str) -> str | None:
+    """The first of the keys that is there, as stripped text; whole numbers are taken as their digits."""
+    for key in keys:
+        value = row.get(key)
+        if value is None or value == "":
+            continue
+        if isinstance(value, str):
+            if not is_encodable(value):
+                raise RowError(key, "holds half a surrogate pair, which is no text")
+            return value.strip()
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        raise RowError(key, f"must be text, not {kind_of(value)}")
+    return None
+
+
+def required_text(row: Row, key: str) -> str:
+    text = optional_text(row, key)
+    if not text:
+        raise RowError(key, "is missing or empty")
+    return text
+
+
+def optional_number(row: Row, key: str, *, low: float, high: float) -> float | None:
+    """A finite number within the bounds; text is read, for CSV."""
+    value = row.get(key)
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        try:
+            number = as_number(float(value))
+        except ValueError:
+            number = None
+    else:
+        number = as_number(value)
+    if number is None or not low <= number <= high:
+        raise RowError(key, f"must be a number from {low:g} to {high:g}, not {short(value)}")
+    return number
+
+
+def as_number(value: RowValue) -> float | None:
+    """A finite float, or None; a boolean is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def listed(value: RowValue, key: str) -> list[RowValue]:
+    """A list as it is, nothing as an empty list, and a lone value as a list of one."""
+    if value is None or value == "":
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def literal(value: RowValue, key: str) -> RowValue:
+    """Text that holds JSON or a Python literal, read; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        return None
+    if len(value) > MAX_LITERAL_CHARACTERS:
+        raise RowError(key, f"has {len(value)} characters, more than {MAX_LITERAL_CHARACTERS}")
+    try:
+        return cast(RowValue, json.loads(value))
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return cast(RowValue, ast.literal_eval(value.strip()))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise RowError(key, f"is neither JSON nor a Python literal: {short(value)}") from error
+
+
+def mapping(value: RowValue, key: str) -> Row:
+    if not isinstance(value, dict):
+        raise RowError(key, f"must be an object with keys, not {kind_of(value)}")
+    return value
+
+
+def is_encodable(text: str) -> bool:
+    """Whether the text can be written as UTF-8: JSON can spell lone surrogates, which cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def kind_of(value: object) -> str:
+    return "nothing" if value is None else type(value).__name__
+
+
+def short(value: object) -> str:
+    """At most 60 characters of a value, for a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
