@@ -27,8 +27,8 @@ class FeatureCache:
     def get(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
         """Features of each image, in order; those not held are encoded together, each once."""
         missing = list({image.hash: image for image in images if image.hash not in self._features}.values())
-        # Not inference_mode: the model caches pixels on the way, and a training forward must be able to save those.
-        with torch.no_grad():
+        # The model caches pixels on the way, and a training forward must be able to save those: no inference tensors.
+        with torch.inference_mode(False), torch.no_grad():
             encoded = self._model.encode_images(missing)
         for image, features in zip(missing, encoded):
             self._features[image.hash] = features

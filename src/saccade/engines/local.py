@@ -132,8 +132,7 @@ async def _serve(seating: Seating, rows: Rows) -> None:
     """Runs ticks until every seat is closed. An error reaches everyone who waits for a turn."""
     try:
         while (plan := await seating.next_tick()) is not None:
-            # Not inference_mode: tensors that the model keeps on the way must stay usable for training.
-            with torch.no_grad():
+            with torch.inference_mode():
                 finished = rows.advance(plan)
             for seat, finish in finished:
                 seating.finish(seat, finish)
