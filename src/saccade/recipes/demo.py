@@ -28,6 +28,7 @@ from saccade.train.plan import (
     Plan,
     Reinforce,
     ReinforceSettings,
+    Stream,
     Supervise,
     SuperviseSettings,
 )
@@ -75,6 +76,8 @@ class DemoSettings:
     """Share of guessing demonstrations from then on."""
     no_tool_share: float = 0.1
     """Share of demonstrations without tools in the prompt; they always guess, since nothing can be seen."""
+    no_tool_tasks: int = 2
+    """Tasks of each reinforcement step without tools in the prompt, so that the model keeps answering there too."""
     evaluation_tasks: int = 256
     curve_tasks: int = 64
     """Held-out tasks of each point of the learning curve."""
@@ -117,6 +120,12 @@ def demo(context: RecipeContext) -> Plan:
         first = settings.sft.steps * settings.sft.batch_size + 1 + step * settings.rl.tasks_per_step
         return [example("train", index).task for index in range(first, first + settings.rl.tasks_per_step)]
 
+    def with_tool(step: int) -> Sequence[Task]:
+        return rl_tasks(step)[settings.no_tool_tasks :]
+
+    def without_tool(step: int) -> Sequence[Task]:
+        return rl_tasks(step)[: settings.no_tool_tasks]
+
     def held_out(count: int) -> Sequence[Task]:
         return [example("held_out", index).task for index in range(count)]
 
@@ -142,8 +151,10 @@ def demo(context: RecipeContext) -> Plan:
             evaluation("after_sft"),
             Reinforce(
                 name="rl",
-                tasks=rl_tasks,
-                episodes=looking,
+                streams=(
+                    Stream(name="looking", episodes=looking, tasks=with_tool),
+                    Stream(name="silent", episodes=silent, tasks=without_tool),
+                ),
                 reward=reward,
                 algorithm=grpo(
                     clip_low=settings.rl.clip_low,

@@ -65,6 +65,7 @@ class ReinforceSettings:
 
     steps: int
     tasks_per_step: int = 16
+    """Over all streams."""
     group_size: int = 8
     """Trajectories per task."""
     temperature: float = 1.0
@@ -125,13 +126,21 @@ class Supervise:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stream:
+    """One way in which questions are asked; rewards are compared inside a stream only."""
+
+    name: str
+    episodes: Episodes
+    tasks: Callable[[int], Sequence[Task]]
+    """The tasks of a step, a function of the step alone; may be none."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reinforce:
     """Learns from the rewards of its own trajectories."""
 
     name: str
-    tasks: Callable[[int], Sequence[Task]]
-    """The tasks of a step, a function of the step alone."""
-    episodes: Episodes
+    streams: tuple[Stream, ...]
     reward: Scorer
     algorithm: Algorithm
     settings: ReinforceSettings
@@ -161,6 +170,8 @@ class Plan:
         for stage in self.stages:
             if not isinstance(stage, Evaluate):
                 stage.settings.check()
+            if isinstance(stage, Reinforce) and len({stream.name for stream in stage.streams}) != len(stage.streams):
+                raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""

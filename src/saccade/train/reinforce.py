@@ -20,10 +20,9 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Reinforce
-from saccade.types import Attempt, Group, Task
-
-STREAM = "main"
+from saccade.train.parity import check_parity
+from saccade.train.plan import Reinforce, Stream
+from saccade.types import Attempt, Group
 
 
 def reinforce(
@@ -46,16 +45,10 @@ def reinforce(
     reference = load_reference() if stage.algorithm.needs_reference else None
     loss = _policy_loss(stage, reference)
     for step in range(first_step, settings.steps):
-        tasks = stage.tasks(step)
-        played = play(
-            _requests(tasks, stage, seed=seed, step=step),
-            engine=engine,
-            chat=model.chat,
-            make_env=lambda: stage.episodes.environment(model.media, model.view),
-            settings=replace(stage.episodes.rollout, temperature=settings.temperature),
-            reward=stage.reward,
-        )
-        groups = _groups(tasks, played)
+        by_stream = {
+            stream.name: _play_stream(stream, stage, model, engine, seed=seed, step=step) for stream in stage.streams
+        }
+        groups = [group for groups in by_stream.values() for group in groups]
         advantages = stage.algorithm.advantages(groups)
         sequences = [
             training_sequence(trajectory, turn_advantages)
@@ -63,7 +56,9 @@ def reinforce(
             for trajectory, turn_advantages in zip(group.trajectories, of_group)
             if trajectory.status != "failed"
         ]
-        metrics: dict[str, float] = {**rollout_metrics(played, groups)}
+        if step == first_step and sequences:
+            check_parity(model, sequences[0], temperature=settings.temperature)
+        metrics: dict[str, float] = {**_metrics(by_stream)}
         if sequences:
             metrics |= learner.update(
                 sequences,
@@ -83,33 +78,53 @@ def reinforce(
             step=step + 1,
             metrics=metrics,
             tokens=sum(len(sequence.ids) for sequence in sequences),
-            attempts=tuple(played),
+            attempts=tuple(_attempts(groups)),
         )
 
 
-def _requests(tasks: Sequence[Task], stage: Reinforce, *, seed: int, step: int) -> list[RolloutRequest]:
-    return [
+def _play_stream(
+    stream: Stream, stage: Reinforce, model: VisionLanguageModel, engine: Engine, *, seed: int, step: int
+) -> list[Group]:
+    size = stage.settings.group_size
+    tasks = stream.tasks(step)
+    requests = [
         RolloutRequest(
             task=task,
-            stream=STREAM,
+            stream=stream.name,
             sample=sample,
-            seed=seed_for(seed, "rollout", stage.name, step, task.id, STREAM, sample),
+            seed=seed_for(seed, "rollout", stage.name, step, task.id, stream.name, sample),
         )
         for task in tasks
-        for sample in range(stage.settings.group_size)
+        for sample in range(size)
     ]
-
-
-def _groups(tasks: Sequence[Task], played: Sequence[Attempt]) -> list[Group]:
-    size = len(played) // len(tasks)
+    attempts = play(
+        requests,
+        engine=engine,
+        chat=model.chat,
+        make_env=lambda: stream.episodes.environment(model.media, model.view),
+        settings=replace(stream.episodes.rollout, temperature=stage.settings.temperature),
+        reward=stage.reward,
+    )
+    trajectories = [attempt.trajectory for attempt in attempts]
     return [
-        Group(
-            task=task,
-            stream=STREAM,
-            trajectories=tuple(one.trajectory for one in played[index * size : (index + 1) * size]),
-        )
+        Group(task=task, stream=stream.name, trajectories=tuple(trajectories[index * size : (index + 1) * size]))
         for index, task in enumerate(tasks)
     ]
+
+
+def _attempts(groups: Sequence[Group]) -> list[Attempt]:
+    return [Attempt(task=group.task, trajectory=trajectory) for group in groups for trajectory in group.trajectories]
+
+
+def _metrics(by_stream: Mapping[str, Sequence[Group]]) -> Mapping[str, float]:
+    """Of all streams together and, where there are several, of each under its name."""
+    groups = [group for groups in by_stream.values() for group in groups]
+    metrics = dict(rollout_metrics(_attempts(groups)))
+    metrics["rollout/constant_groups"] = _mean([float(is_constant(group)) for group in groups])
+    if len(by_stream) > 1:
+        for name, of_stream in by_stream.items():
+            metrics |= {f"{name}/{key}": value for key, value in rollout_metrics(_attempts(of_stream)).items()}
+    return metrics
 
 
 def _policy_loss(stage: Reinforce, reference: VisionLanguageModel | None) -> BatchLoss:
@@ -134,7 +149,7 @@ def _reference_logprobs(
         return action_tokens(reference, sequences, temperature=temperature).logprobs
 
 
-def rollout_metrics(played: Sequence[Attempt], groups: Sequence[Group] = ()) -> Mapping[str, float]:
+def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     """Means over the trajectories that did not fail, and counts of those that did."""
     fine = [one.trajectory for one in played if one.trajectory.score is not None]
     scores = [trajectory.score for trajectory in fine if trajectory.score is not None]
@@ -146,7 +161,6 @@ def rollout_metrics(played: Sequence[Attempt], groups: Sequence[Group] = ()) -> 
         "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
         "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
         "rollout/failed": float(len(played) - len(fine)),
-        **({"rollout/constant_groups": _mean([float(is_constant(group)) for group in groups])} if groups else {}),
     }
 
 

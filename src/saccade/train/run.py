@@ -177,12 +177,16 @@ def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step
 def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome) -> None:
     position = Position(stage=stage.name, step=outcome.step)
     metrics = dict(outcome.metrics)
-    if isinstance(stage, Reinforce) and stage.evaluation is not None and stage.settings.evaluate_every:
-        if outcome.step % stage.settings.evaluate_every == 0:
-            metrics |= _curve_point(run, stage.evaluation)
+    if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
+        metrics |= _curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)
     if outcome.attempts:
         _write_records(run, run.directory.paths.trajectories(position), position, outcome.attempts)
+
+
+def _is_due(stage: Reinforce, step: int) -> bool:
+    every = stage.settings.evaluate_every
+    return every > 0 and step % every == 0
 
 
 def _curve_point(run: _Run, evaluation: Evaluate) -> dict[str, float]:

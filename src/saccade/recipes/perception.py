@@ -1,0 +1,131 @@
+"""The base checkpoint: a small model that sees, taught by the experts of all procedural families.
+
+Most demonstrations use tools as the expert does; the others answer directly from the view, without tools in the
+prompt, so that the model can also look silently. Pictures come at all difficulties.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from saccade.learner.learner import OptimizerSettings
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.procedural import FAMILIES, generate, vocabulary_texts
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.context import RecipeContext
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise, SuperviseSettings
+from saccade.train.settings import apply_overrides
+from saccade.types import Example, Task
+
+CALL_PHRASES = (
+    '{"name": "crop", "arguments": {"bbox_2d": [',
+    '{"name": "measure", "arguments": {"start": [',
+    '], "end": [',
+    '{"name": "draw_points", "arguments": {"points": [[',
+    "], [",
+    "]}}",
+    "]]}}",
+)
+"""What surrounds the numbers of the experts' calls; each is one token."""
+
+SCAFFOLD_TEXTS = (
+    "system\n",
+    "user\n",
+    "assistant\n",
+    "tool\n",
+    "tools: crop zoom rotate flip contrast draw_boxes draw_points measure",
+    "no tools",
+    "px of the original image (256 x 256 px), at degrees",
+)
+"""What the chat template, the brief instructions and the tools write, so that it takes few tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptionSettings:
+    """Settings of the base model; the defaults made the checkpoint that ships."""
+
+    sft: SuperviseSettings = SuperviseSettings(
+        steps=4000,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=2600),
+        warmup_steps=100,
+        decay="cosine",
+        final_rate=0.05,
+        checkpoint_every=250,
+    )
+    model: TinySize = field(
+        default_factory=lambda: TinySize(
+            hidden=96,
+            layers=3,
+            heads=3,
+            kv_heads=1,
+            mlp=288,
+            vision_depth=1,
+            vision_hidden=96,
+            vision_mlp=192,
+            view_px=128,
+        )
+    )
+    families: tuple[str, ...] = tuple(FAMILIES)
+    direct_share: float = 0.3
+    """Share of demonstrations that answer from the view alone."""
+    evaluation_tasks: int = 520
+    """Held-out tasks, spread evenly over the families."""
+
+
+def perception(context: RecipeContext) -> Plan:
+    """Imitation of all experts, then an evaluation with and one without tools on every family."""
+    settings = apply_overrides(PerceptionSettings(), context.overrides)
+    rollout = RolloutSettings(max_turn_tokens=96, max_tokens=2048)
+    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=IMAGE_TOOLS, rollout=rollout, max_turns=5)
+    silent = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
+    reward = OutcomeReward()
+
+    def example(split: str, index: int, difficulty: float) -> Example:
+        family = settings.families[index % len(settings.families)]
+        return generate(
+            family,
+            split=split,
+            index=index // len(settings.families),
+            seed=context.seed,
+            media=context.media,
+            difficulty=difficulty,
+        )
+
+    def demonstration(index: int) -> Demonstration:
+        chance = generator_for(context.seed, "demonstration", index)
+        shown = example("train", index, float(chance.choice([0.0, 0.25, 0.5, 0.75, 1.0])))
+        if chance.random() < settings.direct_share:
+            return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)
+        return Demonstration(example=shown, episodes=looking)
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        first = step * settings.sft.batch_size
+        return [demonstration(index) for index in range(first, first + settings.sft.batch_size)]
+
+    def held_out() -> Sequence[Task]:
+        return [example("held_out", index, 0.5).task for index in range(settings.evaluation_tasks)]
+
+    def build_model() -> VisionLanguageModel:
+        return tiny_model(
+            [*vocabulary_texts(), *SCAFFOLD_TEXTS * 60],
+            context.media,
+            size=settings.model,
+            phrases=CALL_PHRASES,
+            seed=seed_for(context.seed, "weights"),
+        )
+
+    return Plan(
+        title="A small model learns to see",
+        settings=settings,
+        build_model=build_model,
+        stages=(
+            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            Evaluate(name="with_tools", tasks=held_out, episodes=looking, reward=reward),
+            Evaluate(name="without_tools", tasks=held_out, episodes=silent, reward=reward),
+        ),
+    )
