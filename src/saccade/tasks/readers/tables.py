@@ -68,11 +68,14 @@ def _load(name: str, split: str | None) -> _Dataset:
     except ImportError as error:
         raise UserError(f'reading {name!r} needs the package datasets: pip install "saccade[datasets]"') from error
     try:
-        loaded = datasets.load_from_disk(name) if Path(name).is_dir() else datasets.load_dataset(name)
+        if not Path(name).is_dir():
+            loaded = datasets.load_dataset(name, split=split)
+        else:
+            loaded = datasets.load_from_disk(name)
     except (OSError, ValueError) as error:
         raise UserError(f"the data set {name!r} cannot be loaded ({error})") from error
     if isinstance(loaded, datasets.Dataset):
-        if split is not None:
+        if split is not None and Path(name).is_dir():
             raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
         whole: _Dataset = loaded
         return whole

@@ -1,0 +1,425 @@
+"""Kinds of files, kinds of images, and rows that cannot be used."""
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from saccade.errors import UserError
+from saccade.geometry import Box, Point
+from saccade.media.store import MediaStore
+from saccade.tasks.files import BadRow, read_tasks
+from saccade.types import Target, Task
+
+SIZE = (40, 20)
+
+
+def picture(colour: str = "red") -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", SIZE, colour).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def save_picture(path: Path, colour: str = "red") -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(picture(colour))
+    return path.name
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, object] | str]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def good(number: int = 0) -> dict[str, object]:
+    return {"id": f"q{number}", "question": "Which colour?", "answer": "red", "image": "red.png"}
+
+
+def only_task(path: Path | str, **options: bool) -> Task:
+    (task,) = read_tasks(path, media=MediaStore(), **options).tasks
+    return task
+
+
+def reason(tmp_path: Path, row: Mapping[str, object] | str) -> str:
+    """Why the second of two rows is refused; red.png lies beside the file."""
+    save_picture(tmp_path / "red.png")
+    path = write_lines(tmp_path / "rows.jsonl", [good(), row])
+    (bad,) = read_tasks(path, media=MediaStore(), skip_bad_rows=True).skipped
+    assert (bad.file, bad.row) == (str(path), 2)
+    return f"{bad.key}: {bad.why}"
+
+
+# Kinds of files
+
+
+def test_jsonl_with_a_byte_order_mark_and_empty_lines(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(good(1)).encode() + b"\n\n" + json.dumps(good(2)).encode())
+    assert [task.id for task in read_tasks(path, media=MediaStore()).tasks] == ["q1", "q2"]
+
+
+def test_whole_task_of_a_plain_row(tmp_path: Path) -> None:
+    save_picture(tmp_path / "images" / "red.png")
+    row = {
+        "id": 17,
+        "question": "  How high? ",
+        "answer": 2.5,
+        "image": "images/red.png",
+        "family": "heights",
+        "answer_kind": "number",
+        "tolerance": 0.1,
+        "difficulty": 0.9,
+        "boxes": [[0, 0, 10, 20], {"bbox": [5, 5, 40.5, 20], "label": "sign"}],
+    }
+    media = MediaStore()
+    (task,) = read_tasks(write_lines(tmp_path / "rows.jsonl", [row]), media=media).tasks
+    assert task == Task(
+        id="17",
+        family="heights",
+        question="How high?",
+        answer="2.5",
+        answer_kind="number",
+        images=(media.add_encoded(picture(), "x"),),
+        tolerance=0.1,
+        difficulty=0.9,
+        targets=(
+            Target(label="", box=Box(0, 0, 10, 20), point=Point(5, 10)),
+            Target(label="sign", box=Box(5, 5, 40, 20), point=Point(22.5, 12.5)),
+        ),
+        source="rows",
+    )
+
+
+@pytest.mark.parametrize("text", ["[{}, {}]", "[\n{},\n{}\n]\n", "{}\n{}", "{} {}", " [ {} ,{}, ] trailing"])
+def test_json_as_an_array_or_as_objects_in_a_row(tmp_path: Path, text: str) -> None:
+    save_picture(tmp_path / "red.png")
+    first, second = json.dumps(good(1), indent=1), json.dumps(good(2))
+    path = tmp_path / "rows.json"
+    path.write_text(text.replace("{}", first, 1).replace("{}", second))
+    assert [task.id for task in read_tasks(path, media=MediaStore()).tasks] == ["q1", "q2"]
+
+
+def test_json_rows_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    rows = [good(number) | {"note": "x" * (40_000 * number)} for number in range(6)]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows))
+    assert [task.id for task in read_tasks(path, media=MediaStore()).tasks] == [f"q{n}" for n in range(6)]
+
+
+def test_json_that_breaks_off_gives_the_rows_before(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([good(1), good(2)])[:-20])
+    result = read_tasks(path, media=MediaStore(), skip_bad_rows=True)
+    assert [task.id for task in result.tasks] == ["q1"]
+    assert [bad.row for bad in result.skipped] == [2]
+    assert "is not JSON" in result.skipped[0].why
+
+
+def test_bytes_that_are_not_utf8_are_bad_rows(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    for name in ("rows.jsonl", "rows.json", "rows.csv"):
+        (tmp_path / name).write_bytes(b'{"question": "\xff"}')
+        with pytest.raises(UserError, match="1 of 1 rows cannot be used"):
+            read_tasks(tmp_path / name, media=MediaStore())
+
+
+def test_parquet_with_bytes_paths_and_lists_of_images(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    table = pa.table(
+        {
+            "question": ["a?", "b?", "c?"],
+            "answer": ["1", "2", "3"],
+            "images": [
+                [{"bytes": picture("red"), "path": None}],
+                [{"bytes": None, "path": "red.png"}],
+                [{"bytes": picture("red"), "path": "nowhere.png"}, {"bytes": picture("blue"), "path": None}],
+            ],
+        }
+    )
+    pq.write_table(table, tmp_path / "rows.parquet")
+    media = MediaStore()
+    red, blue = media.add_encoded(picture("red"), "x"), media.add_encoded(picture("blue"), "x")
+    tasks = read_tasks(tmp_path / "rows.parquet", media=media).tasks
+    assert [task.images for task in tasks] == [(red,), (red,), (red, blue)]
+
+
+def test_parquet_with_raw_bytes_and_many_rows(tmp_path: Path) -> None:
+    count = 150
+    table = pa.table(
+        {"question": [f"{n}?" for n in range(count)], "answer": ["x"] * count, "image": [picture()] * count}
+    )
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=40)
+    tasks = read_tasks(tmp_path / "rows.parquet", media=MediaStore()).tasks
+    assert [task.question for task in tasks] == [f"{n}?" for n in range(count)]
+
+
+def test_damaged_parquet_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1 nonsense PAR1")
+    with pytest.raises(UserError, match=r"rows\.parquet: cannot be read as parquet"):
+        read_tasks(tmp_path / "rows.parquet", media=MediaStore())
+
+
+def test_folder_of_images_with_a_csv(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png", "red")
+    save_picture(tmp_path / "blue.png", "blue")
+    (tmp_path / "questions.csv").write_text(
+        "file_name,question,answer,choices,boxes\n"
+        'red.png,"Which colour, exactly?",red,,\n'
+        'blue.png,Which?,B,red|blue,"[[0, 0, 5, 5]]"\n'
+    )
+    first, second = read_tasks(tmp_path, media=MediaStore()).tasks
+    assert (first.question, first.answer, first.choices, first.targets) == ("Which colour, exactly?", "red", (), ())
+    assert (second.choices, second.answer_kind, second.targets[0].box) == (("red", "blue"), "choice", Box(0, 0, 5, 5))
+    assert first.family == second.family == "questions"
+
+
+def test_csv_rows_are_numbered_by_line(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    (tmp_path / "q.csv").write_text("image,question,answer\nred.png,a?,1\ngone.png,b?,2\nred.png,c?,3,4\n")
+    skipped = read_tasks(tmp_path / "q.csv", media=MediaStore(), skip_bad_rows=True).skipped
+    assert [(bad.row, bad.key) for bad in skipped] == [(3, "image"), (4, "")]
+
+
+def test_folder_of_several_files_is_read_in_order(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    write_lines(tmp_path / "b.jsonl", [good(2)])
+    write_lines(tmp_path / "a.jsonl", [{"id": "q1", "problem": "?", "answer": "x", "images": ["red.png"]}])
+    assert [task.id for task in read_tasks(tmp_path, media=MediaStore()).tasks] == ["q1", "q2"]
+
+
+def test_data_set_saved_by_hugging_face_datasets(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = {"question": ["a?", "b?"], "answer": ["1", "2"], "image": [{"bytes": picture(), "path": None}] * 2}
+    features = datasets.Features(
+        {"question": datasets.Value("string"), "answer": datasets.Value("string"), "image": datasets.Image()}
+    )
+    one = datasets.Dataset.from_dict(rows, features=features)
+    one.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict({"test": one.select([1]), "train": one}).save_to_disk(tmp_path / "two")
+    questions = {
+        source: [task.question for task in read_tasks(source, media=MediaStore()).tasks]
+        for source in (f"hf:{tmp_path}/one", f"hf:{tmp_path}/two", f"hf:{tmp_path}/two:test", str(tmp_path / "two"))
+    }
+    assert list(questions.values()) == [["a?", "b?"], ["a?", "b?"], ["b?"], ["a?", "b?"]]
+    with pytest.raises(UserError, match="has no split 'dev'; choose one of test, train"):
+        read_tasks(f"hf:{tmp_path}/two:dev", media=MediaStore())
+    with pytest.raises(UserError, match="has no splits; leave out 'dev'"):
+        read_tasks(f"hf:{tmp_path}/one:dev", media=MediaStore())
+
+
+def test_hf_name_of_a_folder_of_files_is_that_folder(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    write_lines(tmp_path / "rows.jsonl", [good(1)])
+    assert only_task(f"hf:{tmp_path}").id == "q1"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone.jsonl", "there is no such file"),
+        ("rows.txt", r"cannot tell the kind of file; it must end in \.jsonl"),
+        ("empty.jsonl", "there is not a single row"),
+        ("empty.json", "there is not a single row"),
+        ("folder", "the folder holds no file of tasks"),
+    ],
+)
+def test_file_that_holds_nothing_is_a_clear_error(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "rows.txt").write_text("x")
+    (tmp_path / "empty.jsonl").write_text("\n")
+    (tmp_path / "empty.json").write_text("[]")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match=message):
+        read_tasks(tmp_path / name, media=MediaStore())
+
+
+# Kinds of images
+
+
+def test_every_way_to_give_an_image_gives_the_same_reference(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    url = "data:image/png;base64," + base64.b64encode(picture()).decode()
+    values = ["red.png", "./sub/../red.png", str(tmp_path / "red.png"), f"file://{tmp_path}/red.png", url]
+    values += [
+        {"path": "red.png"},
+        {"bytes": None, "path": "red.png"},
+        {"image": "red.png"},
+        {"path": url},
+        ["red.png"],
+    ]  # type: ignore[list-item]
+    rows = [good(number) | {"image": value} for number, value in enumerate(values)]
+    tasks = read_tasks(write_lines(tmp_path / "rows.jsonl", rows), media=MediaStore()).tasks
+    assert len({task.images for task in tasks}) == 1
+    assert len(tasks) == len(values)
+
+
+def test_image_root_is_where_paths_start_and_stay(tmp_path: Path) -> None:
+    save_picture(tmp_path / "pictures" / "red.png")
+    (tmp_path / "data").mkdir()
+    path = write_lines(tmp_path / "data" / "rows.jsonl", [good(1)])
+    up = write_lines(tmp_path / "data" / "up.jsonl", [good(1) | {"image": "../pictures/red.png"}])
+    assert len(read_tasks(path, media=MediaStore(), image_root=tmp_path / "pictures").tasks) == 1
+    with pytest.raises(UserError, match=r"image: '\.\./pictures/red\.png' leaves the folder .*; set image_root"):
+        read_tasks(up, media=MediaStore())
+    with pytest.raises(UserError, match="leaves the folder"):
+        read_tasks(up, media=MediaStore(), image_root=tmp_path / "data")
+    inside = write_lines(tmp_path / "data" / "in.jsonl", [good(1) | {"image": "data/../pictures/red.png"}])
+    assert len(read_tasks(inside, media=MediaStore(), image_root=tmp_path).tasks) == 1
+
+
+def test_linked_folder_of_images_is_inside(tmp_path: Path) -> None:
+    save_picture(tmp_path / "far" / "red.png")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "images").symlink_to(tmp_path / "far")
+    path = write_lines(tmp_path / "data" / "rows.jsonl", [good(1) | {"image": "images/red.png"}])
+    assert only_task(path).id == "q1"
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ("gone.png", r"image: .*gone\.png: the image file cannot be read \(No such file"),
+        ("", r"images: there is no image"),
+        ([], r"images: there is no image"),
+        (None, r"images: there is no image"),
+        (3, r'image: must be a path, bytes, \{"bytes": \.\.\., "path": \.\.\.\} or a data URL, not int'),
+        ({"url": "x"}, r"image: must be a path, .* not an object with the keys url"),
+        (["red.png", None], r"image: must be a path, .* not nothing"),
+        ("https://example.org/a.png", r"image: 'https://example\.org/a\.png' is on a network"),
+        ("data:image/png;base64,@@@", r"image: the data URL is not base64"),
+        ("data:text/html,hello", r"image: a data URL must begin with data:image/\.\.\.;base64"),
+        ("data:image/png;base64,aGVsbG8=", r"image: not an image that can be read \(it begins with b'hello'\)"),
+        ("a\x00b", r"image: 'a\\x00b' is not a path"),
+        ("\ud800", r"image: .* is not a path"),
+        ("x" * 5000, r"image: .*cannot be read \(File name too long\)"),
+        (".", r"image: .*cannot be read \(Is a directory\)"),
+        ("../../../../etc/passwd", r"image: .* leaves the folder"),
+        ("/etc/hostname", r"image: /etc/hostname: not an image"),
+    ],
+)
+def test_image_that_cannot_be_used(tmp_path: Path, image: object, message: str) -> None:
+    import re
+
+    assert re.match(message, reason(tmp_path, good(1) | {"image": image}))
+
+
+def test_truncated_image_is_a_bad_row(tmp_path: Path) -> None:
+    (tmp_path / "cut.png").write_bytes(picture()[:60])
+    assert "is damaged" in reason(tmp_path, good(1) | {"image": "cut.png"})
+
+
+# Bad rows
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", ": is not JSON ("),
+        ("[1]", ": is not an object with keys but list"),
+        ("NaN", ": is not JSON (NaN is not a JSON value)"),
+        ("[" * 100_000, ": is not JSON ("),
+        ({"question": "a?", "image": "red.png"}, "answer: there is no answer"),
+        (good(1) | {"answer": None}, "answer: there is no answer"),
+        (good(1) | {"answer": "  "}, "answer: there is no answer"),
+        (good(1) | {"answer": []}, "answer: there is no answer"),
+        (good(1) | {"answer": True}, "answer: True is a boolean; write the word"),
+        (good(1) | {"answer": {"a": 1}}, "answer: must be text or a number, not dict"),
+        (good(1) | {"answer": ["a", "b"]}, "answer: there are 2 different answers"),
+        (good(1) | {"answer": "x" * 1001}, "answer: the answer has 1001 characters"),
+        (good(1) | {"question": ""}, "question: is missing or empty"),
+        (good(1) | {"question": ["a"]}, "question: must be text, not list"),
+        (good(1) | {"question": "\ud800"}, "question: holds half a surrogate pair"),
+        (good(1) | {"id": 1.5}, "id: must be text, not float"),
+        (good(1) | {"id": "q0"}, "id: 'q0' is also the task of "),
+        (good(1) | {"answer_kind": "essay"}, "answer_kind: 'essay' is not one of exact, choice, integer, number, text"),
+        (good(1) | {"answer_kind": "integer"}, "answer: the answer 'red' is not a whole number"),
+        (good(1) | {"answer_kind": "number"}, "answer: the answer 'red' is not a number"),
+        (good(1) | {"choices": ["blue", "green"]}, "answer: the answer 'red' is neither the letter nor the text"),
+        (good(1) | {"choices": ["red"]}, "choices: there must be 2 to 26 choices, not 1"),
+        (good(1) | {"choices": ["red", ""]}, "choices: a choice is empty"),
+        (good(1) | {"choices": ["red", ["x"]]}, "choices: must be text or a number, not list"),
+        (good(1) | {"tolerance": "much"}, "tolerance: must be a number from 0 to 1, not 'much'"),
+        (good(1) | {"tolerance": 5}, "tolerance: must be a number from 0 to 1, not 5"),
+        (good(1) | {"tolerance": True}, "tolerance: must be a number from 0 to 1, not True"),
+        (good(1) | {"difficulty": -1}, "difficulty: must be a number from 0 to 1, not -1"),
+        (good(1) | {"videos": ["a.mp4"]}, "videos: videos cannot be read from files"),
+        (good(1) | {"boxes": [[0, 0, 41.5, 20]]}, "boxes: the box [0.0, 0.0, 41.5, 20.0] lies outside the image"),
+        (good(1) | {"boxes": [[10, 0, 5, 20]]}, "boxes: the box [10.0, 0.0, 5.0, 20.0] is empty or inverted"),
+        (good(1) | {"boxes": [[1, 2, 3]]}, "boxes: a box must be four finite numbers"),
+        (good(1) | {"boxes": [[1, 2, 3, "4"]]}, "boxes: a box must be four finite numbers"),
+        (good(1) | {"boxes": [[1, 2, 3, 10**400]]}, "boxes: a box must be four finite numbers"),
+        (good(1) | {"boxes": [[40.5, 0, 41, 5]]}, "boxes: the box [40.5, 0.0, 41.0, 5.0] lies outside"),
+        (good(1) | {"boxes": {"a": 1}}, "boxes: must be a list of boxes, not dict"),
+        (good(1) | {"boxes": "[[1, 2"}, "boxes: is neither JSON nor a Python literal: '[[1, 2'"),
+        (good(1) | {"boxes": "__import__('os').getcwd()"}, "boxes: is neither JSON nor a Python literal"),
+        (good(1) | {"boxes": "(" * 10_000}, "boxes: is neither JSON nor a Python literal"),
+        (good(1) | {"boxes": [{"bbox": [0, 0, 5, 5], "image_index": 1}]}, "boxes: image_index 1 names none of"),
+        (good(1) | {"boxes": [{"bbox": [0, 0, 5, 5], "label": 3}]}, "boxes: a label must be text, not int"),
+    ],
+)  # fmt: skip
+def test_bad_row_names_its_key_and_the_reason(tmp_path: Path, row: Mapping[str, object] | str, message: str) -> None:
+    assert reason(tmp_path, row).startswith(message)
+
+
+def test_all_bad_rows_are_listed_before_any_work(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    rows = [good(0)] + [good(number) | {"image": "gone.png"} for number in range(1, 31)]
+    path = write_lines(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(UserError) as raised:
+        read_tasks(path, media=MediaStore())
+    lines = str(raised.value).splitlines()
+    assert lines[0] == f"{path}: 30 of 31 rows cannot be used"
+    assert lines[1].startswith(f"  {path}, row 2: image: {tmp_path}/gone.png: the image file cannot be read")
+    assert lines[20].startswith(f"  {path}, row 21: ")
+    assert lines[21:] == [
+        "  and 10 more",
+        "Mend these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).",
+    ]
+
+
+def test_skipping_leaves_bad_rows_out_and_counts_them(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    path = write_lines(tmp_path / "rows.jsonl", ["{", good(1), {"foo": 1}, good(2) | {"answer": None}])
+    result = read_tasks(path, media=MediaStore(), skip_bad_rows=True)
+    assert [task.id for task in result.tasks] == ["q1"]
+    assert [bad.row for bad in result.skipped] == [1, 3, 4]
+    assert result.skipped[2] == BadRow(file=str(path), row=4, key="answer", why="there is no answer")
+
+
+def test_skipping_every_row_is_still_an_error(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [{"foo": 1, "bar": 2}])
+    with pytest.raises(
+        UserError, match=r"row 1: fits no layout \(plain, easyr1, verl, sharegpt\); its keys are bar, foo"
+    ):
+        read_tasks(path, media=MediaStore(), skip_bad_rows=True)
+
+
+# Ids
+
+
+def test_id_without_one_is_a_hash_of_the_content(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    save_picture(tmp_path / "copy" / "other.png")
+    row = {"question": "Which colour?", "answer": "red", "image": "red.png"}
+    first = only_task(write_lines(tmp_path / "a.jsonl", [row]))
+    second = only_task(write_lines(tmp_path / "copy" / "b.jsonl", [row | {"image": "other.png"}]))
+    third = only_task(write_lines(tmp_path / "c.jsonl", [row | {"answer": "blue"}]))
+    assert first.id == second.id != third.id
+    assert len(first.id) == 16
+
+
+def test_same_content_twice_is_reported(tmp_path: Path) -> None:
+    row = good(1)
+    del row["id"]
+    save_picture(tmp_path / "red.png")
+    path = write_lines(tmp_path / "rows.jsonl", [row, row])
+    with pytest.raises(UserError, match=r"row 2: id: '[0-9a-f]{16}' is also the task of .*rows\.jsonl, row 1"):
+        read_tasks(path, media=MediaStore())
