@@ -280,6 +280,10 @@ def test_scores_are_those_of_a_plain_forward(model, picture, prompt):
         whole_forward_logprobs(model, tokens.ids, tokens.images, 1), abs=1e-5
     )
     assert asyncio.run(engine.score(tokens.ids, tokens.images, len(tokens.ids))) == ()
+    long = (*tokens.ids, *prompt("What " * 400).ids)
+    assert asyncio.run(engine.score(long, tokens.images, 2)) == pytest.approx(
+        whole_forward_logprobs(model, long, tokens.images, 2), abs=1e-5
+    )
     with pytest.raises(ValueError, match="start=0"):
         asyncio.run(engine.score(tokens.ids, tokens.images, 0))
 

@@ -14,6 +14,9 @@ from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
 
+_SCORED_AT_ONCE = 1024
+"""Tokens whose logits are held at the same time."""
+
 
 class _Placeholders:
     """Counts image tokens for the check that every placeholder has its image."""
@@ -113,8 +116,12 @@ class LocalEngine:
                 model.embed(whole, self._features.get(images)),
                 model.positions(ids, images)[:, None].to(model.device),
             )
-            logprobs = model.logprob_logits(hidden[0, start - 1 : -1], 1.0).log_softmax(dim=-1)
-            scores: list[float] = logprobs.gather(-1, whole[0, start:, None])[:, 0].tolist()
+            scores: list[float] = []
+            # In parts, because logits of a whole sequence over a large vocabulary would not fit beside the model.
+            for first in range(start, len(ids), _SCORED_AT_ONCE):
+                chosen = whole[0, first : first + _SCORED_AT_ONCE, None]
+                states = hidden[0, first - 1 : first - 1 + len(chosen)]
+                scores += model.logprob_logits(states, 1.0).log_softmax(dim=-1).gather(-1, chosen)[:, 0].tolist()
         return tuple(scores)
 
     @contextmanager
