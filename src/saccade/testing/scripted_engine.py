@@ -1,0 +1,123 @@
+"""An engine without a model: every turn is what the test says it is."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from saccade.engines.contract import Completion, Sampling
+from saccade.errors import SaccadeError
+from saccade.types import Finish, ImageRef
+
+LOGPROB = -0.5
+"""Of every token."""
+
+Script = Callable[[str, int], str] | Sequence[Sequence[str]]
+"""What is said: a function of a seat's label and its turn, or for each seat of a batch the texts of its turns."""
+
+
+class Speaker(Protocol):
+    """What turns text into ids; ``saccade.models.chat.Chat`` is one."""
+
+    @property
+    def eos_id(self) -> int: ...
+
+    def encode(self, text: str) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """One request to sample, and what it got, exactly as it passed through the engine."""
+
+    label: str
+    turn: int
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    sampling: Sampling
+    completion: Completion
+
+
+@dataclass(kw_only=True)
+class ScriptedSeat:
+    """A seat that says its turns one by one and refuses ids that do not go on from what it has seen."""
+
+    label: str
+    say: Callable[[int], str]
+    chat: Speaker
+    asked: list[Asked]
+    turn: int = 0
+    seen: tuple[int, ...] = ()
+    seen_images: tuple[ImageRef, ...] = ()
+    is_open: bool = True
+
+    async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
+        """The script's next turn: up to the end of its first stop string, else with the end-of-turn token."""
+        if not self.is_open:
+            raise SaccadeError(f"seat {self.label} was closed")
+        if tuple(ids[: len(self.seen)]) != self.seen or tuple(images[: len(self.seen_images)]) != self.seen_images:
+            raise SaccadeError(f"what seat {self.label} is asked to continue does not begin with what it has seen")
+        completion = self._completion(self.say(self.turn), sampling)
+        self.asked.append(
+            Asked(
+                label=self.label,
+                turn=self.turn,
+                ids=tuple(ids),
+                images=tuple(images),
+                sampling=sampling,
+                completion=completion,
+            )
+        )
+        self.turn += 1
+        self.seen, self.seen_images = (*ids, *completion.ids), tuple(images)
+        return completion
+
+    def close(self) -> None:
+        self.is_open = False
+
+    def _completion(self, text: str, sampling: Sampling) -> Completion:
+        ends = [text.index(stop) + len(stop) for stop in sampling.stop if stop in text]
+        finish: Finish = "stop" if ends else "eos"
+        ids = tuple(self.chat.encode(text[: min(ends)] if ends else text))
+        if finish == "eos":
+            ids = (*ids, self.chat.eos_id)
+        if len(ids) > sampling.max_tokens:
+            ids, finish = ids[: sampling.max_tokens], "length"
+        return Completion(ids=ids, logprobs=(LOGPROB,) * len(ids), finish=finish)
+
+
+@dataclass(kw_only=True)
+class ScriptedEngine:
+    """Says what ``script`` says, with log-probability -0.5 for each token, and remembers all that it was asked."""
+
+    script: Script
+    chat: Speaker
+    policy_version: int = 0
+    asked: list[Asked] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[ScriptedSeat]]:
+        """One seat for each label; all are closed in the end."""
+        seats = [
+            ScriptedSeat(label=label, say=self._sayer(label, index), chat=self.chat, asked=self.asked)
+            for index, label in enumerate(labels)
+        ]
+        try:
+            yield seats
+        finally:
+            for seat in seats:
+                seat.close()
+
+    async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
+        return (LOGPROB,) * len(ids[start:])
+
+    def _sayer(self, label: str, index: int) -> Callable[[int], str]:
+        script = self.script
+        if callable(script):
+            return lambda turn: script(label, turn)
+
+        def say(turn: int) -> str:
+            if index >= len(script) or turn >= len(script[index]):
+                raise SaccadeError(f"the script has no turn {turn + 1} for seat {index + 1}, {label}")
+            return script[index][turn]
+
+        return say
