@@ -201,7 +201,7 @@ def test_what_cannot_be_drawn_is_named_by_its_number() -> None:
 def test_a_line_is_measured_in_pixels_of_the_original(end: Point, distance: float, angle: float) -> None:
     output = measure(gradient(), Point(50, 30), end)
     assert output.data == {"distance_px": distance, "angle_degrees": angle}
-    assert output.text == f"{distance:.1f} px of the original image (100 x 60 px), at {angle:.1f} degrees"
+    assert output.text == f"{distance:.1f} px, {angle:.1f} degrees"
     assert output.images == ()
 
 

@@ -119,10 +119,9 @@ def draw_points(image: Image.Image, points: Annotated[list[Point], "what to mark
 def measure(
     image: Image.Image, start: Annotated[Point, "where the line begins"], end: Annotated[Point, "where it ends"]
 ) -> ToolOutput:
-    """Measure the length and the angle of a line between two points of an image.
+    """Measure a line between two points: its length in pixels of the original image, its angle (0 right, 90 up).
 
-    Both are of the original image, whose pixels need not be those of the model's frame. The angle is from -180
-    (excluded) to 180 degrees: 0 points to the right, 90 up.
+    The angle is in degrees, from -180 (excluded) to 180. The data are exact, the text is rounded.
     """
     _check_inside(start, image, "start")
     _check_inside(end, image, "end")
@@ -131,7 +130,7 @@ def measure(
     if distance == 0.0:
         raise ToolError("start and end are the same point; a line needs two")
     angle = math.degrees(math.atan2(up, across))
-    text = f"{distance:.1f} px of the original image ({image.width} x {image.height} px), at {angle:.1f} degrees"
+    text = f"{distance:.1f} px, {angle:.1f} degrees"
     return ToolOutput(text=text, data={"distance_px": distance, "angle_degrees": angle})
 
 
