@@ -315,7 +315,7 @@ def mistyped(image: int) -> str:
     return str(image)
 
 
-def boxed(x: Box = Box(0, 0, 1, 1)) -> str:  # noqa: B008
+def boxed(x: Box = Box(0, 0, 1, 1)) -> str:
     """Do."""
     return str(x)
 
