@@ -1,0 +1,112 @@
+"""Which metrics of a run are drawn, and together with which."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.train.metrics import TIME_PREFIX, WALL_S
+from saccade.viewer.charts import Line, line_chart
+from saccade.viewer.evidence import Series
+from saccade.viewer.words import number_text, percent_text, readable
+
+_SPEED = "tokens per second"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chart:
+    """A titled chart; ``svg`` is safe markup, ``legend`` labels its lines in order."""
+
+    title: str
+    subtitle: str
+    svg: str
+    legend: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Panel:
+    title: str
+    subtitle: str
+    lines: Mapping[str, str]
+    """Metric to label."""
+    format: Callable[[float], str] = number_text
+    is_share: bool = False
+
+
+_PANELS = (
+    _Panel(title="Imitation loss", subtitle="mean −log p of the expert's tokens", lines={"nll": "loss"}),
+    _Panel(
+        title="Accuracy",
+        subtitle="share of right answers",
+        lines={"reward/accuracy": "training, sampled", "held_out/reward/accuracy": "held out"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Tool use",
+        subtitle="share of trajectories that call a tool",
+        lines={"rollout/tool_rate": "training, sampled", "held_out/rollout/tool_rate": "held out"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Reward",
+        subtitle="mean over trajectories",
+        lines={"reward/mean": "training, sampled", "held_out/reward/mean": "held out"},
+    ),
+    _Panel(
+        title="Distance between policies",
+        subtitle="KL in nats per token",
+        lines={"reference_kl": "to the stage's first policy", "mismatch_kl": "engine to learner"},
+    ),
+    _Panel(
+        title="Clipped tokens",
+        subtitle="share of tokens where the ratio was clipped",
+        lines={"clip_fraction": "clipped"},
+        format=percent_text,
+    ),
+    _Panel(title="Entropy", subtitle="nats per token", lines={"entropy": "entropy"}),
+    _Panel(title="Speed", subtitle="model tokens per second of a step", lines={_SPEED: "tokens/s"}),
+)
+
+
+def main_charts(stage: Mapping[str, Series]) -> list[Chart]:
+    """The charts that a reader looks at first, as far as a stage has their metrics."""
+    stage = {**stage, **_speed(stage)}
+    charts = []
+    for panel in _PANELS:
+        lines = [Line(label=label, points=stage[key]) for key, label in panel.lines.items() if key in stage]
+        if lines:
+            charts.append(_chart(panel.title, panel.subtitle, lines, panel.format, is_share=panel.is_share))
+    return charts
+
+
+def other_charts(stage: Mapping[str, Series]) -> list[Chart]:
+    """A chart for each metric that ``main_charts`` leaves out."""
+    shown = {key for panel in _PANELS for key in panel.lines} | {WALL_S}
+    return [
+        _chart(readable(key), key, [Line(label=key, points=points)], number_text)
+        for key, points in sorted(stage.items())
+        if key not in shown
+    ]
+
+
+def _chart(
+    title: str, subtitle: str, lines: Sequence[Line], format_: Callable[[float], str], *, is_share: bool = False
+) -> Chart:
+    svg = line_chart(lines, title=title, format_value=format_, is_share=is_share)
+    return Chart(title=title, subtitle=subtitle, svg=svg, legend=tuple(line.label for line in lines))
+
+
+def _speed(stage: Mapping[str, Series]) -> dict[str, Series]:
+    """Tokens per second of each step: as recorded, or from token counts and the work time between records."""
+    recorded = stage.get(f"{TIME_PREFIX}tokens_per_s")
+    if recorded:
+        return {_SPEED: recorded}
+    tokens = dict(stage.get("action_tokens", ()))
+    wall = list(stage.get(WALL_S, ()))
+    points = [
+        (step, tokens[step] / (now_s - before_s))
+        for (_, before_s), (step, now_s) in itertools.pairwise(wall)
+        if step in tokens and now_s > before_s
+    ]
+    return {_SPEED: tuple(points)} if points else {}

@@ -1,0 +1,176 @@
+"""Everything on disk about a run, read once for its report. What cannot be read becomes a note, not an error."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.evaluation.statistics import Difference, paired_difference
+from saccade.evaluation.summary import StageSummary, is_correct, summarise
+from saccade.train.metrics import WALL_S, read_metrics
+from saccade.train.records import read_records
+from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object
+from saccade.types import Attempt, Json
+
+Series = tuple[tuple[int, float], ...]
+"""(step, value) in order of step."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """One evaluation; its trajectories come without their tokens, which a report does not show."""
+
+    name: str
+    summary: StageSummary
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rollouts:
+    """The last trajectories that a training stage kept."""
+
+    stage: str
+    step: int
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Right answers of a later evaluation minus those of the first, on the tasks that both have."""
+
+    before: str
+    after: str
+    difference: Difference
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "before": self.before,
+            "after": self.after,
+            "difference": self.difference.mean,
+            "ci95": list(self.difference.ci95),
+            "n": self.difference.n,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """A run as its report shows it."""
+
+    paths: RunPaths
+    info: RunInfo
+    settings: Mapping[str, Json]
+    curves: Mapping[str, Mapping[str, Series]]
+    """By stage in order of time, by metric."""
+    evaluations: tuple[Evaluation, ...]
+    """In order of time."""
+    comparisons: tuple[Comparison, ...]
+    rollouts: tuple[Rollouts, ...]
+    wall_s: float
+    """Seconds that the run has worked."""
+    notes: tuple[str, ...]
+    """What could not be read."""
+
+
+def collect(paths: RunPaths) -> Evidence:
+    """Read a run, finished or not. Raises UserError when there is no run at all."""
+    info = read_info(paths)
+    notes: list[str] = []
+    settings = _settings(paths, notes)
+    curves, wall_s = _curves(paths, notes)
+    evaluations = _evaluations(paths, list(curves), notes)
+    return Evidence(
+        paths=paths,
+        info=info,
+        settings=settings,
+        curves=curves,
+        evaluations=evaluations,
+        comparisons=_comparisons(evaluations),
+        rollouts=_rollouts(paths, list(curves), notes),
+        wall_s=wall_s,
+        notes=tuple(notes),
+    )
+
+
+def _settings(paths: RunPaths, notes: list[str]) -> Mapping[str, Json]:
+    try:
+        return read_json_object(paths.settings)
+    except UserError as error:
+        notes.append(str(error))
+        return {}
+
+
+def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Series]], float]:
+    points: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    wall_s = 0.0
+    if paths.metrics.exists():
+        try:
+            for position, values in read_metrics(paths.metrics):
+                stage = points.setdefault(position.stage, {})
+                for key, value in values.items():
+                    stage.setdefault(key, []).append((position.step, value))
+                wall_s = values.get(WALL_S, wall_s)
+        except UserError as error:
+            notes.append(str(error))
+    curves = {stage: {key: tuple(series) for key, series in by_key.items()} for stage, by_key in points.items()}
+    return curves, wall_s
+
+
+def _evaluations(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Evaluation, ...]:
+    files = sorted(paths.evaluations.glob("*.jsonl"), key=lambda file: (_rank(file.stem, stages), file.stem))
+    evaluations = []
+    for file in files:
+        attempts = _attempts(file, notes)
+        summary = summarise(file.stem, ((attempt.task, attempt.trajectory) for attempt in attempts))
+        evaluations.append(Evaluation(name=file.stem, summary=summary, attempts=attempts))
+    return tuple(evaluations)
+
+
+def _rollouts(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Rollouts, ...]:
+    directories = [entry for entry in (paths.root / "trajectories").glob("*") if entry.is_dir()]
+    rollouts = []
+    for directory in sorted(directories, key=lambda entry: (_rank(entry.name, stages), entry.name)):
+        files = sorted(directory.glob("step-*.jsonl"))
+        if files and (attempts := _attempts(files[-1], notes)):
+            step = int(digits) if (digits := files[-1].stem.removeprefix("step-")).isdecimal() else 0
+            rollouts.append(Rollouts(stage=directory.name, step=step, attempts=attempts))
+    return tuple(rollouts)
+
+
+def _attempts(file: Path, notes: list[str]) -> tuple[Attempt, ...]:
+    """The attempts up to the first broken line."""
+    attempts: list[Attempt] = []
+    try:
+        for attempt in read_records(file):
+            attempts.append(replace(attempt, trajectory=replace(attempt.trajectory, segments=())))
+    except UserError as error:
+        notes.append(str(error))
+    return tuple(attempts)
+
+
+def _rank(stage: str, stages: list[str]) -> int:
+    return stages.index(stage) if stage in stages else len(stages)
+
+
+def _comparisons(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:
+    if not evaluations:
+        return ()
+    first = evaluations[0]
+    before = _right_by_task(first)
+    comparisons = []
+    for evaluation in evaluations[1:]:
+        after = _right_by_task(evaluation)
+        if shared := [task for task in before if task in after]:
+            difference = paired_difference(
+                [before[task] for task in shared], [after[task] for task in shared], seed=0, labels=(evaluation.name,)
+            )
+            comparisons.append(Comparison(before=first.name, after=evaluation.name, difference=difference))
+    return tuple(comparisons)
+
+
+def _right_by_task(evaluation: Evaluation) -> dict[str, float]:
+    """Share of right answers for each task that was scored at least once."""
+    right: dict[str, list[bool]] = {}
+    for attempt in evaluation.attempts:
+        if attempt.trajectory.status != "failed":
+            right.setdefault(attempt.task.id, []).append(is_correct(attempt.task, attempt.trajectory))
+    return {task: sum(answers) / len(answers) for task, answers in right.items()}

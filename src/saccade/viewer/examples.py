@@ -1,0 +1,180 @@
+"""Which trajectories a report shows, and what it shows of each."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from saccade.evaluation.summary import is_correct
+from saccade.types import Answer, Attempt, ImageRef, Malformed, ToolCall, Trajectory, Turn
+from saccade.viewer.evidence import Evaluation
+from saccade.viewer.pictures import Album, Overlay, overlays_of
+from saccade.viewer.words import number_text, visible
+
+EXAMPLES_PER_OUTCOME = 3
+MAX_IMAGES = 8
+"""Shown of one question or one observation: a video has many frames."""
+_MAX_TURNS = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnView:
+    """A turn as it is shown; texts are made visible but not escaped, figures are safe markup."""
+
+    number: int
+    text: str
+    outcome: str
+    """What came of it, in a few words: ``called crop``, ``answered``, ``malformed: ...``."""
+    arguments: str
+    is_fine: bool
+    looked_at: str
+    """Figure of an image that is not the question's, with what was asked for; or empty."""
+    observation: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExampleView:
+    """A trajectory as it is shown."""
+
+    verdict: str
+    """``right``, ``wrong`` or ``failed``."""
+    task_id: str
+    family: str
+    question: str
+    choices: tuple[str, ...]
+    expected: str
+    answered: str | None
+    status: str
+    reward: str
+    parts: tuple[tuple[str, str], ...]
+    figures: tuple[str, ...]
+    images_left_out: int
+    turns: tuple[TurnView, ...]
+    turns_left_out: int
+
+
+def chosen(evaluation: Evaluation, other: Evaluation | None = None) -> list[Attempt]:
+    """Some right and some wrong attempts, the families taken in turn; the same ones whenever they are asked for.
+
+    Tasks whose outcome differs from that in ``other`` come first: they show what was learned.
+    """
+    before = {attempt.task.id: verdict(attempt) for attempt in other.attempts} if other else {}
+
+    def differs(attempt: Attempt) -> bool:
+        return before.get(attempt.task.id, verdict(attempt)) != verdict(attempt)
+
+    return examples_of(sorted(evaluation.attempts, key=lambda attempt: not differs(attempt)))
+
+
+def examples_of(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """A few of each verdict, in order, the families taken in turn."""
+    picked = []
+    for wanted in ("right", "wrong", "failed"):
+        of_verdict = [attempt for attempt in attempts if verdict(attempt) == wanted]
+        picked += _by_family_in_turn(of_verdict)[: 1 if wanted == "failed" else EXAMPLES_PER_OUTCOME]
+    return picked
+
+
+def verdict(attempt: Attempt) -> str:
+    if attempt.trajectory.status == "failed":
+        return "failed"
+    return "right" if is_correct(attempt.task, attempt.trajectory) else "wrong"
+
+
+def example_view(attempt: Attempt, album: Album) -> ExampleView:
+    """Everything that is shown of a trajectory, its images put into the album."""
+    task, trajectory = attempt.task, attempt.trajectory
+    score = trajectory.score
+    shown_turns = trajectory.turns[:_MAX_TURNS]
+    return ExampleView(
+        verdict=verdict(attempt),
+        task_id=visible(task.id, 80),
+        family=visible(task.family, 80),
+        question=visible(task.question, 1200),
+        choices=tuple(visible(choice, 120) for choice in task.choices),
+        expected=visible(task.answer, 300),
+        answered=None if trajectory.answer is None else visible(trajectory.answer, 300),
+        status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
+        reward="–" if score is None else number_text(score.total),
+        parts=tuple((visible(name, 40), number_text(value)) for name, value in (score.parts if score else {}).items()),
+        figures=_question_figures(attempt, album),
+        images_left_out=max(0, len(task.images) - MAX_IMAGES),
+        turns=tuple(_turn_view(turn, attempt, album) for turn in shown_turns),
+        turns_left_out=len(trajectory.turns) - len(shown_turns),
+    )
+
+
+def _question_figures(attempt: Attempt, album: Album) -> tuple[str, ...]:
+    """The question's images, with its targets and with what the model asked for on them."""
+    task = attempt.task
+    figures = []
+    for index, image in enumerate(task.images[:MAX_IMAGES]):
+        targets = [target for target in task.targets if target.image_index == index]
+        overlays = [Overlay(kind="target", shape=target.box, label=f"target: {target.label}") for target in targets]
+        for turn in attempt.trajectory.turns:
+            if isinstance(turn.action, ToolCall) and _image_number(turn.action) == index + 1:
+                overlays += overlays_of(turn.action.arguments)
+        time = f", at {task.frame_times_s[index]:g} s" if index < len(task.frame_times_s) else ""
+        figures.append(album.figure(image, f"image {index + 1} of the question{time}", overlays))
+    return tuple(figures)
+
+
+def _turn_view(turn: Turn, attempt: Attempt, album: Album) -> TurnView:
+    outcome, arguments = _outcome(turn)
+    observation = turn.observation
+    images = observation.images if observation else ()
+    return TurnView(
+        number=turn.index + 1,
+        text=visible(turn.text),
+        outcome=visible(outcome, 400),
+        arguments=visible(arguments, 600),
+        is_fine=turn.is_well_formed and (turn.result is None or turn.result.is_ok),
+        looked_at=_looked_at(turn, attempt, album),
+        observation=visible(observation.text, 1500) if observation else "",
+        figures=tuple(album.figure(image, "what the tool gave back") for image in images[:MAX_IMAGES]),
+    )
+
+
+def _outcome(turn: Turn) -> tuple[str, str]:
+    match turn.action:
+        case ToolCall(name=name, arguments=arguments):
+            if turn.result is None:
+                return f"call of {name} was refused", json.dumps(dict(arguments), ensure_ascii=False)
+            fate = "called" if turn.result.is_ok else "failed to call"
+            return f"{fate} {name}", json.dumps(dict(arguments), ensure_ascii=False)
+        case Answer():
+            return "answered", ""
+        case Malformed(why=why):
+            return f"malformed: {why}", ""
+
+
+def _looked_at(turn: Turn, attempt: Attempt, album: Album) -> str:
+    """The image that a call was about, when an earlier tool call made it."""
+    if not isinstance(turn.action, ToolCall):
+        return ""
+    number = _image_number(turn.action)
+    made = images_before(turn, attempt.trajectory)
+    index = number - 1 - len(attempt.task.images)
+    if not 0 <= index < len(made):
+        return ""
+    return album.figure(made[index], f"image {number}, made by a tool", overlays_of(turn.action.arguments))
+
+
+def images_before(turn: Turn, trajectory: Trajectory) -> list[ImageRef]:
+    """Images that observations showed before this turn, in order."""
+    earlier = [other.observation for other in trajectory.turns if other.index < turn.index]
+    return [image for observation in earlier if observation for image in observation.images]
+
+
+def _image_number(call: ToolCall) -> int:
+    """The 1-based number of the image that a call is about; the first when it does not say."""
+    number = call.arguments.get("image", 1)
+    return number if isinstance(number, int) else 1
+
+
+def _by_family_in_turn(attempts: Iterable[Attempt]) -> list[Attempt]:
+    families: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        families.setdefault(attempt.task.family, []).append(attempt)
+    ranked = [(rank, attempt) for of_family in families.values() for rank, attempt in enumerate(of_family)]
+    return [attempt for _, attempt in sorted(ranked, key=lambda pair: pair[0])]

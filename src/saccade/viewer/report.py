@@ -1,0 +1,191 @@
+"""The report of a run: ``report.json`` for programs, ``report.html``, one file without any request, for people."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from saccade.evaluation.summary import Accuracy
+from saccade.train.atomic import write_json_atomic, write_text_atomic
+from saccade.train.pace import duration
+from saccade.train.runinfo import RunPaths
+from saccade.types import Json
+from saccade.viewer.curves import main_charts, other_charts
+from saccade.viewer.evidence import Evaluation, Evidence, collect
+from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
+from saccade.viewer.pictures import Album
+from saccade.viewer.story import comparison_text, story
+from saccade.viewer.words import percent_text, readable, visible
+
+_TEMPLATE = "report.html.jinja"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A line of the accuracy table: an evaluation, or a task family of it."""
+
+    name: str
+    is_family: bool
+    accuracy: str
+    low: float
+    high: float
+    center: float | None
+    """Percent of the bar's width."""
+    interval: str
+    n: int
+    tool_rate: str = ""
+    turns_mean: str = ""
+    format_rate: str = ""
+    failed: str = ""
+    comparison: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExampleSection:
+    """The examples of one evaluation or training stage."""
+
+    title: str
+    subtitle: str
+    examples: tuple[ExampleView, ...]
+
+
+def write_report(paths: RunPaths) -> None:
+    """Write both files of a run, finished or not. Raises UserError when there is no run."""
+    evidence = collect(paths)
+    write_json_atomic(paths.report_json, report_values(evidence))
+    write_text_atomic(paths.report_html, report_page(evidence))
+
+
+def report_values(evidence: Evidence) -> dict[str, Json]:
+    """``report.json``."""
+    return {
+        "title": evidence.info.title,
+        "status": evidence.info.status,
+        "stages": [evaluation.summary.as_json() for evaluation in evidence.evaluations],
+        "comparisons": [comparison.as_json() for comparison in evidence.comparisons],
+        "wall_s": evidence.wall_s if math.isfinite(evidence.wall_s) else None,
+        "command": list(evidence.info.command),
+        "settings": dict(evidence.settings),
+        "versions": dict(evidence.info.versions),
+        "notes": list(evidence.notes),
+    }
+
+
+def report_page(evidence: Evidence) -> str:
+    """The HTML page. Text of models, tasks and settings is escaped by the template, markup is our own."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = readable
+    album = Album(directory=evidence.paths.media)
+    sections = _sections(evidence, album)
+    training = {
+        stage: curves
+        for stage, curves in evidence.curves.items()
+        if stage not in {evaluation.name for evaluation in evidence.evaluations}
+    }
+    return environment.get_template(_TEMPLATE).render(
+        title=visible(evidence.info.title or evidence.paths.root.resolve().name, 200),
+        info=evidence.info,
+        command=visible(" ".join(evidence.info.command), 1000),
+        wall=duration(evidence.wall_s) if math.isfinite(evidence.wall_s) else "–",
+        story=visible(story(evidence)),
+        rows=_rows(evidence),
+        stages=[(stage, main_charts(curves), other_charts(curves)) for stage, curves in training.items()],
+        sections=sections,
+        settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
+        notes=[visible(note, 500) for note in evidence.notes],
+        album=album.definitions(),
+    )
+
+
+def _sections(evidence: Evidence, album: Album) -> list[ExampleSection]:
+    sections = []
+    for index, evaluation in enumerate(evidence.evaluations):
+        # The first is set against the second and the others against the first, so that the same questions show up.
+        others = evidence.evaluations[1:2] if index == 0 else evidence.evaluations[:1]
+        attempts = chosen(evaluation, others[0] if others else None)
+        sections.append(
+            ExampleSection(
+                title=readable(evaluation.name),
+                subtitle=f"held-out questions, {percent_text(evaluation.summary.overall.accuracy)} right",
+                examples=tuple(example_view(attempt, album) for attempt in attempts),
+            )
+        )
+    for rollouts in evidence.rollouts:
+        sections.append(
+            ExampleSection(
+                title=readable(rollouts.stage),
+                subtitle=f"training trajectories of step {rollouts.step}",
+                examples=tuple(example_view(attempt, album) for attempt in examples_of(rollouts.attempts)),
+            )
+        )
+    return [section for section in sections if section.examples]
+
+
+def _rows(evidence: Evidence) -> list[Row]:
+    compared = {comparison.after: comparison_text(comparison) for comparison in evidence.comparisons}
+    rows = []
+    for evaluation in evidence.evaluations:
+        rows.append(_evaluation_row(evaluation, compared.get(evaluation.name, "")))
+        families = evaluation.summary.families
+        if len(families) > 1:
+            rows += [_family_row(family, accuracy) for family, accuracy in families.items()]
+    return rows
+
+
+def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
+    summary = evaluation.summary
+    overall = summary.overall
+    return Row(
+        name=readable(evaluation.name),
+        is_family=False,
+        accuracy=percent_text(overall.accuracy),
+        low=_percent(overall.ci95[0]),
+        high=_percent(overall.ci95[1]),
+        center=None if overall.accuracy is None else _percent(overall.accuracy),
+        interval=_interval(overall),
+        n=overall.n,
+        tool_rate=percent_text(summary.tool_rate),
+        turns_mean="–" if summary.turns_mean is None else f"{summary.turns_mean:.2f}",
+        format_rate=percent_text(summary.format_rate),
+        failed=str(summary.failed),
+        comparison=comparison,
+    )
+
+
+def _family_row(family: str, accuracy: Accuracy) -> Row:
+    return Row(
+        name=visible(readable(family), 80),
+        is_family=True,
+        accuracy=percent_text(accuracy.accuracy),
+        low=_percent(accuracy.ci95[0]),
+        high=_percent(accuracy.ci95[1]),
+        center=None if accuracy.accuracy is None else _percent(accuracy.accuracy),
+        interval=_interval(accuracy),
+        n=accuracy.n,
+    )
+
+
+def _interval(accuracy: Accuracy) -> str:
+    low, high = accuracy.ci95
+    return f"{100 * low:.1f} to {100 * high:.1f} %" if accuracy.n else "–"
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 2)
+
+
+def _flat(settings: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
+    """Settings by dotted key."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
