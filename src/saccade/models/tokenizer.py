@@ -55,8 +55,8 @@ def build_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on ``texts``; any text can be encoded, whatever was in them.
 
-    Each of ``numbers`` becomes one token; without any, numbers are written digit by digit, as Qwen's tokenizers do. Each of ``phrases`` (such as the head of a JSON call) is added whole, which
-    shortens what a tiny model has to write.
+    Each of ``numbers`` becomes one token; without any, numbers are written digit by digit, as Qwen's tokenizers do.
+    Each of ``phrases`` (such as the head of a JSON call) is added whole, which shortens what a tiny model has to write.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -39,7 +39,7 @@ SCAFFOLD_TEXTS = (
     "tool\n",
     "tools: crop zoom rotate flip contrast draw_boxes draw_points measure",
     "no tools",
-    "px of the original image (256 x 256 px), at degrees",
+    "px, degrees",
 )
 """What the chat template, the brief instructions and the tools write, so that it takes few tokens."""
 

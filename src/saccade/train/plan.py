@@ -34,7 +34,12 @@ class Episodes:
     def environment(self, media: MediaStore, view: ViewRule) -> VisualReasoningEnv:
         """An environment that takes its tasks at ``reset``."""
         return VisualReasoningEnv(
-            protocol=self.protocol, tools=self.tools, media=media, view=view, max_turns=self.max_turns
+            protocol=self.protocol,
+            tools=self.tools,
+            media=media,
+            view=view,
+            max_turns=self.max_turns,
+            shows_pixels=False,
         )
 
 

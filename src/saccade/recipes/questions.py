@@ -1,0 +1,168 @@
+"""Your own questions: reinforcement learning on a file of them, measured on the part that was held out.
+
+Imitation of the bare answers can come first (``--set sft.steps=100``) for a model that does not know the format.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saccade.algorithms.grpo import grpo
+from saccade.errors import UserError
+from saccade.learner.learner import OptimizerSettings
+from saccade.models.base import base_checkpoint, instruction_style
+from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.files import read_tasks
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.context import RecipeContext
+from saccade.train.plan import (
+    Demonstration,
+    Episodes,
+    Evaluate,
+    Plan,
+    Reinforce,
+    ReinforceSettings,
+    Stage,
+    Stream,
+    Supervise,
+    SuperviseSettings,
+)
+from saccade.train.settings import apply_overrides
+from saccade.types import Answer, Example, ExpertTurn, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImitationSettings(SuperviseSettings):
+    """As for any imitation, but it may be left out."""
+
+    steps: int = 0
+    """0 goes straight to reinforcement."""
+
+    def check(self) -> None:
+        if self.steps < 0:
+            raise UserError(f"sft.steps={self.steps} must be 0 (no imitation) or more")
+        if self.steps:
+            super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionsSettings:
+    """Settings for your own questions; the defaults suit a model of a few billion parameters."""
+
+    sft: ImitationSettings = ImitationSettings()
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=100,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=1e-6),
+        clip_low=0.2,
+        clip_high=0.28,
+        checkpoint_every=20,
+    )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
+    max_turns: int = 4
+    with_tools: bool = True
+    """Whether the model may use the image tools; without, it learns to look silently."""
+    held_out_share: float = 0.25
+    """Share of the questions that is never trained on, chosen by a hash of their images."""
+    accuracy_weight: float = 1.0
+    format_weight: float = 0.1
+
+    def check(self) -> None:
+        if not 0 < self.held_out_share < 1:
+            raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
+
+
+def questions(context: RecipeContext) -> Plan:
+    """Evaluation, imitation if wanted, GRPO, evaluation; needs ``--data``; ``--model`` for any but the base model."""
+    settings = apply_overrides(QuestionsSettings(), context.overrides)
+    if context.data is None:
+        raise UserError("this recipe trains on your own questions; give them with --data PATH")
+    read = read_tasks(context.data, media=context.media, skip_bad_rows=context.skip_bad_rows)
+    training, held_out = split(read.tasks, settings.held_out_share, seed=context.seed)
+    path = context.model or base_checkpoint()
+    style = instruction_style(path)
+    protocol = tagged_protocol if settings.with_tools else direct_protocol
+    episodes = Episodes(
+        protocol=protocol(style=style, max_turns=settings.max_turns),
+        tools=IMAGE_TOOLS if settings.with_tools else (),
+        rollout=settings.rollout,
+        max_turns=settings.max_turns,
+    )
+    reward = OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        tasks = batch(training, step, settings.sft.batch_size, seed=seed_for(context.seed, "sft"))
+        return [Demonstration(example=bare_answer(task), episodes=episodes) for task in tasks]
+
+    def rl_tasks(step: int) -> Sequence[Task]:
+        return batch(training, step, settings.rl.tasks_per_step, seed=seed_for(context.seed, "rl"))
+
+    def build_model() -> VisionLanguageModel:
+        return load_model(path, context.media)
+
+    def evaluation(name: str) -> Evaluate:
+        return Evaluate(name=name, tasks=lambda: held_out, episodes=episodes, reward=reward)
+
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps:
+        stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        imitation = (stage, evaluation("after_sft"))
+    return Plan(
+        title=f"{path.name} on {context.data.name}",
+        settings=settings,
+        build_model=build_model,
+        stages=(
+            evaluation("before"),
+            *imitation,
+            Reinforce(
+                name="rl",
+                streams=(Stream(name="main", episodes=episodes, tasks=rl_tasks),),
+                reward=reward,
+                algorithm=grpo(
+                    clip_low=settings.rl.clip_low, clip_high=settings.rl.clip_high, kl_weight=settings.rl.kl_weight
+                ),
+                settings=settings.rl,
+                evaluation=evaluation("curve"),
+            ),
+            evaluation("after_rl"),
+        ),
+    )
+
+
+def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[list[Task], list[Task]]:
+    """Training and held-out tasks; all questions on one picture fall on the same side.
+
+    Raises UserError when one side would be empty.
+    """
+
+    def is_held_out(task: Task) -> bool:
+        key = "+".join(sorted(image.hash for image in task.images)) or task.id
+        return generator_for(seed, "held out", key).random() < held_out_share
+
+    held_out = [task for task in tasks if is_held_out(task)]
+    training = [task for task in tasks if not is_held_out(task)]
+    if not held_out or not training:
+        raise UserError(
+            f"{len(tasks)} questions on few pictures split into {len(training)} for training and {len(held_out)} "
+            "held out; give more pictures or another held_out_share"
+        )
+    return training, held_out
+
+
+def batch(tasks: Sequence[Task], step: int, size: int, *, seed: int) -> list[Task]:
+    """The tasks of a step: epochs follow one another, each in an order of its own, and no task is left out."""
+    first, chosen = step * size, []
+    for epoch in range(first // len(tasks), (first + size - 1) // len(tasks) + 1):
+        order = generator_for(seed, "epoch", epoch).permutation(len(tasks))
+        start = max(0, first - epoch * len(tasks))
+        chosen += [tasks[int(place)] for place in order[start : first + size - epoch * len(tasks)]]
+    return chosen
+
+
+def bare_answer(task: Task) -> Example:
+    """The task with an expert that answers at once."""
+    return Example(task=task, turns=(ExpertTurn(thought="", action=Answer(text=task.answer)),))

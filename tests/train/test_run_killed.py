@@ -1,0 +1,93 @@
+"""A real run in a process of its own, killed at random moments, ends with the bytes of one that was left alone."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SMALL = (
+    "sft.steps=12",
+    "sft.batch_size=4",
+    "sft.checkpoint_every=3",
+    "rl.steps=4",
+    "rl.tasks_per_step=4",
+    "rl.group_size=2",
+    "rl.checkpoint_every=1",
+    "rl.evaluate_every=2",
+    "rl.kl_weight=0.01",
+    "evaluation_tasks=8",
+    "curve_tasks=4",
+    "no_tool_tasks=1",
+)
+KILLS = 10
+
+pytestmark = pytest.mark.slow
+
+
+def start(out: Path) -> subprocess.Popen[bytes]:
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    command = [sys.executable, "-m", "saccade", "demo", "--out", str(out), "--threads", "1", "--quiet", "--resume"]
+    return subprocess.Popen([*command, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> None:
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()
+
+
+def outcome(run: Path) -> dict[str, object]:
+    """Everything of a run that the same seed must give again: all but clocks, versions of files and their report."""
+    files = [
+        *run.glob("trajectories/*/*.jsonl"),
+        *run.glob("evaluations/*.jsonl"),
+        *run.glob("media/*.png"),
+        *run.glob("checkpoints/*/model.safetensors"),
+        *run.glob("checkpoints/*/tokenizer.json"),
+        run / "settings.json",
+    ]
+    metrics = [
+        {key: value for key, value in json.loads(line).items() if not key.startswith("time/")}
+        for line in (run / "metrics.jsonl").read_text().splitlines()
+    ]
+    digests = {str(file.relative_to(run)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {**digests, "metrics": metrics}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    started_s = time.monotonic()
+    finish(start(out))
+    return out, time.monotonic() - started_s
+
+
+def test_ten_kills_at_random_moments_change_no_byte(undisturbed: tuple[Path, float], tmp_path: Path) -> None:
+    reference, duration_s = undisturbed
+    out = tmp_path / "run"
+    chance = random.Random(20)
+    for _ in range(KILLS):
+        process = start(out)
+        # Half of a start is imports; moments before the first checkpoint and long after it are both wanted.
+        delay_s = chance.uniform(0.2, 1.0) * duration_s * 0.8
+        try:
+            process.wait(timeout=delay_s)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    finish(start(out))
+    assert outcome(out) == outcome(reference)
+    assert json.loads((out / "run.json").read_text())["status"] == "finished"
+
+
+def test_resuming_a_finished_run_changes_no_byte(undisturbed: tuple[Path, float]) -> None:
+    reference, _ = undisturbed
+    before = outcome(reference)
+    finish(start(reference))
+    assert outcome(reference) == before
