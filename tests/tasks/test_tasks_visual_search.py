@@ -70,9 +70,10 @@ def _texture_in(crop: np.ndarray) -> str:
 
 def test_the_usual_difficulty_has_one_to_three_plates_in_the_first_four_colours() -> None:
     counts = set()
-    for index in range(100):
+    for index in range(60):
         scene = draw_visual_search(generator_for(0, "test", index), 0.5)
-        pixels = {tuple(pixel) for pixel in np.asarray(scene.images[0]).reshape(-1, 3).tolist()}
+        # A coarse grid of pixels is enough to meet each plate's border.
+        pixels = {tuple(pixel) for pixel in np.asarray(scene.images[0])[::4, ::2].reshape(-1, 3).tolist()}
         assert not pixels & {COLOURS[name] for name in ("orange", "purple", "cyan", "pink")}
         counts.add(len(pixels & set(COLOURS.values())))
     assert counts == {1, 2, 3}

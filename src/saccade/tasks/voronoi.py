@@ -44,11 +44,16 @@ class Land:
 def divided_land(rng: Generator, count: int, least_distance: float) -> Land:
     """Land around random seeds that keep a distance from each other."""
     seeds = _seeds(rng, count, least_distance)
-    y, x = np.mgrid[0:SIZE_PX, 0:SIZE_PX].astype(np.float32) + np.float32(0.5)
-    distances = np.stack([np.hypot(x - np.float32(at_x), y - np.float32(at_y)) for at_x, at_y in seeds])
-    regions = distances.argmin(axis=0)
-    nearest, second = np.partition(distances, 1, axis=0)[:2]
-    to_edge = np.minimum(np.minimum(x, y), np.minimum(SIZE_PX - x, SIZE_PX - y))
+    pixels = np.arange(SIZE_PX, dtype=np.float32) + np.float32(0.5)
+    centers = np.array(seeds, dtype=np.float32)
+    across, down = (pixels - centers[:, :1]) ** 2, (pixels - centers[:, 1:]) ** 2
+    squared = down[:, :, None] + across[:, None, :]
+    regions = squared.argmin(axis=0)
+    nearest = np.sqrt(squared.min(axis=0))
+    np.put_along_axis(squared, regions[None], np.inf, axis=0)
+    second = np.sqrt(squared.min(axis=0))
+    to_side = np.minimum(pixels, SIZE_PX - pixels)
+    to_edge = np.minimum(to_side[:, None], to_side[None, :])
     borders = np.zeros((SIZE_PX, SIZE_PX), dtype=bool)
     contact = np.zeros((count, count), dtype=np.intp)
     rest, all_but_last, but_first = slice(None), slice(None, -1), slice(1, None)

@@ -119,7 +119,7 @@ def _letter(rng: Generator, count: int) -> tuple[str, tuple[_Field, ...]]:
         _Field(name="date", value=_date(rng), question="What is the date?", answer_kind="text"),
         _Field(name="code", value=_code(rng), question="What is the code?", answer_kind="exact"),
         _Field(name="city", value=pick(rng, PLACES), question="Which city is given?", answer_kind="text"),
-        _Field(name="about", value=pick(rng, ITEMS), question="What is it about?", answer_kind="text"),
+        _Field(name="desk", value=_number(rng, 1, 100), question="Which desk is given?", answer_kind="integer"),
         _Field(name="pages", value=_number(rng, 1, 20), question="How many pages?", answer_kind="integer"),
         _Field(name="room", value=_number(rng, 1, 100), question="Which room is given?", answer_kind="integer"),
     ]

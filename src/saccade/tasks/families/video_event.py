@@ -76,12 +76,13 @@ class _Stage:
 def draw_video_event(rng: Generator, difficulty: float) -> Scene:
     """Frames with a wall, a moving object, and one event that starts after the first frame and ends by the last."""
     frames = whole_knob(difficulty, 4, 6, 8)
-    first = int(rng.integers(1, frames - 1))
+    lasting = int(rng.integers(1, frames - 1))
+    first = int(rng.integers(1, frames - lasting))
     stage = _Stage(
         radius=whole_knob(difficulty, 26, 18, 10),
         frames=frames,
         first=first,
-        after=int(rng.integers(first + 1, frames)),
+        after=first + lasting,
         wall_x=int(rng.integers(190, 230)),
         is_mirrored=bool(rng.integers(2)),
     )
