@@ -191,6 +191,7 @@ def test_csv_rows_are_numbered_by_line(tmp_path: Path) -> None:
 
 def test_folder_of_several_files_is_read_in_order(tmp_path: Path) -> None:
     save_picture(tmp_path / "red.png")
+    (tmp_path / "dataset_info.json").write_text('{"b": {"file_name": "b.jsonl"}}')
     write_lines(tmp_path / "b.jsonl", [good(2)])
     write_lines(tmp_path / "a.jsonl", [{"id": "q1", "problem": "?", "answer": "x", "images": ["red.png"]}])
     assert [task.id for task in read_tasks(tmp_path, media=MediaStore()).tasks] == ["q1", "q2"]

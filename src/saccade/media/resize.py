@@ -17,7 +17,8 @@ def smart_resize(width: int, height: int, *, factor: int, min_pixels: int, max_p
     """
     if max(width, height) > MAX_ASPECT_RATIO * min(width, height):
         raise UserError(
-            f"an image of {width} x {height} px is more than {MAX_ASPECT_RATIO:.0f} times longer than wide; crop it first"
+            f"an image of {width} x {height} px is more than {MAX_ASPECT_RATIO:.0f} times longer than wide;"
+            " crop it first"
         )
     view_height = round(height / factor) * factor
     view_width = round(width / factor) * factor

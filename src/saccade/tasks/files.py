@@ -19,6 +19,8 @@ from saccade.types import ImageRef, Task
 ROWS_IN_DETAIL = 20
 HUB_PREFIX = "hf:"
 FILE_KINDS = (".jsonl", ".json", ".parquet", ".csv")
+NO_TASKS = ("dataset_info.json", "dataset_infos.json")
+"""Files about data sets that lie beside them in a folder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +115,9 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_Source]:
         if is_saved_dataset(path):
             yield _Source(str(path), path.name, dataset_rows(str(path), None), image_root or path)
             return
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in FILE_KINDS)
+        files = sorted(
+            file for file in path.iterdir() if file.suffix.lower() in FILE_KINDS and file.name not in NO_TASKS
+        )
         if not files:
             raise UserError(f"{path}: the folder holds no file of tasks ({', '.join(FILE_KINDS)})")
     else:

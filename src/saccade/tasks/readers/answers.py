@@ -16,7 +16,7 @@ MAX_EXACT_WORDS = 3
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
-_CODE = re.compile(r"0[0-9]+")
+_CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 _OPTION_MARK = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
 
@@ -69,9 +69,9 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     """How to compare an answer that comes without a kind; the first rule that fits.
 
     1. Choices are given, or the answer is a letter that the question marks as an option (``A. ... B. ...``): choice.
-    2. A whole number of at most 15 digits, not with a leading zero: integer.
+    2. A whole number: integer. But digits with a leading zero or more than 15 of them are a code: exact.
     3. A number with decimals, percent sign, currency or unit: number.
-    4. One to three words: exact. Anything longer, or words mixed with digits: text.
+    4. One word, or two or three without digits: exact. Anything longer: text.
     """
     if choices:
         return "choice"

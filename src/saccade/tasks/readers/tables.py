@@ -13,7 +13,8 @@ from saccade.tasks.readers.rows import NumberedRow, Row
 ROWS_AT_ONCE = 64
 """Rows in memory together; each may carry its images' bytes."""
 
-SAVED_DATASET_FILES = ("dataset_dict.json", "dataset_info.json")
+SAVED_DATASET_FILES = ("dataset_dict.json", "state.json")
+"""One of them marks a saved data set; ``dataset_info.json`` does not, LLaMA-Factory writes one too."""
 
 
 class _Table(Protocol):
