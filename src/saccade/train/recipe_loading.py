@@ -71,7 +71,8 @@ def _module_of_file(path: Path) -> ModuleType:
         raise
     # The user's file may raise anything at all; whatever it is, it is about that file.
     except Exception as error:
-        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {error}") from error
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}") from error
     return module
 
 
@@ -109,9 +110,10 @@ def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
         raise UserError(f"{target}{inspect.signature(recipe)} cannot be called ({error}); {shape}") from None
 
     def checked(context: RecipeContext) -> "Plan":
+        plan = recipe(context)
+        # After the recipe, which imports it too: it takes seconds, and a mistake is told before.
         from saccade.train.plan import Plan
 
-        plan = recipe(context)
         if not isinstance(plan, Plan):
             raise UserError(f"{target} returned {type(plan).__name__}, not a Plan; {shape}")
         return plan
