@@ -7,6 +7,8 @@ import struct
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +70,26 @@ class MediaStore:
         self._cache: OrderedDict[str, Image.Image] = OrderedDict()
         self._cached_bytes = 0
         self._lock = threading.Lock()
+        self._temporary: list[set[str]] = []
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "MediaStore":
+        """A store is shared, never copied: environments that hold one may be copied freely."""
+        return self
+
+    @contextmanager
+    def temporary(self) -> Iterator[None]:
+        """Forgets at the end what was first added inside, so that a long run does not grow with every step."""
+        added: set[str] = set()
+        self._temporary.append(added)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._temporary.remove(added)
+                for key in added:
+                    self._backings.pop(key, None)
+                    cached = self._cache.pop(key, None)
+                    self._cached_bytes -= _decoded_size(cached) if cached else 0
 
     def add(self, image: Image.Image) -> ImageRef:
         """Keep a picture that a program made; the caller may go on drawing on its own copy."""
@@ -141,7 +163,10 @@ class MediaStore:
 
     def _keep(self, key: str, backing: _Encoded | _OnDisk) -> None:
         with self._lock:
-            self._backings.setdefault(key, backing)
+            if key not in self._backings:
+                self._backings[key] = backing
+                if self._temporary:
+                    self._temporary[-1].add(key)
 
     def _remember(self, key: str, image: Image.Image) -> None:
         """Cache a decoded picture; the least recently used ones make room."""

@@ -142,9 +142,9 @@ def _run_stage(run: _Run, stage: Stage) -> None:
         first_step = run.reached.position.step
         restore_optimizer(run.reached, learner.optimizer)
     with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
-        for outcome in _steps(run, stage, learner, first_step):
+        steps = _steps(run, stage, learner, first_step)
+        while (outcome := _step(run, stage, steps)) is not None:
             bar.advance(tokens=outcome.tokens, note=_note(outcome))
-            _record(run, stage, outcome)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
                 _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
 
@@ -172,6 +172,15 @@ def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step
         weights_changed=run.engine.bump_version,
         load_reference=lambda: _first_policy(run, stage),
     )
+
+
+def _step(run: _Run, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
+    """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
+    with run.media.temporary():
+        outcome = next(steps, None)
+        if outcome is not None:
+            _record(run, stage, outcome)
+        return outcome
 
 
 def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome) -> None:
@@ -208,12 +217,12 @@ def _evaluate(run: _Run, stage: Evaluate) -> None:
         run.summaries[stage.name] = _summary(stage.name, read_records(path))
         return
     with run.progress.stage(stage.name, total=1, done=0) as bar:
-        attempts = _play(run, stage)
-        summary = _summary(stage.name, attempts)
+        with run.media.temporary():
+            attempts = _play(run, stage)
+            run.metrics.write(position, dict(rollout_metrics(attempts)))
+            _write_records(run, path, position, attempts)
+        summary = run.summaries[stage.name] = _summary(stage.name, attempts)
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
-    run.summaries[stage.name] = summary
-    run.metrics.write(position, dict(rollout_metrics(attempts)))
-    _write_records(run, path, position, attempts)
 
 
 def _play(run: _Run, stage: Evaluate) -> list[Attempt]:

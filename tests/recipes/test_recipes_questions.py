@@ -1,0 +1,67 @@
+"""The recipe for one's own questions: splits, epochs, refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from saccade.errors import UserError
+from saccade.recipes.questions import batch, questions, split
+from saccade.train.context import RecipeContext
+from saccade.types import ImageRef, Task
+
+
+def task(number: int, image: int) -> Task:
+    ref = ImageRef(hash=f"{image:064x}", width=8, height=8)
+    return Task(
+        id=f"t{number}", family="own", question="?", answer="a", answer_kind="exact", images=(ref,), source="file"
+    )
+
+
+TASKS = [task(number, number // 3) for number in range(60)]
+
+
+def test_questions_on_one_picture_fall_on_the_same_side() -> None:
+    training, held_out = split(TASKS, 0.3, seed=1)
+    assert len(training) + len(held_out) == 60
+    assert not {one.images for one in training} & {one.images for one in held_out}
+
+
+def test_split_is_the_same_whatever_the_order_of_the_file() -> None:
+    _, held_out = split(TASKS, 0.3, seed=1)
+    _, reversed_held_out = split(TASKS[::-1], 0.3, seed=1)
+    assert {one.id for one in held_out} == {one.id for one in reversed_held_out}
+
+
+def test_a_split_with_an_empty_side_is_refused() -> None:
+    with pytest.raises(UserError, match=r"1 for training and 0 held out|0 for training and 1 held out"):
+        split(TASKS[:1], 0.5, seed=0)
+
+
+def test_every_task_comes_once_an_epoch_in_a_new_order() -> None:
+    drawn = [one.id for step in range(24) for one in batch(TASKS, step, 5, seed=2)]
+    epochs = [drawn[:60], drawn[60:]]
+    assert [sorted(epoch) for epoch in epochs] == [sorted(one.id for one in TASKS)] * 2
+    assert epochs[0] != epochs[1]
+
+
+def test_a_batch_larger_than_the_file_spans_epochs() -> None:
+    drawn = [one.id for one in batch(TASKS[:4], 1, 10, seed=2)]
+    again = [one.id for step in range(20) for one in batch(TASKS[:4], step, 1, seed=2)]
+    assert drawn == again[10:20]
+
+
+def test_the_recipe_needs_data() -> None:
+    with pytest.raises(UserError, match="--data PATH"):
+        questions(RecipeContext())
+
+
+def test_a_group_of_one_is_refused_before_any_work(tmp_path: Path) -> None:
+    Image.new("RGB", (32, 32)).save(tmp_path / "a.png")
+    Image.new("RGB", (32, 32), (255, 0, 0)).save(tmp_path / "b.png")
+    rows = [{"question": "?", "answer": "a", "image": name} for name in ("a.png", "b.png")]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UserError, match="group_size=1 leaves nothing to compare"):
+        questions(RecipeContext(data=path, overrides=("rl.group_size=1",)))
