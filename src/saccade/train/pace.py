@@ -36,7 +36,7 @@ class Pace:
 
     def describe(self) -> str:
         """``1,234 tokens/s, 2 min 05 s left``, as far as it is known."""
-        speed, left = self.tokens_per_s, self.left_s
+        speed, left = self.tokens_per_s, self.left_s if self.done < self.total else None
         parts = [] if speed is None else [f"{speed:,.0f} tokens/s"]
         return ", ".join(parts if left is None else [*parts, f"{duration(left)} left"])
 

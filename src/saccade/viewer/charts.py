@@ -53,8 +53,8 @@ def line_chart(
 def ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
     """Four to seven round numbers that cover ``low`` to ``high``; at least two."""
     if low == high:
-        pad = abs(low) * 0.1 or 1.0
-        low, high = (low - 1, high + 1) if whole else (low - pad, high + pad)
+        pad = 1.0 if whole else abs(low) * 0.1
+        low, high = (low - pad, high + pad) if pad else (0.0, 1.0)
     exact = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(exact))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= exact * 0.999)
