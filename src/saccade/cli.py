@@ -245,7 +245,8 @@ def _few_threads() -> int:
 
 def existing(option: str, path: Path | None) -> Path | None:
     """The path itself; UserError when it is given and not there."""
-    if path is not None and not path.exists():
+    is_data_set_name = option == "--data" and str(path).startswith("hf:")
+    if path is not None and not is_data_set_name and not path.exists():
         raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()})")
     return path
 

@@ -255,3 +255,17 @@ json_values = st.recursive(
 def test_every_call_reads_back_as_it_was_written(arguments: dict[str, object]) -> None:
     call = ToolCall(name="tool", arguments=arguments)  # type: ignore[arg-type]
     assert parse(tagged_protocol().write(ExpertTurn(thought="x", action=call))).action == call
+
+
+@pytest.mark.parametrize("depth", [33, 500, 988, 4000])
+def test_a_call_nested_too_deeply_is_malformed(depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    turn = parse(f'<think></think><tool_call>{{"name": "crop", "arguments": {{"x": {nested}}}}}</tool_call>')
+    assert isinstance(turn.action, Malformed)
+    assert "nested" in turn.action.why
+
+
+def test_a_call_nested_a_little_is_a_call() -> None:
+    nested = "[" * 20 + "]" * 20
+    turn = parse(f'<think></think><tool_call>{{"name": "crop", "arguments": {{"x": {nested}}}}}</tool_call>')
+    assert isinstance(turn.action, ToolCall)

@@ -23,7 +23,8 @@ a call that is not JSON (NaN is not JSON)        ``Malformed``
 a call with other keys than name and arguments,  ``Malformed``
 a key twice, an empty or non-text name,
 or arguments that are not an object
-a call over ``MAX_CALL_CHARS``                   ``Malformed``
+a call over ``MAX_CALL_CHARS``, or nested over   ``Malformed``
+``MAX_CALL_DEPTH`` levels
 ``<tool_response>`` or a role token anywhere     ``Malformed``: the model plays the environment
 half a surrogate pair, also escaped in JSON      ``Malformed``
 a turn over ``MAX_TURN_CHARS``                   ``Malformed``, unread
@@ -59,6 +60,8 @@ from saccade.types import (
 
 MAX_TURN_CHARS = 1 << 18
 MAX_CALL_CHARS = 1 << 14
+MAX_CALL_DEPTH = 32
+"""Objects and lists inside one another; deeper ones would break whatever walks the arguments later."""
 
 STOP = ("</tool_call>", "</answer>")
 
@@ -197,6 +200,8 @@ def _call(content: str) -> ToolCall | Malformed:
         return Malformed(why="the call is nested too deeply")
     except ValueError as error:
         return Malformed(why=f"the call is not valid JSON: {str(error)[:200]}")
+    if _depth(value) > MAX_CALL_DEPTH:
+        return Malformed(why=f"the call is nested deeper than {MAX_CALL_DEPTH} levels")
     shape = 'a call is {"name": "…", "arguments": {…}}'
     if not isinstance(value, dict):
         return Malformed(why=f"the call is not a JSON object; {shape}")
@@ -211,6 +216,19 @@ def _call(content: str) -> ToolCall | Malformed:
     if not _is_unicode(json.dumps(value, ensure_ascii=False)):
         return Malformed(why="the call is not valid Unicode")
     return ToolCall(name=name, arguments=arguments)
+
+
+def _depth(value: Json) -> int:
+    """Levels of objects and lists, counted one level at a time, without recursion."""
+    depth, level = 0, [value]
+    while level := [
+        item
+        for outer in level
+        if isinstance(outer, dict | list)
+        for item in (outer.values() if isinstance(outer, dict) else outer)
+    ]:
+        depth += 1
+    return depth
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -11,7 +11,7 @@ class RecipeContext:
     """What the user asked for; a recipe is a function ``recipe(context) -> Plan``."""
 
     data: Path | None = None
-    """File or folder of the user's own tasks; None when the recipe brings its own."""
+    """File or folder of the user's own tasks, or ``hf:name[:split]``; None when the recipe brings its own."""
     model: Path | None = None
     """Checkpoint directory to start from; None for the recipe's default."""
     overrides: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -64,20 +65,27 @@ def run_plan(
     resume: bool = False,
     threads: int = 1,
     command: Sequence[str] = (),
+    inputs: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
     With ``resume`` the run in ``out`` continues from its newest checkpoint and ends, on a CPU with the same number of
     threads, with the same bytes as one that was never killed. ``media`` must be the store that the plan's tasks use.
+    ``inputs`` names what the plan was made from (data, model); a run is not resumed with others.
     """
     plan.check()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    settings: dict[str, Json] = {"seed": seed, "threads": threads, "recipe": to_json(plan.settings)}
+    settings: dict[str, Json] = {
+        "seed": seed,
+        "threads": threads,
+        "inputs": dict(inputs or {}),
+        "recipe": to_json(plan.settings),
+    }
     with ExitStack() as stack:
         directory = stack.enter_context(
-            RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command))
+            RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
         )
         try:
             run = _open(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
@@ -176,16 +184,17 @@ def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step
 
 def _step(run: _Run, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
+    started_s = time.monotonic()
     with run.media.temporary():
         outcome = next(steps, None)
         if outcome is not None:
-            _record(run, stage, outcome)
+            _record(run, stage, outcome, step_s=time.monotonic() - started_s)
         return outcome
 
 
-def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome) -> None:
+def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
-    metrics = dict(outcome.metrics)
+    metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= _curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)
