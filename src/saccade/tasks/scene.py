@@ -51,6 +51,9 @@ class Scene:
     """What no two splits may share. Empty: all pixels. A video gives what each of its frames shows."""
 
 
+_ROWS = ("top", "upper", "lower", "bottom")
+_COLUMNS = ("leftmost", "left", "right", "rightmost")
+
 FamilyFunction = Callable[[Generator, float], Scene]
 """Draws a scene from a generator and a difficulty in [0, 1]."""
 
@@ -135,6 +138,16 @@ def call(thought: str, tool: str, image: int = 1, **arguments: Json) -> ExpertTu
     return ExpertTurn(thought=thought, action=ToolCall(name=tool, arguments={**where, **arguments}))
 
 
-def crop_turn(box: Box, thought: str = "look closer", image: int = 1) -> ExpertTurn:
-    """A turn that crops a box with whole coordinates."""
-    return call(thought, "crop", image, bbox_2d=[int(side) for side in box.as_tuple()])
+def crop_turn(box: Box, thing: str, image: int = 1) -> ExpertTurn:
+    """A turn that names a thing, says in words where it is, and crops the box, which has whole coordinates.
+
+    The name comes right before the place on purpose: a small model learns to look for a thing when the word that it
+    has just written is what to look for. With the question's word alone, many tokens back, it finds some thing.
+    """
+    return call(f"{thing} {place_of(box.center)}", "crop", image, bbox_2d=[int(side) for side in box.as_tuple()])
+
+
+def place_of(point: Point) -> str:
+    """Where a point of a picture is, in two words: its row and its column of a 4 x 4 grid."""
+    row, column = (min(3, int(at * 4 / SIZE_PX)) for at in (point.y, point.x))
+    return f"{_ROWS[row]} {_COLUMNS[column]}"

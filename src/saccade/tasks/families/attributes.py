@@ -40,27 +40,31 @@ def draw_attributes(rng: Generator, difficulty: float) -> Scene:
     ]
     canvas = Canvas()
     covered = [thing.draw(canvas) for thing in things]
-    question, answer = _ASKS[int(rng.integers(len(_ASKS)))](rng, things[0])
+    question, answer, sought = _ASKS[int(rng.integers(len(_ASKS)))](rng, things[0])
     target = target_of(things[0].name, covered[0])
-    asked = Asked(question=question, answer=answer, targets=(target,), looks=(crop_turn(look_box(target.box)),))
+    looks = (crop_turn(look_box(target.box), sought),)
+    asked = Asked(question=question, answer=answer, targets=(target,), looks=looks)
     return Scene(images=(canvas.image,), asked=asked)
 
 
-def _ask_colour(rng: Generator, asked: Thing) -> tuple[str, str]:
+# An ask gives the question, its answer, and the word by which the question tells the object.
+
+
+def _ask_colour(rng: Generator, asked: Thing) -> tuple[str, str, str]:
     question = pick(rng, (f"What colour is the {asked.shape}", f"Which colour does the {asked.shape} have"))
-    return f"{question}: {COLOUR_SET}?", asked.colour
+    return f"{question}: {COLOUR_SET}?", asked.colour, asked.shape
 
 
-def _ask_shape(rng: Generator, asked: Thing) -> tuple[str, str]:
+def _ask_shape(rng: Generator, asked: Thing) -> tuple[str, str, str]:
     question = pick(rng, ("What shape is the {} object", "Which shape does the {} object have"))
-    return f"{question.format(asked.colour)}: {SHAPE_SET}?", asked.shape
+    return f"{question.format(asked.colour)}: {SHAPE_SET}?", asked.shape, asked.colour
 
 
-def _ask_whether(rng: Generator, asked: Thing) -> tuple[str, str]:
+def _ask_whether(rng: Generator, asked: Thing) -> tuple[str, str, str]:
     if rng.integers(2):
-        return f"Is the {asked.shape} {asked.colour}, yes or no?", "yes"
+        return f"Is the {asked.shape} {asked.colour}, yes or no?", "yes", asked.shape
     other = pick(rng, tuple(name for name in COLOUR_NAMES if name != asked.colour))
-    return f"Is the {asked.shape} {other}, yes or no?", "no"
+    return f"Is the {asked.shape} {other}, yes or no?", "no", asked.shape
 
 
-_ASKS: tuple[Callable[[Generator, Thing], tuple[str, str]], ...] = (_ask_colour, _ask_shape, _ask_whether)
+_ASKS: tuple[Callable[[Generator, Thing], tuple[str, str, str]], ...] = (_ask_colour, _ask_shape, _ask_whether)

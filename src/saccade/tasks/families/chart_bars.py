@@ -80,7 +80,7 @@ def _ask_extreme(rng: Generator, bars: list[_Bar]) -> Asked:
         question=f"Which bar is the {word}?",
         answer=bar.item,
         targets=(_target(bar),),
-        looks=(crop_turn(look_box(bar.label), "read its name"),),
+        looks=(crop_turn(look_box(bar.label), f"{word} name"),),
     )
 
 

@@ -90,7 +90,7 @@ def _ask_day(rng: Generator, chart: _Chart) -> Asked:
         question=f"On which day is the {chart.colours[line]} line {word}?",
         answer=DAYS[day],
         targets=(chart.target(line, day),),
-        looks=(crop_turn(look_box(chart.labels[day]), "read the day"),),
+        looks=(crop_turn(look_box(chart.labels[day]), f"{chart.colours[line]} {word} day"),),
     )
 
 
@@ -117,7 +117,7 @@ def _ask_higher(rng: Generator, chart: _Chart) -> Asked:
         question=f"Which line is higher on {DAYS[day]}: {chart.colours[first]} or {chart.colours[second]}?",
         answer=chart.colours[higher],
         targets=targets,
-        looks=(crop_turn(look_box(enclosing_box([target.box for target in targets]))),),
+        looks=(crop_turn(look_box(enclosing_box([target.box for target in targets])), DAYS[day]),),
     )
 
 

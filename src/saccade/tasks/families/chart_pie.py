@@ -86,7 +86,7 @@ def _ask_extreme(rng: Generator, slices: list[_Slice]) -> Asked:
         question=f"Which slice is the {word}?",
         answer=found.item,
         targets=(_target(found),),
-        looks=(crop_turn(look_box(found.label), "read its name"),),
+        looks=(crop_turn(look_box(found.label), f"{word} name"),),
     )
 
 
@@ -114,7 +114,7 @@ def _ask_larger(rng: Generator, slices: list[_Slice]) -> Asked:
         question=f"Which slice is larger: {first.item} or {second.item}?",
         answer=larger.item,
         targets=(_target(first), _target(second)),
-        looks=(crop_turn(look_box(larger.label), "read its name"),),
+        looks=(crop_turn(look_box(larger.label), larger.item),),
     )
 
 

@@ -54,7 +54,7 @@ def draw_document_text(rng: Generator, difficulty: float) -> Scene:
         answer=field.value,
         answer_kind=field.answer_kind,
         targets=(rectangle_target(field.name, box),),
-        looks=(crop_turn(look_box(box)),),
+        looks=(crop_turn(look_box(box), field.name),),
     )
     return Scene(images=(canvas.image,), asked=asked)
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, Coverage
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, pick, pick_several, target_of, whole_knob
+from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, pick, pick_several, place_of, target_of, whole_knob
 from saccade.types import ExpertTurn
 
 BAR_CM = 10
@@ -63,7 +63,7 @@ def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
         targets=(target_of(f"{line.colour} line", line.covered),),
         looks=(
             _measure("measure the scale", Point(BAR_X_PX, BAR_Y_PX), Point(BAR_X_PX + bar_px, BAR_Y_PX)),
-            _measure("measure the line", line.start, line.end),
+            _measure(f"{line.colour} {place_of(line.start)}", line.start, line.end),
         ),
     )
     return Scene(images=(canvas.image,), asked=asked)

@@ -113,7 +113,7 @@ def _ask_colour(rng: Generator, drawn: _Map) -> Asked:
         question=f"Which colour is {drawn.names[region]}: {COLOUR_SET}?",
         answer=drawn.colours[region],
         targets=(drawn.target(region),),
-        looks=(crop_turn(look_box(drawn.labels[region])),),
+        looks=(crop_turn(look_box(drawn.labels[region]), drawn.names[region]),),
     )
 
 
@@ -123,7 +123,7 @@ def _ask_name(rng: Generator, drawn: _Map) -> Asked:
         question=f"Which region is {drawn.colours[region]}?",
         answer=drawn.names[region],
         targets=(drawn.target(region),),
-        looks=(crop_turn(look_box(drawn.labels[region]), "read its name"),),
+        looks=(crop_turn(look_box(drawn.labels[region]), drawn.colours[region]),),
     )
 
 
@@ -132,7 +132,7 @@ def _ask_star(rng: Generator, drawn: _Map) -> Asked:
         question="In which region is the star?",
         answer=drawn.names[drawn.star_region],
         targets=(drawn.target(drawn.star_region), drawn.star),
-        looks=(crop_turn(look_box(drawn.labels[drawn.star_region]), "read its name"),),
+        looks=(crop_turn(look_box(drawn.labels[drawn.star_region]), "star"),),
     )
 
 

@@ -20,6 +20,7 @@ from saccade.tasks.scene import (
     knob,
     pick,
     pick_several,
+    place_of,
     target_of,
     whole_knob,
 )
@@ -45,13 +46,14 @@ def draw_spatial_relation(rng: Generator, difficulty: float) -> Scene:
     covered = [thing.draw(canvas) for thing in things]
     moved, fixed = things[0], things[1]
     words = _ASKS[int(rng.integers(len(_ASKS)))](rng, moved.name, fixed.name, side)
+    both = f"{fixed.colour} {place_of(fixed.center)} {moved.colour} {place_of(moved.center)}"
     asked = Asked(
         question=words.question,
         answer=words.answer,
         answer_kind="choice" if words.choices else "exact",
         choices=words.choices,
         targets=(target_of(moved.name, covered[0]), target_of(fixed.name, covered[1])),
-        looks=(call("compare both", "measure", start=_whole(fixed.center), end=_whole(moved.center)),),
+        looks=(call(both, "measure", start=_whole(fixed.center), end=_whole(moved.center)),),
     )
     return Scene(images=(canvas.image,), asked=asked)
 

@@ -91,15 +91,15 @@ def _ask(table: _Table, row: int, column: int, question: str, *, is_number_asked
     item_box, number_box = table.item_boxes[row], table.number_boxes[row][column]
     both = look_box(enclosing_box([item_box, number_box]))
     read_both = (
-        crop_turn(look_box(item_box), "read the name"),
-        crop_turn(look_box(number_box), "read the number"),
+        crop_turn(look_box(item_box), "name"),
+        crop_turn(look_box(number_box), "number"),
     )
     return Asked(
         question=question,
         answer=number if is_number_asked else item,
         answer_kind="integer" if is_number_asked else "exact",
         targets=(rectangle_target(item, item_box), rectangle_target(number, number_box)),
-        looks=(crop_turn(both),) if both.width <= WIDEST_CROP_PX else read_both,
+        looks=(crop_turn(both, item if is_number_asked else number),) if both.width <= WIDEST_CROP_PX else read_both,
     )
 
 

@@ -236,7 +236,7 @@ def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Targe
         answer_kind="choice",
         choices=choices,
         targets=targets,
-        looks=(crop_turn(look_box(targets[0].box), image=stage.first + 1),),
+        looks=(crop_turn(look_box(targets[0].box), targets[0].label, image=stage.first + 1),),
     )
 
 
@@ -245,7 +245,7 @@ def _seconds(frames: int) -> str:
 
 
 def _read_clock(frame: int) -> ExpertTurn:
-    return crop_turn(CLOCK_BOX, "read the clock", image=frame + 1)
+    return crop_turn(CLOCK_BOX, "clock", image=frame + 1)
 
 
 _ASKS: tuple[Callable[[Generator, _Event, _Stage, tuple[Target, ...]], Asked], ...] = (

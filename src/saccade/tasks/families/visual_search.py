@@ -49,7 +49,7 @@ def draw_visual_search(rng: Generator, difficulty: float) -> Scene:
         question=f"Which texture is on the {colour} plate: rows, columns, checks or plain?",
         answer=answer,
         targets=(rectangle_target(f"{colour} plate", Box(left, top, left + PLATE_PX, top + PLATE_PX)),),
-        looks=(crop_turn(cell),),
+        looks=(crop_turn(cell, colour),),
     )
     return Scene(images=(Image.fromarray(pixels),), asked=asked)
 
