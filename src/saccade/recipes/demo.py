@@ -49,15 +49,15 @@ class DemoSettings:
     """Settings of the demo; ``--set sft.steps=300`` changes one."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=700,
+        steps=800,
         batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
         decay="cosine",
         final_rate=0.1,
     )
     rl: ReinforceSettings = ReinforceSettings(
-        steps=30,
+        steps=40,
         tasks_per_step=16,
         group_size=8,
         optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
@@ -70,9 +70,9 @@ class DemoSettings:
     )
     model: TinySize = field(default_factory=TinySize)
     difficulty: float = 0.5
-    guess_from: float = 0.8
+    guess_from: float = 0.85
     """Share of the imitation steps after which most demonstrations guess."""
-    guess_share: float = 0.6
+    guess_share: float = 0.75
     """Share of guessing demonstrations from then on."""
     no_tool_share: float = 0.1
     """Share of demonstrations without tools in the prompt; they always guess, since nothing can be seen."""
