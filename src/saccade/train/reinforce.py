@@ -11,6 +11,7 @@ from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.losses import Loss
 from saccade.engines.contract import Engine
 from saccade.evaluation.evaluate import play
+from saccade.evaluation.looking import look_of
 from saccade.evaluation.summary import uses_tool
 from saccade.learner.learner import BatchLoss, Learner
 from saccade.learner.logprobs import ActionTokens, action_tokens
@@ -161,6 +162,18 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
         "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
         "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
         "rollout/failed": float(len(played) - len(fine)),
+        **_look_metrics(played),
+    }
+
+
+def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
+    """How well crops fit what the answer depends on; nothing when nobody cropped."""
+    looks = [look for one in played if (look := look_of(one.task, one.trajectory)) is not None]
+    if not looks:
+        return {}
+    return {
+        "look/iou": _mean([look.iou for look in looks]),
+        "look/coverage": _mean([look.coverage for look in looks]),
     }
 
 
