@@ -57,7 +57,7 @@ class DemoSettings:
         final_rate=0.1,
     )
     rl: ReinforceSettings = ReinforceSettings(
-        steps=40,
+        steps=30,
         tasks_per_step=16,
         group_size=8,
         optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
