@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.types import ImageRef, Message, Observation
 
 FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl")
@@ -175,6 +176,36 @@ def test_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
         load_model(tmp_path, MediaStore())
 
 
+def test_loaded_weights_lie_in_aligned_memory_of_their_own(tmp_path: Path) -> None:
+    """Matrix kernels round otherwise at the odd addresses of a mapped file, and a resumed run would drift apart."""
+    small("qwen3_vl", MediaStore()).save(tmp_path)
+    loaded = load_model(tmp_path, MediaStore())
+    assert {parameter.data_ptr() % 64 for parameter in loaded.hf.parameters()} == {0}
+
+
+def test_checkpoint_without_some_of_its_weights_is_refused(tmp_path: Path) -> None:
+    small("qwen3_vl", MediaStore()).save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["model.language_model.layers.0.mlp.down_proj.weight"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UserError, match=r"lacks 1 of the model's weights \(model.*down_proj.weight\)"):
+        load_model(tmp_path, MediaStore())
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "other shape"])
+def test_damaged_weights_are_the_users_to_replace(tmp_path: Path, damage: str) -> None:
+    small("qwen3_vl", MediaStore()).save(tmp_path)
+    file = tmp_path / "model.safetensors"
+    if damage == "other shape":
+        weights = load_file(file)
+        weights["model.language_model.norm.weight"] = torch.zeros(3)
+        save_file(weights, file, metadata={"format": "pt"})
+    else:
+        file.write_bytes(b"x" * 100 if damage == "garbage" else file.read_bytes()[:-1000])
+    with pytest.raises(UserError, match="cannot be loaded as a vision-language model"):
+        load_model(tmp_path, MediaStore())
+
+
 def test_checkpoint_of_an_unknown_family_is_named(tmp_path: Path) -> None:
     model = small("qwen3_vl", MediaStore())
     model.save(tmp_path)
@@ -182,3 +213,32 @@ def test_checkpoint_of_an_unknown_family_is_named(tmp_path: Path) -> None:
     config.write_text(config.read_text().replace('"model_type": "qwen3_vl"', '"model_type": "florence"'))
     with pytest.raises(UserError, match="florence"):
         load_model(tmp_path, MediaStore())
+
+
+def test_views_can_be_bounded_when_loading_and_stay_so_when_saved(model: VisionLanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "first")
+    bounded = load_model(tmp_path / "first", MediaStore(), LoadSettings(min_pixels=256, max_pixels=1024))
+    bounded.save(tmp_path / "second")
+    again = load_model(tmp_path / "second", MediaStore())
+    assert (bounded.view.min_pixels, bounded.view.max_pixels) == (256, 1024)
+    assert again.view == bounded.view
+    image = noise(again.media, 256, 128, 3)
+    assert again.view.view_size(256, 128) == (32, 16)
+    assert again.patches.get([image])[0].values.shape[0] == 4 * 2
+    assert len(again.encode_images([image])[0].tokens) == again.view.token_count(image) == 2
+
+
+def test_only_one_bound_moves_the_other_when_it_must(model: VisionLanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    smaller = load_model(tmp_path, MediaStore(), LoadSettings(max_pixels=1024))
+    assert (smaller.view.min_pixels, smaller.view.max_pixels) == (1024, 1024)
+    with pytest.raises(UserError, match="min_pixels=900 is over max_pixels=400"):
+        load_model(tmp_path, MediaStore(), LoadSettings(min_pixels=900, max_pixels=400))
+
+
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    if torch.cuda.is_available():
+        LoadSettings(device="cuda").check()
+    else:
+        with pytest.raises(UserError, match="torch sees no GPU"):
+            LoadSettings(device="cuda").check()

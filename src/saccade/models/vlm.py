@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import (
     AutoImageProcessor,
@@ -206,9 +208,33 @@ class VisionLanguageModel:
         self.image_processor.save_pretrained(directory)
 
 
-def load_model(
-    path: Path, media: MediaStore, *, device: str = "cpu", dtype: torch.dtype = torch.float32
-) -> VisionLanguageModel:
+@dataclass(frozen=True, kw_only=True)
+class LoadSettings:
+    """Where a checkpoint's weights go and how large its pictures are."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """``auto`` is the GPU where torch sees one."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    min_pixels: int | None = None
+    """Smallest area of a view; None keeps what the checkpoint's image processor says."""
+    max_pixels: int | None = None
+    """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint."""
+
+    def check(self) -> None:
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise UserError("device=cuda, but torch sees no GPU here; use device=cpu or auto")
+        for name, value in (("min_pixels", self.min_pixels), ("max_pixels", self.max_pixels)):
+            if value is not None and value < 1:
+                raise UserError(f"{name}={value} must be 1 or more")
+
+    @property
+    def torch_device(self) -> str:
+        if self.device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        return self.device
+
+
+def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
     """Loads a checkpoint directory of a known family (Qwen2.5-VL, Qwen3-VL); UserError says what is wrong with it."""
     if not (path / "config.json").is_file():
         raise UserError(
@@ -219,7 +245,30 @@ def load_model(
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-        model = AutoModelForImageTextToText.from_pretrained(path, local_files_only=True, dtype=dtype)
-    except (OSError, ValueError, KeyError) as error:
+        model, loading = AutoModelForImageTextToText.from_pretrained(
+            path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise UserError(f"{path} cannot be loaded as a vision-language model: {error}") from error
-    return VisionLanguageModel(model.to(device).eval(), tokenizer, image_processor, media)
+    if missing := sorted(loading["missing_keys"]):
+        # transformers would make random numbers up for them.
+        raise UserError(
+            f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
+        )
+    for parameter in model.parameters():
+        # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
+        # resumed run would not end with the bytes of one that was left alone.
+        parameter.data = parameter.data.clone()
+    _bound_views(image_processor, settings)
+    return VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
+
+
+def _bound_views(image_processor: ImageProcessor, settings: LoadSettings) -> None:
+    smallest, largest = image_processor.size["shortest_edge"], image_processor.size["longest_edge"]
+    smallest, largest = settings.min_pixels or smallest, settings.max_pixels or largest
+    if smallest > largest:
+        # Only one of the two was given, or both the wrong way round.
+        if settings.min_pixels and settings.max_pixels:
+            raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
+        smallest = largest = settings.min_pixels or settings.max_pixels or largest
+    image_processor.size = {"shortest_edge": smallest, "longest_edge": largest}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
@@ -25,6 +25,7 @@ DEFAULT_COUNT = 256
 class EvaluationSettings:
     """Settings of an evaluation."""
 
+    model: LoadSettings = LoadSettings()
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
     max_turns: int = 6
     difficulty: float = 0.5
@@ -56,12 +57,13 @@ def evaluation(
     wanted = {"with_tools": settings.with_tools, "without_tools": settings.without_tools}
 
     def build_model() -> VisionLanguageModel:
-        return load_model(path, context.media)
+        return load_model(path, context.media, settings.model)
 
     return Plan(
         title=f"Evaluation of {path.name}",
         settings=settings,
         build_model=build_model,
+        load=settings.model,
         stages=tuple(
             Evaluate(name=name, tasks=lambda: tasks, episodes=episodes, reward=reward, temperature=temperature)
             for name, episodes in variants.items()

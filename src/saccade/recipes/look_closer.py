@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from saccade.algorithms.grpo import grpo
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
@@ -27,6 +27,7 @@ from saccade.types import Task
 class LookCloserSettings:
     """Settings of reinforcement from a model that sees."""
 
+    model: LoadSettings = LoadSettings()
     rl: ReinforceSettings = ReinforceSettings(
         steps=60,
         tasks_per_step=16,
@@ -80,12 +81,13 @@ def look_closer(context: RecipeContext) -> Plan:
         return Evaluate(name=name, tasks=held_out, episodes=episodes, reward=reward)
 
     def build_model() -> VisionLanguageModel:
-        return load_model(path, context.media)
+        return load_model(path, context.media, settings.model)
 
     return Plan(
         title=f"{path.name} learns to look in better places",
         settings=settings,
         build_model=build_model,
+        load=settings.model,
         stages=(
             evaluation("before", settings.evaluation_tasks),
             Reinforce(

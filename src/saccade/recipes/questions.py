@@ -10,7 +10,7 @@ from saccade.algorithms.grpo import grpo
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
@@ -52,6 +52,7 @@ class ImitationSettings(SuperviseSettings):
 class QuestionsSettings:
     """Settings for your own questions; the defaults suit a model of a few billion parameters."""
 
+    model: LoadSettings = LoadSettings()
     sft: ImitationSettings = ImitationSettings()
     rl: ReinforceSettings = ReinforceSettings(
         steps=100,
@@ -102,7 +103,7 @@ def questions(context: RecipeContext) -> Plan:
         return batch(training, step, settings.rl.tasks_per_step, seed=seed_for(context.seed, "rl"))
 
     def build_model() -> VisionLanguageModel:
-        return load_model(path, context.media)
+        return load_model(path, context.media, settings.model)
 
     def evaluation(name: str) -> Evaluate:
         return Evaluate(name=name, tasks=lambda: held_out, episodes=episodes, reward=reward)
@@ -115,6 +116,7 @@ def questions(context: RecipeContext) -> Plan:
         title=f"{path.name} on {context.data.name}",
         settings=settings,
         build_model=build_model,
+        load=settings.model,
         stages=(
             evaluation("before"),
             *imitation,

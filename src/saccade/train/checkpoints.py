@@ -11,7 +11,7 @@ import torch
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.train.position import Position
 
@@ -78,9 +78,9 @@ def latest_checkpoint(
     return latest
 
 
-def load_checkpoint(checkpoint: Checkpoint, media: MediaStore) -> VisionLanguageModel:
+def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSettings) -> VisionLanguageModel:
     """The model of a checkpoint, bit by bit as it was saved."""
-    return load_model(checkpoint.path, media)
+    return load_model(checkpoint.path, media, settings)
 
 
 def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) -> None:

@@ -1,5 +1,6 @@
 """What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from saccade.learner.learner import OptimizerSettings
 from saccade.learner.schedule import Decay
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models.vlm import LoadSettings, VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
 from saccade.rewards.contract import Scorer
 from saccade.rollout.settings import RolloutSettings
@@ -155,6 +156,8 @@ class Reinforce:
 
 Stage = Supervise | Reinforce | Evaluate
 
+_FILE_NAME = re.compile(r"\w[\w-]*")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -164,6 +167,8 @@ class Plan:
     settings: "DataclassInstance"
     build_model: Callable[[], VisionLanguageModel]
     stages: tuple[Stage, ...]
+    load: LoadSettings = LoadSettings(device="cpu")
+    """How a resumed run loads its checkpoints; as the model was first loaded."""
 
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""
@@ -173,15 +178,29 @@ class Plan:
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise UserError(f"two stages are named {', '.join(repeated)}; give each stage its own name")
         for stage in self.stages:
+            _check_name(stage.name)
             if not isinstance(stage, Evaluate):
                 stage.settings.check()
-            if isinstance(stage, Reinforce) and len({stream.name for stream in stage.streams}) != len(stage.streams):
-                raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
+            if isinstance(stage, Reinforce):
+                _check_streams(stage)
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""
         earlier = self.stages[: self.stages.index(stage)]
         return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
+
+
+def _check_streams(stage: Reinforce) -> None:
+    if not stage.streams:
+        raise UserError(f"stage {stage.name!r} has no streams; give it at least one, which says what is asked and how")
+    if len({stream.name for stream in stage.streams}) != len(stage.streams):
+        raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
+
+
+def _check_name(name: str) -> None:
+    """A stage's name is part of the names of its files."""
+    if not _FILE_NAME.fullmatch(name):
+        raise UserError(f"{name!r} cannot name a stage; use letters, digits, underscores and hyphens")
 
 
 def _positive(name: str, value: int) -> None:

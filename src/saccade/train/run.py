@@ -76,7 +76,8 @@ def run_plan(
     """
     plan.check()
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
+    # On a GPU torch would refuse some kernels; there a run repeats closely, not to the bit.
+    torch.use_deterministic_algorithms(plan.load.torch_device == "cpu")
     settings: dict[str, Json] = {
         "seed": seed,
         "threads": threads,
@@ -107,7 +108,7 @@ def _open(
     position = None if reached is None else reached.position
     if reached is not None:
         logger.info("continuing from %s", reached.path)
-    model = plan.build_model() if reached is None else load_checkpoint(reached, media)
+    model = plan.build_model() if reached is None else load_checkpoint(reached, media, plan.load)
     directory.rewind(position, stages)
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
@@ -161,7 +162,7 @@ def _first_policy(run: _Run, stage: Stage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
     earlier = run.stages[: run.stages.index(stage.name)]
     start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
-    return run.plan.build_model() if start is None else load_checkpoint(start, run.media)
+    return run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
 
 
 def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
