@@ -1,0 +1,333 @@
+"""Whole runs of a tiny real model: what each stage leaves on disk, and what a resumed run takes up again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from saccade.algorithms.advantages import GroupAdvantages, group_relative
+from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.losses import Loss, clipped_surrogate
+from saccade.engines.local import LocalEngine
+from saccade.errors import MachineError, UserError
+from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.learner.logprobs import action_tokens
+from saccade.learner.sequences import micro_batches, training_sequence
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rollout.settings import RolloutSettings
+from saccade.testing.tasks import tiny_example
+from saccade.tools.contract import tool_from
+from saccade.tools.images import crop
+from saccade.train.metrics import read_metrics, without_times
+from saccade.train.plan import (
+    Demonstration,
+    Episodes,
+    Evaluate,
+    Plan,
+    Reinforce,
+    ReinforceSettings,
+    Stage,
+    Stream,
+    Supervise,
+    SuperviseSettings,
+)
+from saccade.train.progress import Progress
+from saccade.train.records import read_records
+from saccade.train.reinforce import reinforce
+from saccade.train.run import run_plan
+from saccade.types import Group, Score, Task, Trajectory
+
+SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
+ROLLOUT = RolloutSettings(max_turn_tokens=12, max_tokens=400)
+LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
+SILENT = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=ROLLOUT, max_turns=1)
+SFT = SuperviseSettings(steps=2, batch_size=2, optimizer=OptimizerSettings(learning_rate=1e-3), checkpoint_every=1)
+RL = ReinforceSettings(
+    steps=4,
+    tasks_per_step=3,
+    group_size=2,
+    optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=400),
+    kl_weight=0.1,
+    checkpoint_every=1,
+    evaluate_every=2,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing:
+    """A recipe without settings."""
+
+
+def token_reward(task: Task, trajectory: Trajectory) -> Score:
+    """Differs from trajectory to trajectory even of an untrained model; another range for each stream."""
+    said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
+    total = sum(said) / len(said) / 100 + (100.0 if trajectory.stream == "silent" else 0.0)
+    return Score(total=total, parts={"tokens": total})
+
+
+class Killed(BaseException):
+    """What a process does not survive."""
+
+
+@dataclass
+class Witness:
+    """A recipe that remembers what it was asked for and what the learner was given, and can die in between."""
+
+    media: MediaStore = field(default_factory=MediaStore)
+    die_at: int = -1
+    """The reinforcement step that ends the process, counted from 0."""
+    settings: ReinforceSettings = RL
+    evaluated: list[str] = field(default_factory=list)
+    groups: list[Sequence[Group]] = field(default_factory=list)
+    advantages: list[GroupAdvantages] = field(default_factory=list)
+    logprobs: list[torch.Tensor] = field(default_factory=list)
+    """Of the action tokens of each micro-batch, as the learner worked them out."""
+
+    def build_model(self) -> VisionLanguageModel:
+        return tiny_model(["Which colour has the square? I look."] * 9, self.media, size=SIZE, vocab_size=320, seed=4)
+
+    def demonstrations(self, step: int) -> list[Demonstration]:
+        return [Demonstration(example=tiny_example(self.media, 2 * step + i), episodes=LOOKING) for i in range(2)]
+
+    def tasks(self, step: int, count: int) -> list[Task]:
+        if step == self.die_at:
+            raise Killed
+        return [tiny_example(self.media, 20 + 3 * step + i).task for i in range(count)]
+
+    def evaluation(self, name: str) -> Evaluate:
+        def tasks() -> list[Task]:
+            self.evaluated.append(name)
+            return [tiny_example(self.media, 50 + i).task for i in range(3)]
+
+        return Evaluate(name=name, tasks=tasks, episodes=LOOKING, reward=token_reward)
+
+    def compared(self, groups: Sequence[Group]) -> GroupAdvantages:
+        self.groups.append(groups)
+        self.advantages.append(group_relative(groups))
+        return self.advantages[-1]
+
+    def loss(
+        self,
+        logprobs: torch.Tensor,
+        *,
+        sampled_logprobs: torch.Tensor,
+        advantages: torch.Tensor,
+        total_tokens: int,
+        reference_logprobs: torch.Tensor | None = None,
+    ) -> Loss:
+        self.logprobs.append(logprobs.detach().clone())
+        return clipped_surrogate(
+            logprobs,
+            sampled_logprobs=sampled_logprobs,
+            advantages=advantages,
+            total_tokens=total_tokens,
+            reference_logprobs=reference_logprobs,
+            kl_weight=self.settings.kl_weight,
+        )
+
+    def reinforcement(self) -> Reinforce:
+        return Reinforce(
+            name="rl",
+            streams=(
+                Stream(name="looking", episodes=LOOKING, tasks=lambda step: self.tasks(step, 2)),
+                # The silent stream asks the first of the same questions, and nothing in the last step.
+                Stream(name="silent", episodes=SILENT, tasks=lambda step: self.tasks(step, 1 if step < 3 else 0)),
+            ),
+            reward=token_reward,
+            algorithm=Algorithm(advantages=self.compared, loss=self.loss, needs_reference=self.settings.kl_weight > 0),
+            settings=self.settings,
+            evaluation=self.evaluation("curve"),
+        )
+
+    def plan(self) -> Plan:
+        return self.plan_of(
+            Supervise(name="sft", demonstrations=self.demonstrations, settings=SFT),
+            self.evaluation("after_sft"),
+            self.reinforcement(),
+            self.evaluation("after_rl"),
+        )
+
+    def plan_of(self, *stages: Stage) -> Plan:
+        return Plan(title="A tiny run", settings=Nothing(), build_model=self.build_model, stages=stages)
+
+    def run(self, out: Path, plan: Plan | None = None, *, resume: bool = False) -> None:
+        run_plan(plan or self.plan(), out=out, media=self.media, seed=7, resume=resume, progress=Progress("quiet"))
+
+
+def files(out: Path) -> dict[str, bytes]:
+    """What the same seed must give again, byte for byte."""
+    patterns = ("trajectories/*/*.jsonl", "evaluations/*.jsonl", "media/*.png", "checkpoints/*/model.safetensors")
+    return {str(path.relative_to(out)): path.read_bytes() for pattern in patterns for path in out.glob(pattern)}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Witness, Path]:
+    witness, out = Witness(), tmp_path_factory.mktemp("stages") / "run"
+    witness.run(out)
+    return witness, out
+
+
+def metric(out: Path, name: str, *, stage: str = "rl") -> list[float]:
+    return [values[name] for position, values in read_metrics(out / "metrics.jsonl") if position.stage == stage]
+
+
+def test_every_stage_leaves_its_files(finished: tuple[Witness, Path]) -> None:
+    witness, out = finished
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["rl-000003", "rl-000004", "sft-000002"]
+    assert sorted(path.name for path in (out / "evaluations").iterdir()) == ["after_rl.jsonl", "after_sft.jsonl"]
+    assert len(list((out / "trajectories" / "rl").iterdir())) == 4
+    positions = [(position.stage, position.step) for position, _ in read_metrics(out / "metrics.jsonl")]
+    rl = [("rl", step) for step in (1, 2, 3, 4)]
+    assert positions == [("sft", 1), ("sft", 2), ("after_sft", 1), *rl, ("after_rl", 1)]
+    assert witness.evaluated == ["after_sft", "curve", "curve", "after_rl"]
+    held_out = [
+        "held_out/reward/mean" in values
+        for position, values in read_metrics(out / "metrics.jsonl")
+        if position.stage == "rl"
+    ]
+    assert held_out == [False, True, False, True]
+    mentioned = {
+        image.hash
+        for path in [*out.glob("trajectories/*/*.jsonl"), *out.glob("evaluations/*.jsonl")]
+        for attempt in read_records(path)
+        for image in attempt.trajectory.images
+    }
+    assert mentioned <= {path.stem for path in (out / "media").iterdir()}
+
+
+def test_each_update_is_one_policy_version(finished: tuple[Witness, Path]) -> None:
+    """Two updates of the imitation come before; a step samples with the policy that the step before left."""
+    _, out = finished
+    versions = [
+        {attempt.trajectory.policy_version for attempt in read_records(path)}
+        for path in sorted((out / "trajectories" / "rl").iterdir())
+    ]
+    assert versions == [{2}, {3}, {4}, {5}]
+
+
+def test_the_learner_trained_on_the_very_tokens_that_are_on_disk(finished: tuple[Witness, Path]) -> None:
+    """The first step's log-probabilities come out again, to the bit, from the files alone."""
+    witness, out = finished
+    model = load_model(out / "checkpoints" / "sft-000002", MediaStore(out / "media"))
+    trajectories = [attempt.trajectory for attempt in read_records(min((out / "trajectories" / "rl").iterdir()))]
+    assert trajectories == [one for group in witness.groups[0] for one in group.trajectories]
+    for trajectory in trajectories:
+        assert trajectory.ids == tuple(token for segment in trajectory.segments for token in segment.ids)
+        assert all(len(s.logprobs) == (len(s.ids) if s.role == "action" else 0) for s in trajectory.segments)
+    again = [training_sequence(trajectory) for trajectory in trajectories]
+    with torch.no_grad():
+        for batch, trained_on in zip(micro_batches(again, max_tokens=400), witness.logprobs):
+            assert torch.equal(action_tokens(model, batch, temperature=1.0).logprobs, trained_on)
+
+
+def test_rewards_of_two_streams_never_meet_in_a_group(finished: tuple[Witness, Path]) -> None:
+    """Both streams ask the same first question, and the silent rewards lie 100 higher."""
+    witness, out = finished
+    for groups, advantages in zip(witness.groups, witness.advantages):
+        keys = [(group.task.id, group.stream) for group in groups]
+        assert len(set(keys)) == len(keys)
+        for group, of_group in zip(groups, advantages):
+            assert [(one.task_id, one.stream) for one in group.trajectories] == [(group.task.id, group.stream)] * 2
+            assert sum(turns[0] for turns in of_group) == pytest.approx(0.0, abs=1e-9)
+    first = [(group.task.id, group.stream) for group in witness.groups[0]]
+    assert first == [("tiny/000020", "looking"), ("tiny/000021", "looking"), ("tiny/000020", "silent")]
+    assert [group.stream for group in witness.groups[3]] == ["looking", "looking"]
+    assert min(metric(out, "silent/reward/mean")[:3]) > 90 > max(metric(out, "looking/reward/mean"))
+
+
+def test_the_reference_is_the_stages_first_policy(finished: tuple[Witness, Path]) -> None:
+    kl = metric(finished[1], "reference_kl")
+    assert kl[0] == 0.0
+    assert min(kl[1:]) > 1e-6
+
+
+@pytest.mark.parametrize("die_at", [1, 3])
+def test_a_run_that_died_goes_on_as_if_it_had_not(finished: tuple[Witness, Path], tmp_path: Path, die_at: int) -> None:
+    _, undisturbed = finished
+    out = tmp_path / "run"
+    with pytest.raises(Killed):
+        Witness(die_at=die_at).run(out)
+    second = Witness()
+    second.run(out, resume=True)
+    assert second.evaluated == ["curve"] * (2 if die_at == 1 else 1) + ["after_rl"]
+    assert without_times(out / "metrics.jsonl") == without_times(undisturbed / "metrics.jsonl")
+    assert files(out) == files(undisturbed)
+
+
+def test_a_reference_that_no_checkpoint_holds_is_built_again(tmp_path: Path) -> None:
+    """Reinforcement comes first, so the stage's first policy is the model that the recipe builds."""
+    settings = replace(RL, steps=3, evaluate_every=0)
+
+    def run(out: Path, witness: Witness, *, resume: bool = False) -> None:
+        witness.run(out, witness.plan_of(witness.reinforcement()), resume=resume)
+
+    run(tmp_path / "whole", Witness(settings=settings))
+    with pytest.raises(Killed):
+        run(tmp_path / "died", Witness(settings=settings, die_at=2))
+    run(tmp_path / "died", Witness(settings=settings), resume=True)
+    kl = metric(tmp_path / "died", "reference_kl")
+    assert kl[0] == 0.0 < kl[2]
+    assert kl == metric(tmp_path / "whole", "reference_kl")
+    assert files(tmp_path / "died") == files(tmp_path / "whole")
+
+
+def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() -> None:
+    witness = Witness()
+    model, other = witness.build_model(), witness.build_model()
+    with torch.no_grad():
+        other.hf.get_input_embeddings().weight.mul_(1.5)
+    before = [parameter.detach().clone() for parameter in model.hf.parameters()]
+    steps = reinforce(
+        witness.reinforcement(),
+        model,
+        LocalEngine(other),
+        Learner(model, RL.optimizer),
+        seed=0,
+        first_step=0,
+        weights_changed=lambda: None,
+        load_reference=witness.build_model,
+    )
+    with pytest.raises(MachineError, match="engine and learner disagree"):
+        next(steps)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.hf.parameters()))
+
+
+def stages_with(change: Callable[[Witness], Sequence[Stage]]) -> Plan:
+    witness = Witness()
+    return witness.plan_of(*change(witness))
+
+
+REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
+    "without stages": lambda w: (),
+    "two stages are named twice": lambda w: (w.evaluation("twice"), w.evaluation("twice")),
+    "streams of stage 'rl' have one name": lambda w: (
+        replace(w.reinforcement(), streams=(w.reinforcement().streams[0],) * 2),
+    ),
+    "'rl' has no streams": lambda w: (replace(w.reinforcement(), streams=()),),
+    "steps=0 must be 1 or more": lambda w: (
+        Supervise(name="sft", demonstrations=w.demonstrations, settings=replace(SFT, steps=0)),
+    ),
+    "tasks_per_step=0 must be 1 or more": lambda w: (
+        replace(w.reinforcement(), settings=replace(RL, tasks_per_step=0)),
+    ),
+    "group_size=1 leaves nothing to compare": lambda w: (
+        replace(w.reinforcement(), settings=replace(RL, group_size=1)),
+    ),
+    "temperature=0.0 gives equal trajectories": lambda w: (
+        replace(w.reinforcement(), settings=replace(RL, temperature=0.0)),
+    ),
+    "'../out' cannot name": lambda w: (w.evaluation("../out"),),
+    "'' cannot name": lambda w: (w.evaluation(""),),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_plan_that_cannot_run_is_refused_before_anything_is_written(why: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=why):
+        Witness().run(tmp_path / "run", stages_with(REFUSED[why]))
+    assert not (tmp_path / "run").exists()
