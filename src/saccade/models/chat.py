@@ -66,6 +66,8 @@ class Chat:
             if chat._shows_images_in_observations():
                 break
         else:
+            # A template that loses what the assistant said shows no observation after it either: say that first.
+            chat._check_prefix_preserving()
             raise UserError(
                 "the checkpoint's chat template shows images neither in the tool role nor in the user role; "
                 "use the template of the instruct model of this family"
@@ -146,9 +148,10 @@ class Chat:
     def _check_prefix_preserving(self) -> None:
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
+        continued = [*answered, self._observation_message(Observation(text=_PROBE))]
         head = self._render(question, generation=True)
-        longer = self._render(answered, generation=False)
-        if not longer.startswith(head + _SENTINEL):
+        longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+        if not all(text.startswith(head + _SENTINEL) for text in longer):
             raise UserError(
                 "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
                 "prefix-preserving), so sampled tokens would not be the trained ones; use another template"

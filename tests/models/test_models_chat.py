@@ -1,0 +1,169 @@
+"""Chat templates of real shapes and broken ones: what observations look like, and what is refused at the start."""
+
+import pytest
+
+from saccade.errors import UserError
+from saccade.models.chat import Chat
+from saccade.models.tokenizer import build_tokenizer
+from saccade.types import ImageRef, Message, Observation
+
+CROP = ImageRef(hash="c" * 64, width=64, height=64)
+PARTS = """
+{%- macro parts(content) -%}
+{%- if content is string -%}{{ content }}{%- else -%}
+{%- for part in content -%}
+{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ part.text }}{%- endif -%}
+{%- endfor -%}
+{%- endif -%}
+{%- endmacro -%}
+"""
+END = "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n' }}{%- endif -%}"
+
+ROLES_AS_THEY_ARE = (
+    PARTS
+    + """
+{%- for message in messages -%}
+{%- if loop.first and message.role != 'system' -%}{{ '<|im_start|>system\nYou help.<|im_end|>\n' }}{%- endif -%}
+{{- '<|im_start|>' + message.role + '\n' + parts(message.content) + '<|im_end|>\n' -}}
+{%- endfor -%}
+"""
+    + END
+)
+"""As in the Qwen2.5-VL family: a system message of its own, and any role's name as it comes."""
+
+TOOLS_SPEAK_AS_USERS = (
+    PARTS
+    + """
+{%- for message in messages -%}
+{%- if message.role == 'tool' -%}
+{%- if loop.first or messages[loop.index0 - 1].role != 'tool' -%}{{ '<|im_start|>user' }}{%- endif -%}
+{{- '\n<tool_response>\n' + parts(message.content) + '\n</tool_response>' -}}
+{%- if loop.last or messages[loop.index0 + 1].role != 'tool' -%}{{ '<|im_end|>\n' }}{%- endif -%}
+{%- else -%}
+{{- '<|im_start|>' + message.role + '\n' + parts(message.content) + '<|im_end|>\n' -}}
+{%- endif -%}
+{%- endfor -%}
+"""
+    + END
+)
+"""As in the Qwen3-VL family: a tool's answers stand in tags inside a user's turn."""
+
+
+def with_tool_branch(branch: str) -> str:
+    """A template that treats every role alike but for what ``branch`` does with a tool's message."""
+    return (
+        PARTS
+        + "{%- for message in messages -%}{%- if message.role == 'tool' -%}"
+        + branch
+        + "{%- else -%}{{- '<|im_start|>' + message.role + '\n' + parts(message.content) + '<|im_end|>\n' -}}"
+        + "{%- endif -%}{%- endfor -%}"
+        + END
+    )
+
+
+def chat_of(template: str, *, image_tokens: int = 4) -> Chat:
+    tokenizer = build_tokenizer(["Which plate is red? Look closer."] * 9, vocab_size=400)
+    tokenizer.chat_template = template
+    image_token_id, eos_id = tokenizer.convert_tokens_to_ids(["<|image_pad|>", "<|im_end|>"])
+    return Chat.checked(
+        tokenizer=tokenizer,
+        image_token="<|image_pad|>",
+        image_token_id=image_token_id,
+        eos_token="<|im_end|>",
+        eos_id=eos_id,
+        token_count=lambda image: image_tokens,
+    )
+
+
+def shown(chat: Chat, observation: Observation, *, ends_with_eos: bool = False) -> str:
+    ids = chat.observation(observation, ends_with_eos=ends_with_eos).ids
+    return chat.tokenizer.decode(list(ids), skip_special_tokens=False)
+
+
+PICTURE = "<|vision_start|>" + "<|image_pad|>" * 4 + "<|vision_end|>"
+NEXT = "<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_a_template_with_generic_roles_shows_an_observation_as_the_tools_turn() -> None:
+    chat = chat_of(ROLES_AS_THEY_ARE)
+    expected = f"\n<|im_start|>tool\n{PICTURE}Image 2.{NEXT}"
+    assert shown(chat, Observation(text="Image 2.", images=(CROP,))) == "<|im_end|>" + expected
+    assert shown(chat, Observation(text="Image 2.", images=(CROP,)), ends_with_eos=True) == expected
+    prompt = chat.prompt([Message(role="user", parts=(CROP, "Which?"))])
+    assert chat.tokenizer.decode(list(prompt.ids), skip_special_tokens=False) == (
+        f"<|im_start|>system\nYou help.<|im_end|>\n<|im_start|>user\n{PICTURE}Which?{NEXT}"
+    )
+
+
+def test_a_template_that_answers_tools_inside_a_user_turn_is_taken_as_it_is() -> None:
+    chat = chat_of(TOOLS_SPEAK_AS_USERS)
+    assert shown(chat, Observation(text="Two crops.", images=(CROP, CROP))) == (
+        f"<|im_end|>\n<|im_start|>user\n<tool_response>\n{PICTURE}{PICTURE}Two crops.\n</tool_response>{NEXT}"
+    )
+
+
+@pytest.mark.parametrize("template", [ROLES_AS_THEY_ARE, TOOLS_SPEAK_AS_USERS])
+def test_turn_after_turn_the_pieces_join_to_the_whole_rendering(template: str) -> None:
+    chat = chat_of(template)
+    asked, seen = Message(role="user", parts=(CROP, "Which?")), Observation(text="Here", images=(CROP,))
+    pieces, messages = list(chat.prompt([asked]).ids), [asked]
+    for said in ("<think>look</think>", "again", "<answer>red"):
+        pieces += [*chat.encode(said), *chat.observation(seen, ends_with_eos=False).ids]
+        messages += [Message(role="assistant", parts=(said,)), Message(role="tool", parts=(CROP, "Here"))]
+        assert tuple(pieces) == chat.prompt(messages).ids
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "{% for part in message.content if part.type == 'text' %}{{ '<|im_start|>tool\n' + part.text }}{% endfor %}",
+        "{{- raise_exception('no tools here') -}}",
+        "",
+    ],
+    ids=["drops images", "refuses the role", "drops the message"],
+)
+def test_a_tool_role_that_shows_no_images_is_replaced_by_a_user_turn(branch: str) -> None:
+    chat = chat_of(with_tool_branch(branch))
+    assert chat.observation_role == "user"
+    assert shown(chat, Observation(text="Here", images=(CROP,))) == (
+        f"<|im_end|>\n<|im_start|>user\n<tool_response>\n{PICTURE}Here\n</tool_response>{NEXT}"
+    )
+
+
+def test_a_template_that_shows_no_images_at_all_is_refused() -> None:
+    template = (
+        "{%- for message in messages -%}<|im_start|>{{ message.role }}\n"
+        "{% if message.content is string %}{{ message.content }}{% else %}"
+        "{% for part in message.content if part.type == 'text' %}{{ part.text }}{% endfor %}{% endif %}<|im_end|>\n"
+        "{% endfor -%}" + END
+    )
+    with pytest.raises(UserError, match="shows images neither in the tool role nor in the user role"):
+        chat_of(template)
+
+
+REWRITING = {
+    "forgets what the assistant said before": "'' if not loop.last else parts(message.content)",
+    "shortens what the assistant said before": "parts(message.content) if loop.last else parts(message.content)[8:]",
+    "adds to what the assistant said before": "('' if loop.last else 'Earlier: ') + parts(message.content)",
+}
+
+
+@pytest.mark.parametrize("how", REWRITING)
+def test_a_template_that_rewrites_earlier_turns_is_refused(how: str) -> None:
+    template = (
+        PARTS
+        + "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\n' -}}"
+        + "{%- if message.role == 'assistant' -%}{{- "
+        + REWRITING[how]
+        + " -}}{%- else -%}{{- parts(message.content) -}}{%- endif -%}{{- '<|im_end|>\n' -}}{%- endfor -%}"
+        + END
+    )
+    with pytest.raises(UserError, match="changes earlier turns when a turn is added"):
+        chat_of(template)
+
+
+def test_a_template_whose_next_turn_begins_otherwise_than_it_is_kept_is_refused() -> None:
+    """The head opens a thought that the rendered turn does not have."""
+    head = "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n<think>\n' }}{%- endif -%}"
+    with pytest.raises(UserError, match="not prefix-preserving"):
+        chat_of(ROLES_AS_THEY_ARE.replace(END, head))
