@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from saccade.algorithms.grpo import grpo
 from saccade.learner.learner import OptimizerSettings
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
@@ -68,6 +68,8 @@ class DemoSettings:
         checkpoint_every=10,
         evaluate_every=5,
     )
+    architecture: TinyFamily = "qwen3_vl"
+    """``qwen2_5_vl`` works too but finds plates slowly: it has no absolute positions in its vision tower."""
     model: TinySize = field(default_factory=TinySize)
     difficulty: float = 0.5
     guess_from: float = 0.85
@@ -136,6 +138,7 @@ def demo(context: RecipeContext) -> Plan:
         return tiny_model(
             [*vocabulary_texts(families=(FAMILY,)), *SCAFFOLD_TEXTS * 60],
             context.media,
+            family=settings.architecture,
             size=settings.model,
             numbers=COORDINATES,
             phrases=CROP_PHRASES,

@@ -54,6 +54,11 @@ _PANELS = (
         lines={"reward/mean": "training, sampled", "held_out/reward/mean": "held out"},
     ),
     _Panel(
+        title="Where it looked",
+        subtitle="overlap (IoU) of the best crop with what matters",
+        lines={"look/iou": "training, sampled", "held_out/look/iou": "held out"},
+    ),
+    _Panel(
         title="Distance between policies",
         subtitle="KL in nats per token",
         lines={"reference_kl": "to the stage's first policy", "mismatch_kl": "engine to learner"},
@@ -74,7 +79,7 @@ def main_charts(stage: Mapping[str, Series]) -> list[Chart]:
     stage = {**stage, **_speed(stage)}
     charts = []
     for panel in _PANELS:
-        lines = [Line(label=label, points=stage[key]) for key, label in panel.lines.items() if key in stage]
+        lines = [Line(label=label, points=stage[key]) for key, label in _lines(panel, stage)]
         if lines:
             charts.append(_chart(panel.title, panel.subtitle, lines, panel.format, is_share=panel.is_share))
     return charts
@@ -82,12 +87,27 @@ def main_charts(stage: Mapping[str, Series]) -> list[Chart]:
 
 def other_charts(stage: Mapping[str, Series]) -> list[Chart]:
     """A chart for each metric that ``main_charts`` leaves out."""
-    shown = {key for panel in _PANELS for key in panel.lines} | {WALL_S}
+    shown = {key for panel in _PANELS for key in [*panel.lines, *dict(_lines(panel, stage))]} | {WALL_S}
     return [
         _chart(readable(key), key, [Line(label=key, points=points)], number_text)
         for key, points in sorted(stage.items())
         if key not in shown
     ]
+
+
+def _lines(panel: _Panel, stage: Mapping[str, Series]) -> list[tuple[str, str]]:
+    """Metric and label of each line; where several streams were trained, one for each instead of their mixture."""
+    lines = []
+    for key, label in panel.lines.items():
+        streams = [
+            other
+            for other in stage
+            if other.endswith(f"/{key}") and other not in panel.lines and "/" not in other.removesuffix(f"/{key}")
+        ]
+        lines += [(other, f"{label}: {other.removesuffix(f'/{key}')}") for other in streams]
+        if key in stage and not streams:
+            lines.append((key, label))
+    return lines
 
 
 def _chart(
