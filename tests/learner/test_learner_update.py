@@ -73,9 +73,7 @@ def test_turn_advantages_and_sampled_logprobs_lie_on_the_actions_of_their_turn(m
     by_role = [(s.role, len(s.ids)) for s in whole.segments]
     zeros = {"prompt": 0.0, "observation": 0.0}
     expected_advantages = [
-        value
-        for (role, n), action in zip(by_role, [0.0, 1.0, 0.0, -2.0])
-        for value in [zeros.get(role, action)] * n
+        value for (role, n), action in zip(by_role, [0.0, 1.0, 0.0, -2.0]) for value in [zeros.get(role, action)] * n
     ]
     assert list(sequence.advantages) == expected_advantages
     assert sum(sequence.sampled_logprobs) == -0.5 * by_role[1][1] - 0.25 * by_role[3][1]

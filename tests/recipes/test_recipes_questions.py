@@ -65,3 +65,15 @@ def test_a_group_of_one_is_refused_before_any_work(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UserError, match="group_size=1 leaves nothing to compare"):
         questions(RecipeContext(data=path, overrides=("rl.group_size=1",)))
+
+
+def test_a_temperature_that_would_be_overruled_is_refused(tmp_path: Path) -> None:
+    rows = []
+    for number in range(8):
+        Image.new("RGB", (32, 32), (number, 0, 0)).save(tmp_path / f"{number}.png")
+        rows.append({"question": "?", "answer": "a", "image": f"{number}.png"})
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = questions(RecipeContext(data=path, model=tmp_path, overrides=("rollout.temperature=0.5",)))
+    with pytest.raises(UserError, match=r"rollout\.temperature=0\.5 would have no effect: stage 'before'"):
+        plan.check()

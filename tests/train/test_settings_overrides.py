@@ -193,3 +193,8 @@ def test_all_keys_are_listed_in_order_of_definition() -> None:
     assert "rl.penalty" in setting_keys(Demo)
     assert "rl.penalty.coefficient" in setting_keys(Demo)
     assert "penalty" not in setting_keys(Demo)
+
+
+def test_what_a_group_finds_wrong_is_said_with_its_whole_key() -> None:
+    with pytest.raises(UserError, match=r"^rl\.steps=0 trains nothing"):
+        apply_overrides(Demo(), ["rl.steps=0"])

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from saccade.algorithms.losses import Loss
+from saccade.errors import UserError
 from saccade.learner.logprobs import ActionTokens, action_tokens
 from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.vlm import VisionLanguageModel
@@ -28,6 +29,17 @@ class OptimizerSettings:
     """Tokens forwarded at once, padding included; any value gives the same gradient."""
     frozen_vision: bool = False
     """Whether the vision tower keeps its weights."""
+
+    def check(self) -> None:
+        for name, value in (("learning_rate", self.learning_rate), ("weight_decay", self.weight_decay)):
+            if not 0 <= value < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
+        if not self.max_gradient_norm > 0:
+            raise UserError(f"max_gradient_norm={self.max_gradient_norm} must be above 0; inf never clips")
+        if self.micro_batch_tokens < 1:
+            raise UserError(f"micro_batch_tokens={self.micro_batch_tokens} must be 1 or more")
 
 
 class Learner:

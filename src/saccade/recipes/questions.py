@@ -43,7 +43,7 @@ class ImitationSettings(SuperviseSettings):
 
     def check(self) -> None:
         if self.steps < 0:
-            raise UserError(f"sft.steps={self.steps} must be 0 (no imitation) or more")
+            raise UserError(f"steps={self.steps} must be 0 (no imitation) or more")
         if self.steps:
             super().check()
 

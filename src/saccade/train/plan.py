@@ -1,5 +1,6 @@
 """What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from saccade.protocols.contract import ChatProtocol
 from saccade.rewards.contract import Scorer
 from saccade.rollout.settings import RolloutSettings
 from saccade.tools.contract import Tool
+from saccade.train.settings import check_settings
 from saccade.types import Example, Task
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ class SuperviseSettings:
         _positive("steps", self.steps)
         _positive("batch_size", self.batch_size)
         _positive("checkpoint_every", self.checkpoint_every)
+        _not_negative("warmup_steps", self.warmup_steps)
+        _not_negative("final_rate", self.final_rate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +99,15 @@ class ReinforceSettings:
             raise UserError(
                 f"group_size={self.group_size} leaves nothing to compare inside a group; use 2 or more (8 is usual)"
             )
-        if self.temperature <= 0:
-            raise UserError(
-                f"temperature={self.temperature} gives equal trajectories; use a value above 0 (1 is usual)"
-            )
+        if not 0 < self.temperature < math.inf:
+            why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
+            raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
+        for name in ("warmup_steps", "final_rate", "kl_weight", "evaluate_every"):
+            _not_negative(name, getattr(self, name))
+        if not 0 <= self.clip_low <= 1:
+            raise UserError(f"clip_low={self.clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
+        if not self.clip_high >= 0:
+            raise UserError(f"clip_high={self.clip_high} must be 0 or more: ratios are clipped at 1 + clip_high")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,8 +188,10 @@ class Plan:
             raise UserError(f"two stages are named {', '.join(repeated)}; give each stage its own name")
         for stage in self.stages:
             _check_name(stage.name)
+            for episodes in _episodes_of(stage):
+                _check_temperature(stage, episodes)
             if not isinstance(stage, Evaluate):
-                stage.settings.check()
+                check_settings(stage.settings, f"stage {stage.name}: ")
             if isinstance(stage, Reinforce):
                 _check_streams(stage)
 
@@ -203,6 +214,27 @@ def _check_name(name: str) -> None:
         raise UserError(f"{name!r} cannot name a stage; use letters, digits, underscores and hyphens")
 
 
+def _episodes_of(stage: Stage) -> list[Episodes]:
+    """Those that are sampled."""
+    if isinstance(stage, Reinforce):
+        return [stream.episodes for stream in stage.streams]
+    return [stage.episodes] if isinstance(stage, Evaluate) else []
+
+
+def _check_temperature(stage: Stage, episodes: Episodes) -> None:
+    asked = episodes.rollout.temperature
+    if asked != RolloutSettings().temperature:
+        raise UserError(
+            f"rollout.temperature={asked} would have no effect: stage {stage.name!r} samples at a temperature of its "
+            "own. Set that one: rl.temperature in training, --temperature in saccade eval"
+        )
+
+
 def _positive(name: str, value: int) -> None:
     if value < 1:
         raise UserError(f"{name}={value} must be 1 or more")
+
+
+def _not_negative(name: str, value: float) -> None:
+    if not 0 <= value < math.inf:
+        raise UserError(f"{name}={value} must be a finite number of 0 or more")

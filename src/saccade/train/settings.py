@@ -68,15 +68,22 @@ def setting_keys(kind: type) -> dict[str, object]:
     return keys
 
 
-def check_settings(settings: object) -> None:
-    """Call the ``check`` methods of nested settings, the inner ones first; they raise UserError."""
+def check_settings(settings: object, prefix: str = "") -> None:
+    """Call the ``check`` methods of nested settings, the inner ones first; they raise UserError.
+
+    What ``check`` says begins with the name of a field, and ``prefix`` with the names of the groups is put before it.
+    """
     for name in _annotations(type(settings)):
         value = getattr(settings, name)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            check_settings(value)
+            check_settings(value, f"{prefix}{name}.")
     check = getattr(settings, "check", None)
-    if callable(check):
+    if not callable(check):
+        return
+    try:
         check()
+    except UserError as error:
+        raise UserError(f"{prefix}{error}") from error
 
 
 def to_json(settings: "DataclassInstance") -> dict[str, Json]:

@@ -1,0 +1,46 @@
+"""Numbers that no training can use are refused before any work, with the key that sets them."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from saccade.errors import UserError
+from saccade.train.plan import ReinforceSettings, SuperviseSettings
+from saccade.train.settings import apply_overrides
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    sft: SuperviseSettings = field(default_factory=lambda: SuperviseSettings(steps=1))
+    rl: ReinforceSettings = field(default_factory=lambda: ReinforceSettings(steps=1))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("rl.steps=-1", "rl.steps=-1 must be 1 or more"),
+        ("rl.temperature=0", "rl.temperature=0.0 gives equal trajectories; use a finite value above 0"),
+        ("rl.temperature=inf", "rl.temperature=inf cannot be sampled at; use a finite value above 0"),
+        ("rl.kl_weight=-1", "rl.kl_weight=-1.0 must be a finite number of 0 or more"),
+        ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a finite number of 0 or more"),
+        ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a finite number of 0 or more"),
+        ("rl.clip_low=2", "rl.clip_low=2.0 must lie between 0 and 1"),
+        ("rl.clip_high=-1", "rl.clip_high=-1.0 must be 0 or more"),
+        ("sft.final_rate=inf", "sft.final_rate=inf must be a finite number of 0 or more"),
+        ("sft.optimizer.learning_rate=-1", "sft.optimizer.learning_rate=-1.0 must be a finite number of 0 or more"),
+        ("rl.optimizer.learning_rate=inf", "rl.optimizer.learning_rate=inf must be a finite number of 0 or more"),
+        ("rl.optimizer.weight_decay=-1", "rl.optimizer.weight_decay=-1.0 must be a finite number of 0 or more"),
+        ("rl.optimizer.betas=2,3", "rl.optimizer.betas=(2.0, 3.0) must both be 0 or more and below 1"),
+        ("rl.optimizer.max_gradient_norm=0", "rl.optimizer.max_gradient_norm=0.0 must be above 0"),
+        ("rl.optimizer.micro_batch_tokens=0", "rl.optimizer.micro_batch_tokens=0 must be 1 or more"),
+    ],
+)
+def test_a_number_that_cannot_train_is_refused(override: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        apply_overrides(Settings(), [override])
+    assert str(caught.value).startswith(message)
+
+
+def test_numbers_at_their_bounds_are_taken() -> None:
+    overrides = ("rl.clip_high=inf", "rl.optimizer.max_gradient_norm=inf", "rl.optimizer.learning_rate=0")
+    assert apply_overrides(Settings(), overrides).rl.clip_high == float("inf")
