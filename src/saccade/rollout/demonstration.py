@@ -11,7 +11,7 @@ def demonstrate(example: Example, *, env: VisualReasoningEnv, chat: Chat, stream
     """The expert's turns written by the environment's protocol, with what the tools really answered.
 
     Action segments end with the end-of-turn token, so that the imitator learns to stop. Raises UserError when a turn
-    is refused by the environment or the last one is no answer: a demonstration must follow its own rules.
+    is refused by the environment or its tool, or the last one is no answer: a demonstration must follow its own rules.
     """
     env.reset(options={"task": example.task})
     prompt = chat.prompt(env.prompt)
@@ -25,7 +25,8 @@ def demonstrate(example: Example, *, env: VisualReasoningEnv, chat: Chat, stream
         _, _, terminated, truncated, _ = env.step(text)
         is_over = terminated or truncated
         played = env.turns[-1]
-        if not played.is_well_formed or (isinstance(turn.action, ToolCall) and played.result is None):
+        is_refused = isinstance(turn.action, ToolCall) and (played.result is None or not played.result.is_ok)
+        if is_refused or not played.is_well_formed:
             shown = played.observation.text if played.observation else played.text
             raise UserError(f"the expert's turn {index + 1} of {example.task.id} was refused: {shown}")
         if played.observation is not None and not is_over:
