@@ -297,6 +297,47 @@ def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() ->
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.parameters()))
 
 
+def idle_at_first(witness: Witness) -> Plan:
+    """A stage whose first step asks nothing."""
+    stream = Stream(name="late", episodes=SILENT, tasks=lambda step: witness.tasks(step, 1) if step else [])
+    return witness.plan_of(replace(witness.reinforcement(), streams=(stream,)))
+
+
+def test_a_step_that_asks_nothing_is_a_step(tmp_path: Path) -> None:
+    settings = replace(RL, steps=3, evaluate_every=0)
+    whole, died = Witness(settings=settings), Witness(settings=settings, die_at=1)
+    whole.run(tmp_path / "whole", idle_at_first(whole))
+    with pytest.raises(Killed):
+        died.run(tmp_path / "died", idle_at_first(died))
+    again = Witness(settings=settings)
+    again.run(tmp_path / "died", idle_at_first(again), resume=True)
+    assert metric(tmp_path / "whole", "rollout/action_tokens") == [0.0, 12.0, 12.0]
+    assert files(tmp_path / "died") == files(tmp_path / "whole")
+    assert without_times(tmp_path / "died" / "metrics.jsonl") == without_times(tmp_path / "whole" / "metrics.jsonl")
+
+
+def test_the_probe_looks_at_the_first_trajectory_there_is() -> None:
+    witness = Witness(settings=replace(RL, kl_weight=0.0))
+    model, other = witness.build_model(), witness.build_model()
+    with torch.no_grad():
+        other.hf.get_input_embeddings().weight.mul_(1.5)
+    [stage] = idle_at_first(witness).stages
+    assert isinstance(stage, Reinforce)
+    steps = reinforce(
+        stage,
+        model,
+        LocalEngine(other),
+        Learner(model, RL.optimizer),
+        seed=0,
+        first_step=0,
+        weights_changed=lambda: None,
+        load_reference=witness.build_model,
+    )
+    assert next(steps).tokens == 0
+    with pytest.raises(MachineError, match="engine and learner disagree"):
+        next(steps)
+
+
 def stages_with(change: Callable[[Witness], Sequence[Stage]]) -> Plan:
     witness = Witness()
     return witness.plan_of(*change(witness))

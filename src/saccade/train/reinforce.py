@@ -39,12 +39,14 @@ def reinforce(
 ) -> Iterator[StepOutcome]:
     """Runs the stage's steps from ``first_step`` on, one at a time.
 
-    ``weights_changed`` is called after every update; ``load_reference`` gives the stage's first policy and is called
-    only when the algorithm wants it.
+    ``weights_changed`` is called after every step, also one that left nothing to learn from, so that a resumed run
+    counts the same policy versions; ``load_reference`` gives the stage's first policy and is called only when the
+    algorithm wants it.
     """
     settings = stage.settings
     reference = load_reference() if stage.algorithm.needs_reference else None
     loss = _policy_loss(stage, reference)
+    is_probed = False
     for step in range(first_step, settings.steps):
         by_stream = {
             stream.name: _play_stream(stream, stage, model, engine, seed=seed, step=step) for stream in stage.streams
@@ -57,8 +59,9 @@ def reinforce(
             for trajectory, turn_advantages in zip(group.trajectories, of_group)
             if trajectory.status != "failed"
         ]
-        if step == first_step and sequences:
+        if sequences and not is_probed:
             check_parity(model, sequences[0], temperature=settings.temperature)
+            is_probed = True
         metrics: dict[str, float] = {**_metrics(by_stream)}
         if sequences:
             metrics |= learner.update(
@@ -74,7 +77,7 @@ def reinforce(
                     floor=settings.final_rate,
                 ),
             )
-            weights_changed()
+        weights_changed()
         yield StepOutcome(
             step=step + 1,
             metrics=metrics,
