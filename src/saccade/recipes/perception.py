@@ -49,29 +49,23 @@ class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=3500,
+        steps=6000,
         batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=2600),
+        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=2600),
         warmup_steps=100,
         decay="cosine",
         final_rate=0.05,
-        checkpoint_every=250,
+        checkpoint_every=500,
     )
     model: TinySize = field(
         default_factory=lambda: TinySize(
-            hidden=96,
             layers=3,
-            heads=3,
+            heads=2,
             kv_heads=1,
-            mlp=288,
-            vision_depth=1,
-            vision_hidden=96,
-            vision_mlp=192,
-            view_px=128,
         )
     )
     families: tuple[str, ...] = tuple(FAMILIES)
-    direct_share: float = 0.3
+    direct_share: float = 0.15
     """Share of demonstrations that answer from the view alone."""
     evaluation_tasks: int = 520
     """Held-out tasks, spread evenly over the families."""
