@@ -6,9 +6,10 @@ Everything heavy is imported inside the commands, so that ``saccade --help`` is 
 import logging
 import os
 import shlex
+import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -31,7 +32,13 @@ _PATH = click.Path(path_type=Path)
 
 def main() -> NoReturn:
     """Run the command of ``sys.argv`` and exit with its status."""
+    # Ended by a scheduler, a run closes its files and says how to continue, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run_command(sys.argv[1:]))
+
+
+def _interrupt(signum: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def run_command(arguments: list[str]) -> int:
@@ -174,7 +181,8 @@ def evaluate(
     def recipe(context: "RecipeContext") -> "Plan":
         return evaluation(context, family=family, count=count, temperature=temperature or 0.0)
 
-    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet)
+    measured = {"family": family, "n": count, "temperature": temperature}
+    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet, measured=measured)
 
 
 @saccade.command()
@@ -196,12 +204,15 @@ def start(
     resume: bool,
     threads: int,
     quiet: bool,
+    measured: Mapping[str, object] | None = None,
 ) -> None:
     """Run a recipe into ``out``, write its report, and say where it is."""
     log_to_stderr(is_quiet=quiet)
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(context)
+    from saccade.train.checkpoints import latest_checkpoint
+    from saccade.train.inputs import inputs_of
     from saccade.train.progress import Progress
     from saccade.train.run import run_plan
     from saccade.train.runinfo import RunPaths
@@ -215,11 +226,15 @@ def start(
         resume=resume,
         threads=threads,
         command=("saccade", *arguments),
+        inputs=inputs_of(context, measured),
         progress=Progress("quiet" if quiet else "auto"),
     )
     write_report(RunPaths(root=out))
     for summary in summaries.values():
         click.echo(summary.describe())
+    trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
+    if trained is not None:
+        click.echo(f"Model: {trained.path}")
     click.echo(f"Report: {out / 'report.html'}")
 
 

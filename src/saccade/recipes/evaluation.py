@@ -9,10 +9,10 @@ from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.files import read_tasks
 from saccade.tasks.procedural import FAMILIES, generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.context import RecipeContext
+from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Episodes, Evaluate, Plan
 from saccade.train.settings import apply_overrides
 from saccade.types import Task
@@ -74,8 +74,7 @@ def evaluation(
 
 def _tasks(context: RecipeContext, family: str | None, count: int | None, difficulty: float) -> Sequence[Task]:
     if context.data is not None:
-        read = read_tasks(context.data, media=context.media, skip_bad_rows=context.skip_bad_rows)
-        return read.tasks[:count]
+        return own_tasks(context.data, context)[:count]
     if family is None:
         raise UserError(f"nothing to measure on: give --data PATH or --family NAME (one of {', '.join(FAMILIES)})")
     return [

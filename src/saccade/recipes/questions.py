@@ -15,9 +15,9 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.files import read_tasks
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.context import RecipeContext
+from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import (
     Demonstration,
     Episodes,
@@ -82,8 +82,7 @@ def questions(context: RecipeContext) -> Plan:
     settings = apply_overrides(QuestionsSettings(), context.overrides)
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
-    read = read_tasks(context.data, media=context.media, skip_bad_rows=context.skip_bad_rows)
-    training, held_out = split(read.tasks, settings.held_out_share, seed=context.seed)
+    training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
     path = context.model or base_checkpoint()
     style = instruction_style(path)
     protocol = tagged_protocol if settings.with_tools else direct_protocol
