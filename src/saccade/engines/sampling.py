@@ -36,7 +36,10 @@ def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequenc
     drawn = [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens.tolist(), chosen.double().tolist())]
     # A comparison with NaN is false, so this catches NaN and -inf alike.
     if not all(row.logprob > float("-inf") for row in drawn):
-        raise SaccadeError("the model gives no finite log-probabilities: its weights have diverged")
+        raise SaccadeError(
+            "the model gives no finite log-probabilities: its weights have diverged. Use an earlier checkpoint, and "
+            "a lower learning rate from there on"
+        )
     return drawn
 
 

@@ -1,12 +1,12 @@
 """Plays tasks once each and scores them: the same rollout and rewards as in training."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from saccade.engines.contract import Engine
 from saccade.models.chat import Chat
 from saccade.rewards.contract import Scorer
-from saccade.rollout.batch import rollout_batch
+from saccade.rollout.batch import ignore_trajectory, rollout_batch
 from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
@@ -21,6 +21,7 @@ def play(
     make_env: MakeEnvironment,
     settings: RolloutSettings,
     reward: Scorer,
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Attempt]:
     """Rolls the requests out and scores every trajectory that the machine did not fail."""
     trajectories = rollout_batch(
@@ -29,6 +30,7 @@ def play(
         chat=chat,
         make_env=make_env,
         settings=settings,
+        on_finished=on_finished,
     )
     return [
         Attempt(task=request.task, trajectory=scored(request.task, trajectory, reward))

@@ -1,6 +1,7 @@
 """A batch of trajectories, each going its own way at one engine."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,8 +12,13 @@ from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
 
+FAILURES_SHOWN = 3
 
-def _ignore(_: Trajectory) -> None: ...
+logger = logging.getLogger(__name__)
+
+
+def ignore_trajectory(_: Trajectory) -> None:
+    """For callers that need not know of single trajectories."""
 
 
 async def rollout(
@@ -22,7 +28,7 @@ async def rollout(
     chat: Chat,
     make_env: MakeEnvironment,
     settings: RolloutSettings,
-    on_finished: Callable[[Trajectory], None] = _ignore,
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Trajectory]:
     """One trajectory per request, in the order of the requests.
 
@@ -58,7 +64,9 @@ async def rollout(
             ]
             tasks = [asyncio.create_task(play(player)) for player in players]
             try:
-                return await asyncio.gather(*tasks)
+                trajectories = await asyncio.gather(*tasks)
+                _warn_of_failures(trajectories)
+                return trajectories
             finally:
                 for task in tasks:
                     task.cancel()
@@ -68,6 +76,15 @@ async def rollout(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _warn_of_failures(trajectories: Sequence[Trajectory]) -> None:
+    """The first few of a batch; when everything fails alike, hundreds of lines would hide why."""
+    failed = [trajectory for trajectory in trajectories if trajectory.status == "failed"]
+    for one in failed[:FAILURES_SHOWN]:
+        logger.warning("trajectory %s/%s/%d failed: %s", one.task_id, one.stream, one.sample, one.failure)
+    if len(failed) > FAILURES_SHOWN:
+        logger.warning("%d of %d trajectories failed; each says why in its file", len(failed), len(trajectories))
+
+
 def rollout_batch(
     requests: Sequence[RolloutRequest],
     *,
@@ -75,7 +92,7 @@ def rollout_batch(
     chat: Chat,
     make_env: MakeEnvironment,
     settings: RolloutSettings,
-    on_finished: Callable[[Trajectory], None] = _ignore,
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Trajectory]:
     """``rollout`` for callers outside an event loop."""
     return asyncio.run(

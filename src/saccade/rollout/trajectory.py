@@ -49,7 +49,6 @@ class Player:
             status = await self._take_turns()
         except (MachineError, UserError) as error:
             status, failure = "failed", str(error)
-            logger.warning("trajectory %s failed: %s", self.request.label, error)
         finally:
             self.seat.close()
             self.env.close()

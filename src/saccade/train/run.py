@@ -1,8 +1,9 @@
 """A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
 
+import itertools
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,11 +11,13 @@ from pathlib import Path
 import torch
 
 from saccade.engines.local import LocalEngine
+from saccade.errors import SaccadeError
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.batch import ignore_trajectory
 from saccade.train.checkpoints import (
     Checkpoint,
     latest_checkpoint,
@@ -32,8 +35,9 @@ from saccade.train.records import read_records, write_records
 from saccade.train.reinforce import reinforce, rollout_metrics
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
+from saccade.train.stopping import SkippedSteps, check_scored
 from saccade.train.supervise import supervise
-from saccade.types import Attempt, Json
+from saccade.types import Attempt, Json, Task, Trajectory
 
 logger = logging.getLogger(__name__)
 
@@ -93,10 +97,19 @@ def run_plan(
             for stage in plan.stages:
                 _run_stage(run, stage)
         except BaseException as error:
-            directory.finish("failed", error=f"{type(error).__name__}: {error}")
+            _write_down_failure(directory, error)
             raise
         directory.finish("finished")
         return run.summaries
+
+
+def _write_down_failure(directory: RunDirectory, error: BaseException) -> None:
+    is_interrupt = isinstance(error, KeyboardInterrupt)
+    try:
+        directory.finish("failed", error="it was interrupted" if is_interrupt else f"{type(error).__name__}: {error}")
+    except SaccadeError as second:
+        # On a full disk this fails as well, and must not hide what ended the run.
+        logger.warning("run.json could not be written: %s", second)
 
 
 def _open(
@@ -151,9 +164,10 @@ def _run_stage(run: _Run, stage: Stage) -> None:
         first_step = run.reached.position.step
         restore_optimizer(run.reached, learner.optimizer)
     with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
-        steps = _steps(run, stage, learner, first_step)
+        steps, skipped = _steps(run, stage, learner, first_step), SkippedSteps(stage.name)
         while (outcome := _step(run, stage, steps)) is not None:
             bar.advance(tokens=outcome.tokens, note=_note(outcome))
+            skipped.count(outcome.metrics)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
                 _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
 
@@ -201,6 +215,7 @@ def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome, *, st
     run.metrics.write(position, metrics)
     if outcome.attempts:
         _write_records(run, run.directory.paths.trajectories(position), position, outcome.attempts)
+        check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
 
 
 def _is_due(stage: Reinforce, step: int) -> bool:
@@ -209,7 +224,8 @@ def _is_due(stage: Reinforce, step: int) -> bool:
 
 
 def _curve_point(run: _Run, evaluation: Evaluate) -> dict[str, float]:
-    return {f"held_out/{name}": value for name, value in rollout_metrics(_play(run, evaluation)).items()}
+    attempts = _play(run, evaluation, evaluation.tasks())
+    return {f"held_out/{name}": value for name, value in rollout_metrics(attempts).items()}
 
 
 def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
@@ -226,23 +242,35 @@ def _evaluate(run: _Run, stage: Evaluate) -> None:
         # The model has moved on since: what it did then is on disk.
         run.summaries[stage.name] = _summary(stage.name, read_records(path))
         return
-    with run.progress.stage(stage.name, total=1, done=0) as bar:
+    tasks = stage.tasks()
+    with run.progress.stage(stage.name, total=max(1, len(tasks))) as bar:
+        finished = itertools.count(1)
+
+        def advance(_: Trajectory) -> None:
+            # The last one counts when the accuracy is known.
+            if next(finished) < len(tasks):
+                bar.advance()
+
         with run.media.temporary():
-            attempts = _play(run, stage)
+            attempts = _play(run, stage, tasks, on_finished=advance)
             run.metrics.write(position, dict(rollout_metrics(attempts)))
             _write_records(run, path, position, attempts)
+            check_scored(attempts, f"evaluation {stage.name!r}")
         summary = run.summaries[stage.name] = _summary(stage.name, attempts)
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
 
 
-def _play(run: _Run, stage: Evaluate) -> list[Attempt]:
+def _play(
+    run: _Run, stage: Evaluate, tasks: Sequence[Task], *, on_finished: Callable[[Trajectory], None] = ignore_trajectory
+) -> list[Attempt]:
     return play(
-        evaluation_requests(stage.tasks(), seed=run.seed, name=stage.name),
+        evaluation_requests(tasks, seed=run.seed, name=stage.name),
         engine=run.engine,
         chat=run.model.chat,
         make_env=lambda: stage.episodes.environment(run.media, run.model.view),
         settings=replace(stage.episodes.rollout, temperature=stage.temperature),
         reward=stage.reward,
+        on_finished=on_finished,
     )
 
 

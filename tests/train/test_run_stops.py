@@ -1,0 +1,143 @@
+"""Runs that must not go on in silence: nothing to score, no finite loss, interrupts."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from saccade.algorithms.grpo import grpo
+from saccade.errors import MachineError
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.tagged import direct_protocol
+from saccade.recipes.questions import bare_answer
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rollout.settings import RolloutSettings
+from saccade.testing.tasks import tiny_example
+from saccade.train.metrics import read_metrics
+from saccade.train.plan import (
+    Demonstration,
+    Episodes,
+    Evaluate,
+    Plan,
+    Reinforce,
+    ReinforceSettings,
+    Stage,
+    Stream,
+    Supervise,
+    SuperviseSettings,
+)
+from saccade.train.progress import Progress
+from saccade.train.records import read_records
+from saccade.train.run import run_plan
+from saccade.train.runinfo import RunPaths, read_info
+from saccade.types import Task
+
+MEDIA = MediaStore()
+TASKS = [tiny_example(MEDIA, index).task for index in range(3)]
+FINE = Episodes(
+    protocol=direct_protocol(style="brief"),
+    tools=(),
+    rollout=RolloutSettings(max_turn_tokens=4, max_tokens=400),
+    max_turns=1,
+)
+CROWDED = replace(FINE, rollout=RolloutSettings(max_turn_tokens=4, max_tokens=20))
+"""No prompt fits, so every trajectory fails."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing:
+    """A recipe without settings."""
+
+
+def build_model() -> VisionLanguageModel:
+    size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
+    return tiny_model(["Which colour?"] * 9, MEDIA, size=size, vocab_size=300, seed=4)
+
+
+def broken_model() -> VisionLanguageModel:
+    model = build_model()
+    with torch.no_grad():
+        model.hf.get_input_embeddings().weight.fill_(float("nan"))
+    return model
+
+
+def run(out: Path, *stages: Stage, is_broken: bool = False, resume: bool = False) -> None:
+    plan = Plan(
+        title="t", settings=Nothing(), build_model=broken_model if is_broken else build_model, stages=tuple(stages)
+    )
+    run_plan(plan, out=out, media=MEDIA, seed=0, resume=resume, progress=Progress("quiet"))
+
+
+def reinforcement(*streams: Stream) -> Reinforce:
+    settings = ReinforceSettings(steps=2, tasks_per_step=2, group_size=2)
+    return Reinforce(name="rl", streams=streams, reward=OutcomeReward(), algorithm=grpo(), settings=settings)
+
+
+def two_tasks(step: int) -> Sequence[Task]:
+    return TASKS[:2]
+
+
+def test_a_step_in_which_everything_fails_stops_the_run_and_shows_the_first_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = reinforcement(Stream(name="main", episodes=CROWDED, tasks=two_tasks))
+    with caplog.at_level(logging.WARNING), pytest.raises(MachineError) as caught:
+        run(tmp_path / "run", stage)
+    message = str(caught.value)
+    assert message.startswith(
+        "step 1 of stage 'rl': all 4 trajectories failed, so there is nothing to score. The first"
+    )
+    assert f"({TASKS[0].id}, sample 0) says: the prompt takes" in message
+    assert "--resume" in message
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 4
+    assert said[-1] == "4 of 4 trajectories failed; each says why in its file"
+    assert len(list(read_records(tmp_path / "run" / "trajectories" / "rl" / "step-000001.jsonl"))) == 4
+    info = read_info(RunPaths(root=tmp_path / "run"))
+    assert (info.status, info.error) == ("failed", f"MachineError: {message}")
+
+
+def test_failures_of_some_are_counted_and_the_run_goes_on(tmp_path: Path) -> None:
+    stage = reinforcement(
+        Stream(name="fine", episodes=FINE, tasks=two_tasks), Stream(name="crowded", episodes=CROWDED, tasks=two_tasks)
+    )
+    run(tmp_path / "run", stage)
+    failed = [values["rollout/failed"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]
+    assert failed == [4.0, 4.0]
+
+
+def test_an_evaluation_in_which_everything_fails_stops_the_run(tmp_path: Path) -> None:
+    stage = Evaluate(name="before", tasks=lambda: TASKS, episodes=CROWDED, reward=OutcomeReward())
+    with pytest.raises(MachineError, match=r"evaluation 'before': all 3 trajectories failed"):
+        run(tmp_path / "run", stage)
+    assert (tmp_path / "run" / "evaluations" / "before.jsonl").is_file()
+
+
+def test_an_evaluation_of_no_tasks_is_no_failure(tmp_path: Path) -> None:
+    run(tmp_path / "run", Evaluate(name="before", tasks=lambda: [], episodes=FINE, reward=OutcomeReward()))
+    assert read_info(RunPaths(root=tmp_path / "run")).status == "finished"
+
+
+def test_five_steps_without_a_finite_loss_stop_the_run(tmp_path: Path) -> None:
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        return [Demonstration(example=bare_answer(TASKS[0]), episodes=FINE)]
+
+    stage = Supervise(name="sft", demonstrations=demonstrations, settings=SuperviseSettings(steps=9, batch_size=1))
+    with pytest.raises(MachineError, match=r"stage 'sft': the last 5 steps gave no finite loss .* lower learning rate"):
+        run(tmp_path / "run", stage, is_broken=True)
+    skipped = [values["skipped"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]
+    assert skipped == [1.0] * 5
+
+
+def test_an_interrupted_run_says_so_in_words(tmp_path: Path) -> None:
+    def tasks() -> Sequence[Task]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", Evaluate(name="before", tasks=tasks, episodes=FINE, reward=OutcomeReward()))
+    assert read_info(RunPaths(root=tmp_path / "run")).error == "it was interrupted"
