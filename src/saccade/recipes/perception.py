@@ -49,7 +49,7 @@ class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=6000,
+        steps=4500,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=2600),
         warmup_steps=100,
