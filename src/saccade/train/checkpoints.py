@@ -1,9 +1,12 @@
 """Checkpoints: a directory that ``from_pretrained`` opens, with what the trainer needs to go on beside it."""
 
+import errno
 import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +20,9 @@ from saccade.train.position import Position
 
 _NAME = re.compile(r"(?P<stage>.+)-(?P<step>\d{6})")
 _TRAINER = "trainer"
+_OS_ERROR = re.compile(r"\(os error (?P<code>\d+)\)")
+"""As Rust writes it."""
+_NEARLY_FULL_BYTES = 1 << 20
 KEPT_PER_STAGE = 2
 """Newest checkpoints that a stage keeps while it runs; of a finished stage only the last stays."""
 
@@ -42,14 +48,20 @@ def save_checkpoint(
     unfinished = directory / f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}"
     with disk_errors(path):
         shutil.rmtree(unfinished, ignore_errors=True)
-        (unfinished / _TRAINER).mkdir(parents=True)
-        model.save(unfinished)
-        if optimizer is not None:
-            torch.save(optimizer.state_dict(), unfinished / _TRAINER / "optimizer.pt")
-        state = {"stage": position.stage, "step": position.step}
-        (unfinished / _TRAINER / "position.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
-        _sync_tree(unfinished)
-        unfinished.rename(path)
+        try:
+            (unfinished / _TRAINER).mkdir(parents=True)
+            with _libraries_disk_errors(unfinished):
+                model.save(unfinished)
+                if optimizer is not None:
+                    torch.save(optimizer.state_dict(), unfinished / _TRAINER / "optimizer.pt")
+            state = {"stage": position.stage, "step": position.step}
+            (unfinished / _TRAINER / "position.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
+            _sync_tree(unfinished)
+            unfinished.rename(path)
+        except OSError:
+            # On a full disk half a checkpoint would take the room that the user is asked to make.
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
         sync_directory(directory)
     return Checkpoint(path=path, position=position)
 
@@ -88,9 +100,11 @@ def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) 
     path = checkpoint.path / _TRAINER / "optimizer.pt"
     try:
         optimizer.load_state_dict(torch.load(path, weights_only=True))
-    except (OSError, RuntimeError, ValueError, KeyError) as error:
+    except Exception as error:  # Unpickling what a broken disk left may raise anything.
+        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
         raise UserError(
-            f"{path} cannot be restored: {error}; delete this checkpoint to resume from an older one"
+            f"{path} cannot be restored: it is damaged or of another model ({reason}); delete this checkpoint "
+            "to resume from an older one"
         ) from error
 
 
@@ -107,6 +121,21 @@ def prune_checkpoints(directory: Path, current: Position) -> None:
             with disk_errors(old.path):
                 old.path.rename(doomed)
                 shutil.rmtree(doomed)
+
+
+@contextmanager
+def _libraries_disk_errors(directory: Path) -> Iterator[None]:
+    """OSError for what safetensors, tokenizers and torch raise when the disk is full: each has an error of its own."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        number = _OS_ERROR.search(str(error))
+        if number is None and shutil.disk_usage(directory).free > _NEARLY_FULL_BYTES:
+            raise
+        code = int(number["code"]) if number else errno.ENOSPC
+        raise OSError(code, os.strerror(code), str(directory)) from error
 
 
 def _sync_tree(directory: Path) -> None:
