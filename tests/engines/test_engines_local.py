@@ -207,6 +207,15 @@ def test_new_weights_are_seen_and_images_encoded_anew(model, picture, prompt):
     assert after[0].logprobs != before[0].logprobs
 
 
+def test_forgotten_images_are_encoded_anew_by_the_same_policy(model, picture, prompt):
+    engine, tokens = LocalEngine(model), prompt("Look", picture(1), picture(2))
+    sampling = Sampling(seed=1, max_tokens=4)
+    first = asyncio.run(sample_all(engine, [tokens], [sampling]))
+    engine.forget_images()
+    assert asyncio.run(sample_all(engine, [tokens], [sampling])) == first
+    assert (engine.images_encoded, engine.policy_version) == (4, 0)
+
+
 def test_weights_must_not_change_while_seats_are_open(model):
     engine = LocalEngine(model)
 

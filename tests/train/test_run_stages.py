@@ -74,6 +74,11 @@ class Killed(BaseException):
     """What a process does not survive."""
 
 
+def dying(task: Task, trajectory: Trajectory) -> Score:
+    """The process ends when it would score."""
+    raise Killed
+
+
 @dataclass
 class Witness:
     """A recipe that remembers what it was asked for and what the learner was given, and can die in between."""
@@ -82,6 +87,7 @@ class Witness:
     die_at: int = -1
     """The reinforcement step that ends the process, counted from 0."""
     settings: ReinforceSettings = RL
+    size: TinySize = SIZE
     evaluated: list[str] = field(default_factory=list)
     groups: list[Sequence[Group]] = field(default_factory=list)
     advantages: list[GroupAdvantages] = field(default_factory=list)
@@ -89,7 +95,9 @@ class Witness:
     """Of the action tokens of each micro-batch, as the learner worked them out."""
 
     def build_model(self) -> VisionLanguageModel:
-        return tiny_model(["Which colour has the square? I look."] * 9, self.media, size=SIZE, vocab_size=320, seed=4)
+        return tiny_model(
+            ["Which colour has the square? I look."] * 9, self.media, size=self.size, vocab_size=320, seed=4
+        )
 
     def demonstrations(self, step: int) -> list[Demonstration]:
         return [Demonstration(example=tiny_example(self.media, 2 * step + i), episodes=LOOKING) for i in range(2)]
@@ -99,10 +107,10 @@ class Witness:
             raise Killed
         return [tiny_example(self.media, 20 + 3 * step + i).task for i in range(count)]
 
-    def evaluation(self, name: str) -> Evaluate:
+    def evaluation(self, name: str, count: int = 3) -> Evaluate:
         def tasks() -> list[Task]:
             self.evaluated.append(name)
-            return [tiny_example(self.media, 50 + i).task for i in range(3)]
+            return [tiny_example(self.media, 50 + i).task for i in range(count)]
 
         return Evaluate(name=name, tasks=tasks, episodes=LOOKING, reward=token_reward)
 
@@ -257,6 +265,23 @@ def test_a_run_that_died_goes_on_as_if_it_had_not(finished: tuple[Witness, Path]
     assert second.evaluated == ["curve"] * (2 if die_at == 1 else 1) + ["after_rl"]
     assert without_times(out / "metrics.jsonl") == without_times(undisturbed / "metrics.jsonl")
     assert files(out) == files(undisturbed)
+
+
+def test_what_was_encoded_before_a_checkpoint_leaves_no_trace_after_it(tmp_path: Path) -> None:
+    """On two threads an image encoded alone differs by rounding from the same image among others."""
+
+    def run(out: Path, *, resume: bool = False, dies: bool = False) -> None:
+        witness = Witness(size=replace(SIZE, view_px=48), settings=replace(RL, steps=1, evaluate_every=1))
+        stage = replace(witness.reinforcement(), evaluation=witness.evaluation("curve", count=1))
+        last = replace(witness.evaluation("after_rl"), reward=dying if dies else token_reward)
+        plan = witness.plan_of(stage, last)
+        run_plan(plan, out=out, media=witness.media, seed=7, resume=resume, threads=2, progress=Progress("quiet"))
+
+    run(tmp_path / "whole")
+    with pytest.raises(Killed):
+        run(tmp_path / "died", dies=True)
+    run(tmp_path / "died", resume=True)
+    assert files(tmp_path / "died") == files(tmp_path / "whole")
 
 
 def test_a_reference_that_no_checkpoint_holds_is_built_again(tmp_path: Path) -> None:

@@ -80,9 +80,17 @@ class LocalEngine:
         """Says that the weights have changed: what was worked out with the old ones is forgotten."""
         if self._rows is not None:
             raise SaccadeError("the weights changed while trajectories were being sampled; close their seats first")
-        self._features.clear()
+        self.forget_images()
         self._policy_version += 1
         return self._policy_version
+
+    def forget_images(self) -> None:
+        """Encode every image anew from here on, as an engine does that was made just now.
+
+        What an image is encoded with moves its features by rounding, so an engine that has seen images before differs
+        in the last bits from one that has not.
+        """
+        self._features.clear()
 
     @asynccontextmanager
     async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSeat]]:

@@ -232,6 +232,8 @@ def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
     run.reached = save_checkpoint(directory, position, run.model, learner.optimizer)
+    # A run that continues from here begins with an empty engine.
+    run.engine.forget_images()
     prune_checkpoints(directory, position)
 
 
