@@ -1,6 +1,6 @@
 """Whole runs of a tiny real model: what each stage leaves on disk, and what a resumed run takes up again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from saccade.testing.tasks import tiny_example
 from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
 from saccade.train.metrics import read_metrics, without_times
+from saccade.train.outcome import StepOutcome
 from saccade.train.plan import (
     Demonstration,
     Episodes,
@@ -88,6 +89,7 @@ class Witness:
     """The reinforcement step that ends the process, counted from 0."""
     settings: ReinforceSettings = RL
     size: TinySize = SIZE
+    models: list[VisionLanguageModel] = field(default_factory=list)
     evaluated: list[str] = field(default_factory=list)
     groups: list[Sequence[Group]] = field(default_factory=list)
     advantages: list[GroupAdvantages] = field(default_factory=list)
@@ -95,9 +97,9 @@ class Witness:
     """Of the action tokens of each micro-batch, as the learner worked them out."""
 
     def build_model(self) -> VisionLanguageModel:
-        return tiny_model(
-            ["Which colour has the square? I look."] * 9, self.media, size=self.size, vocab_size=320, seed=4
-        )
+        texts = ["Which colour has the square? I look."] * 9
+        self.models.append(tiny_model(texts, self.media, size=self.size, vocab_size=320, seed=4))
+        return self.models[-1]
 
     def demonstrations(self, step: int) -> list[Demonstration]:
         return [Demonstration(example=tiny_example(self.media, 2 * step + i), episodes=LOOKING) for i in range(2)]
@@ -301,14 +303,38 @@ def test_a_reference_that_no_checkpoint_holds_is_built_again(tmp_path: Path) -> 
     assert files(tmp_path / "died") == files(tmp_path / "whole")
 
 
-def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() -> None:
+def test_policy_and_reference_share_their_pictures(tmp_path: Path) -> None:
+    """Steps of 2 + 1 questions on 2 pictures each; the tool is never called rightly by an untrained model."""
+    witness = Witness(settings=replace(RL, steps=2, evaluate_every=0))
+    witness.run(tmp_path / "run", witness.plan_of(witness.reinforcement()))
+    policy, reference = witness.models
+    assert policy.patches.processed == 4
+    assert reference.patches is policy.patches
+
+
+def test_a_run_leaves_torch_as_it_was(tmp_path: Path) -> None:
+    threads = torch.get_num_threads()
     witness = Witness()
-    model, other = witness.build_model(), witness.build_model()
+    run_plan(
+        witness.plan_of(witness.evaluation("only")),
+        out=tmp_path / "run",
+        media=witness.media,
+        seed=7,
+        threads=threads + 1,
+        progress=Progress("quiet"),
+    )
+    assert torch.get_num_threads() == threads
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def steps_with_other_weights(witness: Witness, stage: Stage, model: VisionLanguageModel) -> Iterator[StepOutcome]:
+    """The stage's steps with an engine whose weights are not the learner's."""
+    assert isinstance(stage, Reinforce)
+    other = witness.build_model()
     with torch.no_grad():
         other.hf.get_input_embeddings().weight.mul_(1.5)
-    before = [parameter.detach().clone() for parameter in model.hf.parameters()]
-    steps = reinforce(
-        witness.reinforcement(),
+    return reinforce(
+        stage,
         model,
         LocalEngine(other),
         Learner(model, RL.optimizer),
@@ -317,6 +343,13 @@ def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() ->
         weights_changed=lambda: None,
         load_reference=witness.build_model,
     )
+
+
+def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() -> None:
+    witness = Witness()
+    model = witness.build_model()
+    before = [parameter.detach().clone() for parameter in model.hf.parameters()]
+    steps = steps_with_other_weights(witness, witness.reinforcement(), model)
     with pytest.raises(MachineError, match="engine and learner disagree"):
         next(steps)
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.parameters()))
@@ -342,22 +375,9 @@ def test_a_step_that_asks_nothing_is_a_step(tmp_path: Path) -> None:
 
 
 def test_the_probe_looks_at_the_first_trajectory_there_is() -> None:
-    witness = Witness(settings=replace(RL, kl_weight=0.0))
-    model, other = witness.build_model(), witness.build_model()
-    with torch.no_grad():
-        other.hf.get_input_embeddings().weight.mul_(1.5)
+    witness = Witness()
     [stage] = idle_at_first(witness).stages
-    assert isinstance(stage, Reinforce)
-    steps = reinforce(
-        stage,
-        model,
-        LocalEngine(other),
-        Learner(model, RL.optimizer),
-        seed=0,
-        first_step=0,
-        weights_changed=lambda: None,
-        load_reference=witness.build_model,
-    )
+    steps = steps_with_other_weights(witness, stage, witness.build_model())
     assert next(steps).tokens == 0
     with pytest.raises(MachineError, match="engine and learner disagree"):
         next(steps)

@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import torch
-
 from saccade.engines.local import LocalEngine
 from saccade.errors import SaccadeError
 from saccade.evaluation.evaluate import evaluation_requests, play
@@ -33,6 +31,7 @@ from saccade.train.position import Position
 from saccade.train.progress import Progress
 from saccade.train.records import read_records, write_records
 from saccade.train.reinforce import reinforce, rollout_metrics
+from saccade.train.repeatable import repeatable
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
 from saccade.train.stopping import SkippedSteps, check_scored
@@ -79,9 +78,6 @@ def run_plan(
     ``inputs`` names what the plan was made from (data, model); a run is not resumed with others.
     """
     plan.check()
-    torch.set_num_threads(threads)
-    # On a GPU torch would refuse some kernels; there a run repeats closely, not to the bit.
-    torch.use_deterministic_algorithms(plan.load.torch_device == "cpu")
     settings: dict[str, Json] = {
         "seed": seed,
         "threads": threads,
@@ -89,6 +85,7 @@ def run_plan(
         "recipe": to_json(plan.settings),
     }
     with ExitStack() as stack:
+        stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
         directory = stack.enter_context(
             RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
         )
@@ -176,7 +173,10 @@ def _first_policy(run: _Run, stage: Stage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
     earlier = run.stages[: run.stages.index(stage.name)]
     start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
-    return run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
+    policy = run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
+    # Both see the same pictures: each is decoded and resized once.
+    policy.patches = run.model.patches
+    return policy
 
 
 def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
