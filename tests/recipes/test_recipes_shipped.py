@@ -1,0 +1,98 @@
+"""The recipes that ship: their plans are what their docstrings say."""
+
+import pytest
+
+from saccade.errors import UserError
+from saccade.recipes.demo import demo
+from saccade.recipes.look_closer import look_closer
+from saccade.recipes.perception import perception
+from saccade.train.context import RecipeContext
+from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.types import ImageRef, ToolCall
+
+
+def stages(plan: Plan) -> list[str]:
+    return [stage.name for stage in plan.stages]
+
+
+def imitation(plan: Plan) -> Supervise:
+    return next(stage for stage in plan.stages if isinstance(stage, Supervise))
+
+
+def reinforcement(plan: Plan) -> Reinforce:
+    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+
+
+def test_demo_imitates_reinforces_and_measures_with_and_without_the_tool() -> None:
+    plan = demo(RecipeContext())
+    plan.check()
+    assert stages(plan) == ["sft", "after_sft", "rl", "after_rl", "after_rl_without_tool"]
+    evaluations = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
+    assert [bool(stage.episodes.tools) for stage in evaluations] == [True, True, False]
+    assert all(len(stage.tasks()) >= 200 for stage in evaluations)
+
+
+def test_demo_never_shows_a_picture_twice_across_stages() -> None:
+    plan = demo(RecipeContext(overrides=("sft.steps=6", "rl.steps=3")))
+    shown: list[set[ImageRef]] = [
+        {
+            image
+            for step in range(6)
+            for one in imitation(plan).demonstrations(step)
+            for image in one.example.task.images
+        },
+        {
+            image
+            for stream in reinforcement(plan).streams
+            for step in range(3)
+            for task in stream.tasks(step)
+            for image in task.images
+        },
+        {
+            image
+            for stage in plan.stages[1:2]
+            if isinstance(stage, Evaluate)
+            for t in stage.tasks()
+            for image in t.images
+        },
+    ]
+    assert not shown[0] & shown[1]
+    assert not (shown[0] | shown[1]) & shown[2]
+
+
+def test_demo_s_expert_looks_first_and_mostly_guesses_later() -> None:
+    plan = demo(RecipeContext(overrides=("sft.steps=20",)))
+
+    def looks(steps: range) -> float:
+        turns = [one.example.turns[0].action for step in steps for one in imitation(plan).demonstrations(step)]
+        return sum(isinstance(action, ToolCall) for action in turns) / len(turns)
+
+    assert looks(range(17)) == pytest.approx(0.9, abs=0.06)
+    assert looks(range(17, 20)) == pytest.approx(0.9 * 0.25, abs=0.15)
+
+
+def test_a_step_s_tasks_are_the_same_whenever_they_are_asked_for() -> None:
+    first, second = (demo(RecipeContext(seed=4)) for _ in range(2))
+    for one, other in zip(reinforcement(first).streams, reinforcement(second).streams):
+        assert one.tasks(7) == other.tasks(7)
+    assert reinforcement(first).streams[0].tasks(7) != reinforcement(demo(RecipeContext(seed=5))).streams[0].tasks(7)
+
+
+def test_perception_covers_all_families_with_and_without_tools() -> None:
+    plan = perception(RecipeContext(overrides=("evaluation_tasks=13",)))
+    plan.check()
+    assert stages(plan) == ["sft", "with_tools", "without_tools"]
+    families = {one.example.task.family for one in imitation(plan).demonstrations(0)}
+    assert len(families) == 13
+
+
+def test_look_closer_starts_from_the_base_model() -> None:
+    plan = look_closer(RecipeContext())
+    plan.check()
+    assert stages(plan) == ["before", "rl", "after_rl"]
+    assert plan.build_model().layer_count >= 2
+
+
+def test_an_unknown_setting_of_a_recipe_is_named() -> None:
+    with pytest.raises(UserError, match=r"sft\.learning_rate"):
+        demo(RecipeContext(overrides=("sft.learning_rate=1",)))
