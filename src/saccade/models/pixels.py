@@ -38,7 +38,7 @@ class ImageProcessor(Protocol):
 class PatchCache:
     """Patches by content hash, least recently used first out; safe to use from several threads."""
 
-    def __init__(self, processor: ImageProcessor, media: MediaStore, *, capacity_bytes: int = 512 << 20) -> None:
+    def __init__(self, processor: ImageProcessor, media: MediaStore, *, capacity_bytes: int = 256 << 20) -> None:
         self.processor = processor
         self.media = media
         self.processed = 0
