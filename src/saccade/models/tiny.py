@@ -73,7 +73,7 @@ def tiny_model(
     return VisionLanguageModel(model.eval(), tokenizer, image_processor, media)
 
 
-def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> dict[str, object]:
+def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **rope: bool) -> dict[str, object]:
     head_dim = size.hidden // size.heads
     return {
         "vocab_size": len(tokenizer),
@@ -89,6 +89,27 @@ def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> dict[str
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": None,
         "eos_token_id": tokenizer.eos_token_id,
+        "rope_parameters": {
+            "rope_type": "default",
+            "rope_theta": 10_000.0,
+            "mrope_section": _mrope_section(head_dim),
+            **rope,
+        },
+    }
+
+
+def _vision_config(size: TinySize) -> dict[str, object]:
+    """What both families call by the same names."""
+    return {
+        "depth": size.vision_depth,
+        "hidden_size": size.vision_hidden,
+        "intermediate_size": size.vision_mlp,
+        "num_heads": size.heads,
+        "patch_size": size.patch_px,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 1,
+        "out_hidden_size": size.hidden,
+        "initializer_range": size.initializer_range,
     }
 
 
@@ -112,27 +133,11 @@ def _mrope_section(head_dim: int) -> list[int]:
 
 def _qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
     config = Qwen3VLConfig(
-        text_config=_text_config(size, tokenizer)
+        text_config=_text_config(size, tokenizer, mrope_interleaved=True),
+        vision_config=_vision_config(size)
         | {
-            "rope_parameters": {
-                "rope_type": "default",
-                "rope_theta": 10_000.0,
-                "mrope_section": _mrope_section(size.hidden // size.heads),
-                "mrope_interleaved": True,
-            }
-        },
-        vision_config={
-            "depth": size.vision_depth,
-            "hidden_size": size.vision_hidden,
-            "intermediate_size": size.vision_mlp,
-            "num_heads": size.heads,
-            "patch_size": size.patch_px,
-            "spatial_merge_size": 2,
-            "temporal_patch_size": 1,
-            "out_hidden_size": size.hidden,
             "num_position_embeddings": (size.view_px // size.patch_px) ** 2,
             "deepstack_visual_indexes": [0] if size.deepstack else [],
-            "initializer_range": size.initializer_range,
         },
         tie_word_embeddings=True,
         **_special_ids(tokenizer),
@@ -142,26 +147,11 @@ def _qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForC
 
 def _qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
     config = Qwen2_5_VLConfig(
-        text_config=_text_config(size, tokenizer)
+        text_config=_text_config(size, tokenizer),
+        vision_config=_vision_config(size)
         | {
-            "rope_parameters": {
-                "rope_type": "default",
-                "rope_theta": 10_000.0,
-                "mrope_section": _mrope_section(size.hidden // size.heads),
-            }
-        },
-        vision_config={
-            "depth": size.vision_depth,
-            "hidden_size": size.vision_hidden,
-            "intermediate_size": size.vision_mlp,
-            "num_heads": size.heads,
-            "patch_size": size.patch_px,
-            "spatial_merge_size": 2,
-            "temporal_patch_size": 1,
-            "out_hidden_size": size.hidden,
             "window_size": size.view_px,
             "fullatt_block_indexes": [size.vision_depth - 1],
-            "initializer_range": size.initializer_range,
         },
         tie_word_embeddings=True,
         **_special_ids(tokenizer),

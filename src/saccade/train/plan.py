@@ -10,7 +10,7 @@ from saccade.algorithms.contract import Algorithm
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
-from saccade.learner.schedule import Decay
+from saccade.learner.schedule import Decay, learning_rate
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.vlm import LoadSettings, VisionLanguageModel
@@ -108,6 +108,18 @@ class ReinforceSettings:
             raise UserError(f"clip_low={self.clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
         if not self.clip_high >= 0:
             raise UserError(f"clip_high={self.clip_high} must be 0 or more: ratios are clipped at 1 + clip_high")
+
+
+def rate_at(settings: SuperviseSettings | ReinforceSettings, step: int) -> float:
+    """Learning rate of the stage's update with this index, from 0."""
+    return learning_rate(
+        step,
+        peak=settings.optimizer.learning_rate,
+        steps=settings.steps,
+        warmup_steps=settings.warmup_steps,
+        decay=settings.decay,
+        floor=settings.final_rate,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,13 @@ from saccade.evaluation.looking import look_of
 from saccade.evaluation.summary import uses_tool
 from saccade.learner.learner import BatchLoss, Learner
 from saccade.learner.logprobs import ActionTokens, action_tokens
-from saccade.learner.schedule import learning_rate
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
-from saccade.train.plan import Reinforce, Stream
+from saccade.train.plan import Reinforce, Stream, rate_at
 from saccade.types import Attempt, Group
 
 
@@ -68,14 +67,7 @@ def reinforce(
                 sequences,
                 loss,
                 temperature=settings.temperature,
-                learning_rate=learning_rate(
-                    step,
-                    peak=settings.optimizer.learning_rate,
-                    steps=settings.steps,
-                    warmup_steps=settings.warmup_steps,
-                    decay=settings.decay,
-                    floor=settings.final_rate,
-                ),
+                learning_rate=rate_at(settings, step),
             )
         weights_changed()
         yield StepOutcome(

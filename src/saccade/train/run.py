@@ -5,26 +5,20 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from saccade.engines.local import LocalEngine
 from saccade.errors import SaccadeError
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
-from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import ignore_trajectory
 from saccade.train.checkpoints import (
-    Checkpoint,
-    latest_checkpoint,
-    load_checkpoint,
     prune_checkpoints,
     restore_optimizer,
     save_checkpoint,
 )
-from saccade.train.metrics import MetricsWriter
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
 from saccade.train.position import Position
@@ -34,29 +28,12 @@ from saccade.train.reinforce import reinforce, rollout_metrics
 from saccade.train.repeatable import repeatable
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
+from saccade.train.state import RunState, first_policy, is_done, open_run
 from saccade.train.stopping import SkippedSteps, check_scored
 from saccade.train.supervise import supervise
 from saccade.types import Attempt, Json, Task, Trajectory
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(kw_only=True)
-class _Run:
-    """A run in progress: what all stages share."""
-
-    plan: Plan
-    seed: int
-    media: MediaStore
-    directory: RunDirectory
-    metrics: MetricsWriter
-    progress: Progress
-    stages: tuple[str, ...]
-    model: VisionLanguageModel
-    engine: LocalEngine
-    reached: Checkpoint | None
-    """The newest checkpoint; None before the first."""
-    summaries: dict[str, StageSummary] = field(default_factory=dict)
 
 
 def run_plan(
@@ -90,7 +67,7 @@ def run_plan(
             RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
         )
         try:
-            run = _open(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
+            run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
             for stage in plan.stages:
                 _run_stage(run, stage)
         except BaseException as error:
@@ -109,51 +86,11 @@ def _write_down_failure(directory: RunDirectory, error: BaseException) -> None:
         logger.warning("run.json could not be written: %s", second)
 
 
-def _open(
-    plan: Plan, directory: RunDirectory, stack: ExitStack, *, media: MediaStore, seed: int, progress: Progress
-) -> _Run:
-    paths = directory.paths
-    stages = tuple(stage.name for stage in plan.stages)
-    reached = latest_checkpoint(paths.checkpoints, stages)
-    position = None if reached is None else reached.position
-    if reached is not None:
-        logger.info("continuing from %s", reached.path)
-    model = plan.build_model() if reached is None else load_checkpoint(reached, media, plan.load)
-    directory.rewind(position, stages)
-    metrics = stack.enter_context(
-        MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
-    )
-    return _Run(
-        plan=plan,
-        seed=seed,
-        media=media,
-        directory=directory,
-        metrics=metrics,
-        progress=progress,
-        stages=stages,
-        model=model,
-        engine=LocalEngine(model, policy_version=_updates_until(plan, position)),
-        reached=reached,
-    )
-
-
-def _updates_until(plan: Plan, position: Position | None) -> int:
-    for stage in plan.stages:
-        if position is not None and stage.name == position.stage:
-            return plan.updates_before(stage) + position.step
-    return 0
-
-
-def _is_done(run: _Run, position: Position) -> bool:
-    """Whether the checkpoint that the run continues from is at this position or beyond."""
-    return run.reached is not None and not position.is_after(run.reached.position, run.stages)
-
-
-def _run_stage(run: _Run, stage: Stage) -> None:
+def _run_stage(run: RunState, stage: Stage) -> None:
     if isinstance(stage, Evaluate):
         _evaluate(run, stage)
         return
-    if _is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
+    if is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
     learner = Learner(run.model, stage.settings.optimizer)
     first_step = 0
@@ -169,17 +106,7 @@ def _run_stage(run: _Run, stage: Stage) -> None:
                 _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
 
 
-def _first_policy(run: _Run, stage: Stage) -> VisionLanguageModel:
-    """A copy of the model as the stage began with it, in memory of its own."""
-    earlier = run.stages[: run.stages.index(stage.name)]
-    start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
-    policy = run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
-    # Both see the same pictures: each is decoded and resized once.
-    policy.patches = run.model.patches
-    return policy
-
-
-def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+def _steps(run: RunState, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
     if isinstance(stage, Supervise):
         for outcome in supervise(stage, run.model, learner, first_step=first_step):
             run.engine.bump_version()
@@ -193,11 +120,11 @@ def _steps(run: _Run, stage: Supervise | Reinforce, learner: Learner, first_step
         seed=run.seed,
         first_step=first_step,
         weights_changed=run.engine.bump_version,
-        load_reference=lambda: _first_policy(run, stage),
+        load_reference=lambda: first_policy(run, stage),
     )
 
 
-def _step(run: _Run, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
+def _step(run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
     started_s = time.monotonic()
     with run.media.temporary():
@@ -207,7 +134,7 @@ def _step(run: _Run, stage: Supervise | Reinforce, steps: Iterator[StepOutcome])
         return outcome
 
 
-def _record(run: _Run, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
+def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
     metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
@@ -223,12 +150,12 @@ def _is_due(stage: Reinforce, step: int) -> bool:
     return every > 0 and step % every == 0
 
 
-def _curve_point(run: _Run, evaluation: Evaluate) -> dict[str, float]:
+def _curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
     attempts = _play(run, evaluation, evaluation.tasks())
     return {f"held_out/{name}": value for name, value in rollout_metrics(attempts).items()}
 
 
-def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
+def _checkpoint(run: RunState, position: Position, learner: Learner) -> None:
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
     run.reached = save_checkpoint(directory, position, run.model, learner.optimizer)
@@ -237,10 +164,10 @@ def _checkpoint(run: _Run, position: Position, learner: Learner) -> None:
     prune_checkpoints(directory, position)
 
 
-def _evaluate(run: _Run, stage: Evaluate) -> None:
+def _evaluate(run: RunState, stage: Evaluate) -> None:
     position = Position(stage=stage.name, step=1)
     path = run.directory.paths.evaluation(stage.name)
-    if _is_done(run, position):
+    if is_done(run, position):
         # The model has moved on since: what it did then is on disk.
         run.summaries[stage.name] = _summary(stage.name, read_records(path))
         return
@@ -263,7 +190,11 @@ def _evaluate(run: _Run, stage: Evaluate) -> None:
 
 
 def _play(
-    run: _Run, stage: Evaluate, tasks: Sequence[Task], *, on_finished: Callable[[Trajectory], None] = ignore_trajectory
+    run: RunState,
+    stage: Evaluate,
+    tasks: Sequence[Task],
+    *,
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Attempt]:
     return play(
         evaluation_requests(tasks, seed=run.seed, name=stage.name),
@@ -276,7 +207,7 @@ def _play(
     )
 
 
-def _write_records(run: _Run, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
+def _write_records(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
     write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)
 
 

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from saccade.algorithms.losses import Loss, negative_log_likelihood
 from saccade.learner.learner import Learner
 from saccade.learner.logprobs import ActionTokens
-from saccade.learner.schedule import learning_rate
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.demonstration import demonstrate
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Demonstration, Supervise
+from saccade.train.plan import Demonstration, Supervise, rate_at
 from saccade.types import Trajectory
 
 
@@ -25,14 +24,7 @@ def supervise(
             [training_sequence(trajectory) for trajectory in trajectories],
             _imitation_loss,
             temperature=1.0,
-            learning_rate=learning_rate(
-                step,
-                peak=settings.optimizer.learning_rate,
-                steps=settings.steps,
-                warmup_steps=settings.warmup_steps,
-                decay=settings.decay,
-                floor=settings.final_rate,
-            ),
+            learning_rate=rate_at(settings, step),
         )
         tokens = sum(len(trajectory.ids) for trajectory in trajectories)
         yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens)

@@ -1,0 +1,87 @@
+"""A run in progress: what its stages share, and how it is taken up where the newest checkpoint left it."""
+
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from saccade.engines.local import LocalEngine
+from saccade.evaluation.summary import StageSummary
+from saccade.media.store import MediaStore
+from saccade.models.vlm import VisionLanguageModel
+from saccade.train.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
+from saccade.train.metrics import MetricsWriter
+from saccade.train.plan import Plan, Stage
+from saccade.train.position import Position
+from saccade.train.progress import Progress
+from saccade.train.rundir import RunDirectory
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class RunState:
+    """What all stages of a run share."""
+
+    plan: Plan
+    seed: int
+    media: MediaStore
+    directory: RunDirectory
+    metrics: MetricsWriter
+    progress: Progress
+    stages: tuple[str, ...]
+    model: VisionLanguageModel
+    engine: LocalEngine
+    reached: Checkpoint | None
+    """The newest checkpoint; None before the first."""
+    summaries: dict[str, StageSummary] = field(default_factory=dict)
+
+
+def open_run(
+    plan: Plan, directory: RunDirectory, stack: ExitStack, *, media: MediaStore, seed: int, progress: Progress
+) -> RunState:
+    """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
+    paths = directory.paths
+    stages = tuple(stage.name for stage in plan.stages)
+    reached = latest_checkpoint(paths.checkpoints, stages)
+    position = None if reached is None else reached.position
+    if reached is not None:
+        logger.info("continuing from %s", reached.path)
+    model = plan.build_model() if reached is None else load_checkpoint(reached, media, plan.load)
+    directory.rewind(position, stages)
+    metrics = stack.enter_context(
+        MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
+    )
+    return RunState(
+        plan=plan,
+        seed=seed,
+        media=media,
+        directory=directory,
+        metrics=metrics,
+        progress=progress,
+        stages=stages,
+        model=model,
+        engine=LocalEngine(model, policy_version=_updates_until(plan, position)),
+        reached=reached,
+    )
+
+
+def _updates_until(plan: Plan, position: Position | None) -> int:
+    for stage in plan.stages:
+        if position is not None and stage.name == position.stage:
+            return plan.updates_before(stage) + position.step
+    return 0
+
+
+def is_done(run: RunState, position: Position) -> bool:
+    """Whether the checkpoint that the run continues from is at this position or beyond."""
+    return run.reached is not None and not position.is_after(run.reached.position, run.stages)
+
+
+def first_policy(run: RunState, stage: Stage) -> VisionLanguageModel:
+    """A copy of the model as the stage began with it, in memory of its own."""
+    earlier = run.stages[: run.stages.index(stage.name)]
+    start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
+    policy = run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
+    # Both see the same pictures: each is decoded and resized once.
+    policy.patches = run.model.patches
+    return policy
