@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import (
     AutoImageProcessor,
@@ -25,10 +24,14 @@ from saccade.models.chat import Chat
 from saccade.models.families import Family, family_of
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.positions import mrope_positions
+from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
 
 # A run has its own progress; transformers' bars for each saved file would tear it.
 transformers_logging.disable_progress_bar()
+
+EOS_TOKEN = "<|im_end|>"
+"""Ends a turn in all families."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +76,7 @@ class VisionLanguageModel:
         self.family: Family = family_of(config.model_type)
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
-        self.eos_token = "<|im_end|>"
+        self.eos_token = EOS_TOKEN
         self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
         self.chat = Chat.checked(
             tokenizer=tokenizer,
@@ -236,25 +239,21 @@ class LoadSettings:
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
     """Loads a checkpoint directory of a known family (Qwen2.5-VL, Qwen3-VL); UserError says what is wrong with it."""
-    if not (path / "config.json").is_file():
-        raise UserError(
-            f"{path} holds no config.json; pass a checkpoint directory in Hugging Face layout"
-            if path.is_dir()
-            else f"there is no checkpoint directory {path}; models are read from disk, never downloaded"
-        )
+    check_directory(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
         model, loading = AutoModelForImageTextToText.from_pretrained(
             path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise UserError(f"{path} cannot be loaded as a vision-language model: {error}") from error
+    except Exception as error:  # What damaged files make transformers raise is of many kinds.
+        raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
     if missing := sorted(loading["missing_keys"]):
         # transformers would make random numbers up for them.
         raise UserError(
             f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
         )
+    check_parts(path, model, tokenizer, image_processor, EOS_TOKEN)
     for parameter in model.parameters():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
         # resumed run would not end with the bytes of one that was left alone.

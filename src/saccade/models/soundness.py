@@ -1,0 +1,88 @@
+"""What can be told to be wrong with a checkpoint directory without running the model."""
+
+import json
+from pathlib import Path
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from saccade.errors import UserError
+from saccade.models.families import family_of
+from saccade.models.pixels import ImageProcessor
+
+
+def check_directory(path: Path) -> None:
+    """UserError unless the directory's ``config.json`` is that of a known family; nothing large is read.
+
+    Before transformers sees it, which fills gaps of a configuration with those of a model of many gigabytes.
+    """
+    if not (path / "config.json").is_file():
+        raise UserError(_why_no_checkpoint(path))
+    try:
+        config = json.loads((path / "config.json").read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path / 'config.json'} must hold a JSON object, not {type(config).__name__}")
+    try:
+        family_of(str(config.get("model_type")))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    for part in ("text_config", "vision_config"):
+        if not isinstance(config.get(part), dict) or not config[part]:
+            raise UserError(f"{path / 'config.json'} has no {part!r}; copy the checkpoint again")
+
+
+def check_parts(
+    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor, eos: str
+) -> None:
+    """UserError when the parts of a checkpoint do not belong together or a weight is not a finite number."""
+    config, vocabulary = model.config, tokenizer.get_vocab()
+    if eos not in vocabulary:
+        raise UserError(f"{path}: the tokenizer has no {eos}, which ends a turn; use that of the instruct model")
+    if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
+        raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
+    if len(tokenizer) > int(config.text_config.vocab_size):
+        raise UserError(
+            f"{path}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}; use the "
+            "tokenizer of this model"
+        )
+    for name, ours, theirs in (
+        ("patch_size", image_processor.patch_size, config.vision_config.patch_size),
+        ("merge_size", image_processor.merge_size, config.vision_config.spatial_merge_size),
+    ):
+        if ours != theirs:
+            raise UserError(f"{path}: {name}={ours} in preprocessor_config.json, but the model has {theirs}")
+    edges = [image_processor.size[name] for name in ("shortest_edge", "longest_edge") if name in image_processor.size]
+    if len(edges) != 2 or not all(isinstance(edge, int | float) and edge > 0 for edge in edges):
+        raise UserError(
+            f"{path}: size={dict(image_processor.size)} in preprocessor_config.json must give a positive shortest_edge "
+            "and longest_edge, the areas in pixels that views lie between"
+        )
+    broken = [name for name, weights in model.named_parameters() if not torch.isfinite(weights).all()]
+    if broken:
+        raise UserError(
+            f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
+            "wrote them has diverged, or the file is damaged. Use an earlier checkpoint"
+        )
+
+
+def first_line(error: Exception) -> str:
+    """What a library's error says, without its advice of many lines."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _why_no_checkpoint(path: Path) -> str:
+    if not path.exists():
+        return f"there is no checkpoint directory {path}; models are read from disk, never downloaded"
+    if not path.is_dir():
+        return f"{path} is a file; pass the checkpoint directory that holds config.json"
+    inside = sorted(
+        config.parent for pattern in ("*", "checkpoints/*") for config in path.glob(f"{pattern}/config.json")
+    )
+    if inside:
+        # Most often somebody passes the directory of a run.
+        newest = max(inside, key=lambda directory: (directory.stat().st_mtime_ns, directory.name))
+        return f"{path} holds no config.json; pass one of the checkpoints inside, such as {newest}"
+    return f"{path} holds no config.json; pass a checkpoint directory in Hugging Face layout"
