@@ -66,7 +66,7 @@ DAMAGES: dict[str, Damage] = {
     "cannot be loaded as a vision-language model: Strict": with_json(
         "config.json", "text_config", "num_hidden_layers", value="many"
     ),
-    "cannot be loaded as a vision-language model: Runtime": with_json(
+    "the shapes of its weights are not those that config.json gives": with_json(
         "config.json", "text_config", "hidden_size", value=16
     ),
     "image_token_id=99999 is no token": with_json("config.json", "image_token_id", value=99999),
@@ -76,6 +76,13 @@ DAMAGES: dict[str, Damage] = {
     ),
     "cannot be loaded as a vision-language model: SafetensorError": cut,
     "vision-language model: SafetensorError: .*header": with_bytes("model.safetensors", b""),
+    r"chat template cannot be used \(TemplateSyntaxError: ": with_bytes(
+        "chat_template.jinja", b"{% for m in messages %}"
+    ),
+    r"chat template cannot be used \(ValueError: ": lambda path: (path / "chat_template.jinja").unlink(),
+    r"chat template cannot be used \(TemplateError: no\)": with_bytes(
+        "chat_template.jinja", b"{{ raise_exception('no') }}"
+    ),
     "1 of the model's weights are not finite": with_nan,
     r"the tokenizer has \d+ tokens, the model \d+": without_eos,
 }

@@ -149,8 +149,15 @@ class Chat:
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
         continued = [*answered, self._observation_message(Observation(text=_PROBE))]
-        head = self._render(question, generation=True)
-        longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+        try:
+            head = self._render(question, generation=True)
+            longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+        except Exception as error:  # The template is a program of others.
+            reason = str(error).strip().partition("\n")[0]
+            raise UserError(
+                f"the checkpoint's chat template cannot be used ({type(error).__name__}: {reason}); use the template "
+                "of the instruct model of this family"
+            ) from error
         if not all(text.startswith(head + _SENTINEL) for text in longer):
             raise UserError(
                 "the checkpoint's chat template changes earlier turns when a turn is added (it is not "

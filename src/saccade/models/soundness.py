@@ -69,6 +69,8 @@ def check_parts(
 
 def first_line(error: Exception) -> str:
     """What a library's error says, without its advice of many lines."""
+    if "ignore_mismatched_sizes" in str(error):
+        return "the shapes of its weights are not those that config.json gives"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 

@@ -29,6 +29,8 @@ from saccade.types import ImageRef
 
 # A run has its own progress; transformers' bars for each saved file would tear it.
 transformers_logging.disable_progress_bar()
+# What is wrong with a checkpoint is said once, by the error that ends the loading.
+transformers_logging.set_verbosity_error()
 
 EOS_TOKEN = "<|im_end|>"
 """Ends a turn in all families."""
@@ -259,7 +261,10 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()
     _bound_views(image_processor, settings)
-    return VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
+    try:
+        return VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 def _bound_views(image_processor: ImageProcessor, settings: LoadSettings) -> None:
