@@ -2,6 +2,7 @@ import json
 import logging
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,16 @@ def test_rewind_deletes_what_is_newer_than_the_checkpoint(tmp_path: Path) -> Non
         assert list(run.paths.root.rglob("*.jsonl")) == []
 
 
+@pytest.fixture
+def quiet_root() -> Iterator[None]:
+    """pytest-xdist cannot carry half a surrogate from a worker, so pytest must not see what the test logs."""
+    ours = logging.getLogger("saccade")
+    ours.propagate = False
+    yield
+    ours.propagate = True
+
+
+@pytest.mark.usefixtures("quiet_root")
 def test_what_is_logged_while_a_run_is_open_goes_to_its_log(tmp_path: Path) -> None:
     logger = logging.getLogger("saccade.train.something")
     with create(tmp_path / "a") as run:
