@@ -360,11 +360,15 @@ anything = st.recursive(
 argument_names = st.sampled_from(["box", "point", "boxes", "points", "text", "count", "image", "side", "zzz"])
 
 
+TOOLS = (tool_from(everything), tool_from(places))
+STORE_AND_IMAGE = store_and_image()
+
+
 @settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.dictionaries(argument_names, anything, max_size=7))
 def test_no_argument_makes_a_tool_raise_anything_but_a_tool_error(arguments: dict[str, Json]) -> None:
-    media, image = store_and_image()
-    for tool in (tool_from(everything), tool_from(places)):
+    media, image = STORE_AND_IMAGE
+    for tool in TOOLS:
         try:
             message = tool.call(arguments, (image,), media).text
         except ToolError as error:
