@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import load_model
 
 Damage = Callable[[Path], object]
@@ -108,3 +108,18 @@ def test_the_directory_of_a_run_is_told_from_a_checkpoint(sound: Path) -> None:
             load_model(directory, MediaStore())
     with pytest.raises(UserError, match="is a file; pass the checkpoint directory"):
         load_model(sound / "config.json", MediaStore())
+
+
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl"])
+def test_a_loaded_checkpoint_saves_the_same_bytes_again(tmp_path: Path, family: TinyFamily) -> None:
+    """Every file of it: a resumed run starts from a loaded model and must end like one that was never killed."""
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48)
+    model = tiny_model(["Which plate?"] * 9, MediaStore(), family=family, size=size, vocab_size=300, seed=3)
+    model.save(tmp_path / "first")
+    load_model(tmp_path / "first", MediaStore()).save(tmp_path / "second")
+    first, second = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("first", "second")
+    )
+    assert {"config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json"} <= set(first)
+    assert [name for name in first if first[name] != second.get(name)] == []
+    assert set(first) == set(second)

@@ -48,8 +48,7 @@ def outcome(run: Path) -> dict[str, object]:
         *run.glob("trajectories/*/*.jsonl"),
         *run.glob("evaluations/*.jsonl"),
         *run.glob("media/*.png"),
-        *run.glob("checkpoints/*/model.safetensors"),
-        *run.glob("checkpoints/*/tokenizer.json"),
+        *(file for file in run.glob("checkpoints/**/*") if file.is_file()),
         run / "settings.json",
     ]
     metrics = [

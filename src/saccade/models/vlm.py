@@ -205,7 +205,8 @@ class VisionLanguageModel:
     def save(self, directory: Path) -> None:
         """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor."""
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.
-        self.hf.config.dtype = self.dtype
+        for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
+            config.dtype = self.dtype
         for key in ("is_local", "local_files_only"):
             self.tokenizer.init_kwargs.pop(key, None)
         self.hf.save_pretrained(directory)
