@@ -34,9 +34,16 @@ def test_split_is_the_same_whatever_the_order_of_the_file() -> None:
     assert {one.id for one in held_out} == {one.id for one in reversed_held_out}
 
 
-def test_a_split_with_an_empty_side_is_refused() -> None:
-    with pytest.raises(UserError, match=r"1 for training and 0 held out|0 for training and 1 held out"):
-        split(TASKS[:1], 0.5, seed=0)
+def test_questions_on_one_picture_cannot_be_split() -> None:
+    with pytest.raises(UserError, match="3 questions on 1 picture cannot be split"):
+        split(TASKS[:3], 0.5, seed=0)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.25, 0.999])
+@pytest.mark.parametrize("seed", range(5))
+def test_two_pictures_are_enough_for_both_sides(share: float, seed: int) -> None:
+    training, held_out = split(TASKS[:6], share, seed=seed)
+    assert (len(training), len(held_out)) == (3, 3)
 
 
 def test_every_task_comes_once_an_epoch_in_a_new_order() -> None:

@@ -135,23 +135,27 @@ def questions(context: RecipeContext) -> Plan:
 
 
 def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[list[Task], list[Task]]:
-    """Training and held-out tasks; all questions on one picture fall on the same side.
+    """Training and held-out tasks, neither empty; all questions on one picture fall on the same side.
 
-    Raises UserError when one side would be empty.
+    A picture's side depends on its pixels, the share and the seed, so that new questions leave the old ones where they
+    are. Raises UserError when there is only one picture.
     """
-
-    def is_held_out(task: Task) -> bool:
-        key = "+".join(sorted(image.hash for image in task.images)) or task.id
-        return generator_for(seed, "held out", key).random() < held_out_share
-
-    held_out = [task for task in tasks if is_held_out(task)]
-    training = [task for task in tasks if not is_held_out(task)]
-    if not held_out or not training:
+    draws = {key: generator_for(seed, "held out", key).random() for key in map(_picture_of, tasks)}
+    if len(draws) < 2:
         raise UserError(
-            f"{len(tasks)} questions on few pictures split into {len(training)} for training and {len(held_out)} "
-            "held out; give more pictures or another held_out_share"
+            f"{len(tasks)} questions on {len(draws)} picture cannot be split into training and held-out ones, since "
+            "questions on one picture stay together; give questions on at least 2 pictures"
         )
+    # With few pictures chance may put all on one side: then the nearest one changes sides.
+    ordered = sorted(draws.values())
+    bound = min(max(held_out_share, ordered[0]), ordered[-2])
+    held_out = [task for task in tasks if draws[_picture_of(task)] <= bound]
+    training = [task for task in tasks if draws[_picture_of(task)] > bound]
     return training, held_out
+
+
+def _picture_of(task: Task) -> str:
+    return "+".join(sorted(image.hash for image in task.images)) or task.id
 
 
 def batch(tasks: Sequence[Task], step: int, size: int, *, seed: int) -> list[Task]:
