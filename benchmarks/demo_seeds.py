@@ -1,6 +1,6 @@
 """Runs the demo for several seeds and prints a table of what each stage reached.
 
-    python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --json docs/results/demo_seeds.json
+python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --json docs/results/demo_seeds.json
 """
 
 import argparse
@@ -26,7 +26,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
-    runs = [run(seed, arguments.out / f"seed-{seed}", arguments.threads, arguments.overrides) for seed in arguments.seeds]
+    runs = [
+        run(seed, arguments.out / f"seed-{seed}", arguments.threads, arguments.overrides) for seed in arguments.seeds
+    ]
     print(table(runs))
     if arguments.json:
         result = {
@@ -42,7 +44,18 @@ def main() -> None:
 def run(seed: int, out: Path, threads: int, overrides: list[str]) -> dict[str, object]:
     """One demo in a process of its own."""
     settings = [word for override in overrides for word in ("--set", override)]
-    command = [sys.executable, "-m", "saccade", "demo", "--seed", str(seed), "--out", str(out), "--threads", str(threads)]
+    command = [
+        sys.executable,
+        "-m",
+        "saccade",
+        "demo",
+        "--seed",
+        str(seed),
+        "--out",
+        str(out),
+        "--threads",
+        str(threads),
+    ]
     started_s = time.monotonic()
     subprocess.run([*command, "--quiet", *settings], check=True, stdout=subprocess.DEVNULL)
     wall_s = time.monotonic() - started_s

@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 
 from saccade.algorithms.losses import Loss, negative_log_likelihood
+from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import ActionTokens, action_tokens
 from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence
@@ -161,3 +162,9 @@ def test_frozen_vision_tower_keeps_its_weights(model: VisionLanguageModel) -> No
     before = [p.detach().clone() for p in model.hf.model.visual.parameters()]
     learner.update(sequences(model), imitation, temperature=1.0, learning_rate=1e-2)
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.model.visual.parameters()))
+
+
+def test_weights_of_half_precision_are_refused(model: VisionLanguageModel) -> None:
+    model.hf.to(torch.bfloat16)
+    with pytest.raises(UserError, match="cannot be trained"):
+        Learner(model, OptimizerSettings())

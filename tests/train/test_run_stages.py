@@ -417,3 +417,14 @@ def test_a_plan_that_cannot_run_is_refused_before_anything_is_written(why: str, 
     with pytest.raises(UserError, match=why):
         Witness().run(tmp_path / "run", stages_with(REFUSED[why]))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_task_asked_twice_in_a_step_is_tried_with_other_chances(tmp_path: Path) -> None:
+    witness = Witness(settings=replace(RL, steps=1, evaluate_every=0))
+    stream = Stream(name="twice", episodes=SILENT, tasks=lambda step: witness.tasks(step, 1) * 2)
+    witness.run(tmp_path / "run", witness.plan_of(replace(witness.reinforcement(), streams=(stream,))))
+    [groups] = witness.groups
+    seeds = [trajectory.seed for group in groups for trajectory in group.trajectories]
+    assert len(groups) == 2
+    assert groups[0].task == groups[1].task
+    assert len(set(seeds)) == len(seeds)

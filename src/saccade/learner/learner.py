@@ -46,6 +46,11 @@ class Learner:
     """Holds the model and its optimiser; ``update`` is one step."""
 
     def __init__(self, model: VisionLanguageModel, settings: OptimizerSettings) -> None:
+        if model.dtype != torch.float32:
+            raise UserError(
+                f"weights of {model.dtype} cannot be trained: small updates would round to nothing; use "
+                "model.dtype=float32 (lower precision is for evaluation)"
+            )
         self.model = model
         self.settings = settings
         for parameter in model.hf.parameters():

@@ -1,6 +1,7 @@
 """Reinforcement learning: roll out, score, compare inside groups, take one step. It reads like the algorithm."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from saccade.seeding import seed_for
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
 from saccade.train.plan import Reinforce, Stream, rate_at
-from saccade.types import Attempt, Group
+from saccade.types import Attempt, Group, Task
 
 
 def reinforce(
@@ -88,9 +89,9 @@ def _play_stream(
             task=task,
             stream=stream.name,
             sample=sample,
-            seed=seed_for(seed, "rollout", stage.name, step, task.id, stream.name, sample),
+            seed=seed_for(seed, "rollout", stage.name, step, task.id, stream.name, sample, *again),
         )
-        for task in tasks
+        for task, again in _with_repeats(tasks)
         for sample in range(size)
     ]
     attempts = play(
@@ -106,6 +107,16 @@ def _play_stream(
         Group(task=task, stream=stream.name, trajectories=tuple(trajectories[index * size : (index + 1) * size]))
         for index, task in enumerate(tasks)
     ]
+
+
+def _with_repeats(tasks: Sequence[Task]) -> list[tuple[Task, tuple[int, ...]]]:
+    """Each task with () at its first place in a step, (1,) at its second: a task asked twice must not repeat itself."""
+    seen: Counter[str] = Counter()
+    labelled: list[tuple[Task, tuple[int, ...]]] = []
+    for task in tasks:
+        labelled.append((task, (seen[task.id],) if seen[task.id] else ()))
+        seen[task.id] += 1
+    return labelled
 
 
 def _attempts(groups: Sequence[Group]) -> list[Attempt]:
