@@ -29,10 +29,10 @@ class LookCloserSettings:
 
     model: LoadSettings = LoadSettings()
     rl: ReinforceSettings = ReinforceSettings(
-        steps=60,
-        tasks_per_step=16,
+        steps=50,
+        tasks_per_step=48,
         group_size=8,
-        optimizer=OptimizerSettings(learning_rate=2e-4, micro_batch_tokens=4096),
+        optimizer=OptimizerSettings(learning_rate=5e-4, micro_batch_tokens=16_384),
         warmup_steps=3,
         decay="linear",
         clip_low=0.2,
@@ -40,8 +40,9 @@ class LookCloserSettings:
         checkpoint_every=20,
         evaluate_every=10,
     )
-    families: tuple[str, ...] = ("visual_search", "attributes")
-    difficulty: float = 0.75
+    families: tuple[str, ...] = ("visual_search",)
+    difficulty: float = 1.0
+    """At 1 there are up to six plates in eight colours, some of them alike."""
     max_turns: int = 5
     evaluation_tasks: int = 300
     curve_tasks: int = 100
