@@ -1,0 +1,47 @@
+"""What the README shows runs as it stands there."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+from saccade.train.context import RecipeContext
+from saccade.train.plan import Reinforce
+from saccade.train.recipe_loading import load_recipe, recipe_names
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST, RECIPE = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_first_example_runs_and_prints_a_question_and_a_reward() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    question, observation, outcome = done.stdout.strip().splitlines()
+    assert question.startswith("Which texture is on the ")
+    assert observation.startswith("Image 2:")
+    assert outcome in ("0.0 True", "1.0 True")
+
+
+def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
+    for name, colour in (("a.png", (9, 9, 9)), ("b.png", (200, 0, 0)), ("c.png", (0, 0, 200)), ("d.png", (0, 99, 0))):
+        Image.new("RGB", (64, 64), colour).save(tmp_path / name)
+    rows = [{"question": "Which colour?", "answer": "red", "image": f"{name}.png"} for name in "abcd"]
+    data = tmp_path / "my.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "my_recipe.py").write_text(RECIPE)
+    plan = load_recipe(f"{tmp_path}/my_recipe.py:brief_answers")(
+        RecipeContext(data=data, overrides=("held_out_share=0.5",), seed=1)
+    )
+    rewards = [stage.reward for stage in plan.stages if isinstance(stage, Reinforce)]
+    assert [getattr(reward, "__name__", "") for reward in rewards] == ["brief"]
+
+
+def test_every_recipe_and_file_that_it_names_exists() -> None:
+    for name in re.findall(r"saccade train ([a-z_]+) ", README):
+        assert name in recipe_names()
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
