@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from saccade.train.plan import Plan
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
-MAX_DEFAULT_THREADS = 2
+DEFAULT_THREADS = 1
+"""Small models lose by more: two threads made the demo slower than one on two idle cores."""
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -72,7 +73,7 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bytes."),
         click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable."),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
-        click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default at most 2."),
+        click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
         click.option("--quiet", is_flag=True, help="No progress."),
     ]
 
@@ -241,21 +242,16 @@ def start(
 def prepare_machine(threads: int | None) -> int:
     """Threads to use, set where torch's thread pool reads it when torch is first imported.
 
-    Without ``threads`` it is ``OMP_NUM_THREADS`` or else at most 2: the same on most machines, so that the same
-    seed gives the same bytes on them.
+    Without ``threads`` it is ``OMP_NUM_THREADS`` or else 1: the same on all machines.
     """
     # Waiting threads that spin starve whatever else runs on the machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     set_before = os.environ.get("OMP_NUM_THREADS", "")
-    default = int(set_before) if set_before.isdecimal() and int(set_before) else _few_threads()
+    default = int(set_before) if set_before.isdecimal() and int(set_before) else DEFAULT_THREADS
     count = threads or default
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(count)
     return count
-
-
-def _few_threads() -> int:
-    return min(MAX_DEFAULT_THREADS, len(os.sched_getaffinity(0)))
 
 
 def existing(option: str, path: Path | None) -> Path | None:
