@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
 DEFAULT_THREADS = 1
-"""Small models lose by more: two threads made the demo slower than one on two idle cores."""
+"""Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
