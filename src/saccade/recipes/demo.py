@@ -44,6 +44,19 @@ COORDINATES = range(0, 1001, 125)
 """The grid on which the experts crop, in thousandths; each is one token."""
 
 
+SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "tool\n", "tools: crop")
+"""What the chat template and the brief instructions write, so that it takes few tokens."""
+
+_LIMITS = RolloutSettings(max_turn_tokens=48, max_tokens=512)
+
+LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=_LIMITS, max_turns=3)
+
+SILENT = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=_LIMITS, max_turns=1)
+"""Without tools in the prompt."""
+
+REWARD = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DemoSettings:
     """Settings of the demo; ``--set sft.steps=300`` changes one."""
@@ -88,10 +101,6 @@ class DemoSettings:
 def demo(context: RecipeContext) -> Plan:
     """Imitation, then GRPO, each followed by an evaluation on held-out pictures; the last one without the tool."""
     settings = apply_overrides(DemoSettings(), context.overrides)
-    rollout = RolloutSettings(max_turn_tokens=48, max_tokens=512)
-    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=rollout, max_turns=3)
-    silent = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
-    reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
 
     def example(split: str, index: int) -> Example:
         return generate(
@@ -112,10 +121,10 @@ def demo(context: RecipeContext) -> Plan:
         shown = example("train", index)
         guess = guessed(shown, other=example("train", index + 1))
         if chance.random() < settings.no_tool_share:
-            return Demonstration(example=guess, episodes=silent)
+            return Demonstration(example=guess, episodes=SILENT)
         may_guess = step >= settings.guess_from * settings.sft.steps
         is_guess = may_guess and chance.random() < settings.guess_share
-        return Demonstration(example=guess if is_guess else shown, episodes=looking)
+        return Demonstration(example=guess if is_guess else shown, episodes=LOOKING)
 
     def rl_tasks(step: int) -> Sequence[Task]:
         # After the pictures of the imitation, so that no question comes twice.
@@ -131,34 +140,23 @@ def demo(context: RecipeContext) -> Plan:
     def held_out(count: int) -> Sequence[Task]:
         return [example("held_out", index).task for index in range(count)]
 
-    def evaluation(name: str, *, episodes: Episodes = looking, count: int = settings.evaluation_tasks) -> Evaluate:
-        return Evaluate(name=name, tasks=lambda: held_out(count), episodes=episodes, reward=reward)
-
-    def build_model() -> VisionLanguageModel:
-        return tiny_model(
-            [*vocabulary_texts(families=(FAMILY,)), *SCAFFOLD_TEXTS * 60],
-            context.media,
-            family=settings.architecture,
-            size=settings.model,
-            numbers=COORDINATES,
-            phrases=CROP_PHRASES,
-            seed=seed_for(context.seed, "weights"),
-        )
+    def evaluation(name: str, *, episodes: Episodes = LOOKING, count: int = settings.evaluation_tasks) -> Evaluate:
+        return Evaluate(name=name, tasks=lambda: held_out(count), episodes=episodes, reward=REWARD)
 
     return Plan(
         title="A tiny model learns to look closer",
         settings=settings,
-        build_model=build_model,
+        build_model=lambda: _random_model(settings, context),
         stages=(
             Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
             evaluation("after_sft"),
             Reinforce(
                 name="rl",
                 streams=(
-                    Stream(name="looking", episodes=looking, tasks=with_tool),
-                    Stream(name="silent", episodes=silent, tasks=without_tool),
+                    Stream(name="looking", episodes=LOOKING, tasks=with_tool),
+                    Stream(name="silent", episodes=SILENT, tasks=without_tool),
                 ),
-                reward=reward,
+                reward=REWARD,
                 algorithm=grpo(
                     clip_low=settings.rl.clip_low,
                     clip_high=settings.rl.clip_high,
@@ -168,10 +166,18 @@ def demo(context: RecipeContext) -> Plan:
                 evaluation=evaluation("curve", count=settings.curve_tasks),
             ),
             evaluation("after_rl"),
-            evaluation("after_rl_without_tool", episodes=silent),
+            evaluation("after_rl_without_tool", episodes=SILENT),
         ),
     )
 
 
-SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "tool\n", "tools: crop")
-"""What the chat template and the brief instructions write, so that it takes few tokens."""
+def _random_model(settings: DemoSettings, context: RecipeContext) -> VisionLanguageModel:
+    return tiny_model(
+        [*vocabulary_texts(families=(FAMILY,)), *SCAFFOLD_TEXTS * 60],
+        context.media,
+        family=settings.architecture,
+        size=settings.model,
+        numbers=COORDINATES,
+        phrases=CROP_PHRASES,
+        seed=seed_for(context.seed, "weights"),
+    )
