@@ -5,13 +5,20 @@ from collections.abc import Sequence
 
 from saccade.types import Group, Trajectory
 
-GroupAdvantages = list[list[list[float]]]
-"""Indexed by group, trajectory, turn."""
+
+class PerToken(tuple[float, ...]):
+    """Advantages of a trajectory with one number per action token, where plain sequences have one per turn."""
+
+    __slots__ = ()
+
+
+GroupAdvantages = Sequence[Sequence[Sequence[float]]]
+"""Indexed by group, trajectory, turn; or, where a trajectory's numbers are ``PerToken``, by action token."""
 
 _STD_FLOOR = 1e-6
 
 
-def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> GroupAdvantages:
+def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> list[list[list[float]]]:
     """GRPO's outcome advantage (DeepSeekMath, section 4.1): (reward - mean) / std inside each group, for every turn.
 
     The standard deviation is the unbiased one. A group of one and a group of equal rewards have zero advantage. A

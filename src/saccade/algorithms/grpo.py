@@ -12,6 +12,7 @@ def grpo(
 ) -> Algorithm:
     """Group-relative advantages and the clipped surrogate; ``kl_weight`` above 0 ties it to the stage's start."""
     return Algorithm(
+        name="grpo",
         advantages=partial(group_relative, scale_by_std=scale_by_std),
         loss=partial(clipped_surrogate, clip_low=clip_low, clip_high=clip_high, kl_weight=kl_weight),
         needs_reference=kl_weight > 0,

@@ -1,20 +1,17 @@
 """The learner: one optimiser step from a batch of sequences, whatever the loss."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from saccade.algorithms.losses import Loss
+from saccade.algorithms.contract import PolicyLoss
 from saccade.errors import UserError
-from saccade.learner.logprobs import ActionTokens, action_tokens
+from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.vlm import VisionLanguageModel
-
-BatchLoss = Callable[[ActionTokens, int, Sequence[TrainingSequence]], Loss]
-"""(action tokens of a micro-batch, action tokens of the whole batch, its sequences) -> loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +66,7 @@ class Learner:
     def update(
         self,
         sequences: Sequence[TrainingSequence],
-        loss: BatchLoss,
+        loss: PolicyLoss,
         *,
         temperature: float,
         learning_rate: float,
@@ -96,15 +93,31 @@ class Learner:
         }
 
     def accumulate(
-        self, sequences: Sequence[TrainingSequence], loss: BatchLoss, *, temperature: float
+        self, sequences: Sequence[TrainingSequence], loss: PolicyLoss, *, temperature: float
     ) -> tuple[dict[str, float], int]:
-        """Adds the batch's gradient to the parameters; returns sums over action tokens and their count."""
+        """Adds the batch's gradient to the parameters; returns sums over action tokens and their count.
+
+        The sequences bring the weights of their tokens along (``weighted``).
+        """
         token_count = sum(sequence.action_count for sequence in sequences)
         totals: dict[str, float] = {}
         for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
             tokens = action_tokens(self.model, batch, temperature=temperature)
-            result = loss(tokens, token_count, batch)
+            result = loss(tokens)
             result.value.backward()  # type: ignore[no-untyped-call]
-            for name, value in {**result.sums, "entropy": tokens.entropy.sum()}.items():
+            for name, value in {**result.sums, "entropy": tokens.entropy.detach().sum()}.items():
                 totals[name] = totals.get(name, 0.0) + float(value)
         return totals, token_count
+
+    @torch.no_grad()
+    def logprobs(
+        self, sequences: Sequence[TrainingSequence], *, temperature: float, model: VisionLanguageModel | None = None
+    ) -> list[tuple[float, ...]]:
+        """log p of every action token of each sequence, under the learner's policy or another ``model``."""
+        by_id: dict[int, tuple[float, ...]] = {}
+        for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
+            values = action_tokens(model or self.model, batch, temperature=temperature).logprobs.tolist()
+            for sequence in batch:
+                by_id[id(sequence)] = tuple(values[: sequence.action_count])
+                values = values[sequence.action_count :]
+        return [by_id[id(sequence)] for sequence in sequences]

@@ -1,29 +1,18 @@
 """Log-probabilities of the tokens that the policy chose, in one forward of a micro-batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from saccade.algorithms.contract import PolicyTokens
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ActionTokens:
-    """Action tokens of a micro-batch, sequence after sequence; every tensor has shape (action tokens,)."""
-
-    logprobs: Tensor
-    sampled_logprobs: Tensor
-    advantages: Tensor
-    entropy: Tensor
-    """In nats, detached."""
-
-
 def action_tokens(
     model: VisionLanguageModel, sequences: Sequence[TrainingSequence], *, temperature: float
-) -> ActionTokens:
+) -> PolicyTokens:
     """Runs the model over right-padded rows; each image that several rows share is encoded once.
 
     Logits exist only at positions that predict an action token. Right padding needs no mask: under causal attention
@@ -34,15 +23,11 @@ def action_tokens(
     ids = torch.zeros(len(sequences), length, dtype=torch.long)
     positions = torch.zeros(3, len(sequences), length, dtype=torch.long)
     is_action = torch.zeros(len(sequences), length, dtype=torch.bool)
-    sampled = torch.zeros(len(sequences), length)
-    advantages = torch.zeros(len(sequences), length)
     for row, sequence in enumerate(sequences):
         count = len(sequence.ids)
         ids[row, :count] = torch.tensor(sequence.ids)
         positions[:, row, :count] = model.positions(sequence.ids, sequence.images)
         is_action[row, :count] = torch.tensor(sequence.is_action)
-        sampled[row, :count] = torch.tensor(sequence.sampled_logprobs)
-        advantages[row, :count] = torch.tensor(sequence.advantages)
 
     unique = list({image.hash: image for sequence in sequences for image in sequence.images}.values())
     encoded = dict(zip([image.hash for image in unique], model.encode_images(unique)))
@@ -54,12 +39,31 @@ def action_tokens(
     logits = model.logprob_logits(hidden[:, :-1][is_target], temperature)
     log_normaliser = torch.logsumexp(logits, dim=-1)
     logprobs = logits.gather(-1, targets[:, None])[:, 0] - log_normaliser
-    return ActionTokens(
+    return PolicyTokens(
         logprobs=logprobs,
-        sampled_logprobs=sampled[:, 1:].to(device)[is_target],
-        advantages=advantages[:, 1:].to(device)[is_target],
         entropy=_entropy(logits.detach(), log_normaliser.detach()),
+        **_given(sequences, device),
     )
+
+
+def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Tensor]:
+    """What the sequences bring along, one entry per action token."""
+
+    def joined(values: Sequence[Sequence[float] | None]) -> Tensor:
+        return torch.tensor([value for one in values for value in one or ()], dtype=torch.float32, device=device)
+
+    counts = torch.tensor([sequence.action_count for sequence in sequences])
+    given = {
+        "sampled_logprobs": joined([one.sampled_logprobs for one in sequences]),
+        "old_logprobs": joined([one.old_logprobs or one.sampled_logprobs for one in sequences]),
+        "advantages": joined([one.advantages for one in sequences]),
+        "weights": torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts).to(device),
+        "sequence": torch.arange(len(sequences)).repeat_interleave(counts).to(device),
+    }
+    for name in ("reference_logprobs", "old_values", "returns"):
+        if all(getattr(one, name) is not None for one in sequences):
+            given[name] = joined([getattr(one, name) for one in sequences])
+    return given
 
 
 def _entropy(logits: Tensor, log_normaliser: Tensor) -> Tensor:

@@ -1,12 +1,12 @@
 """The base checkpoint: a small model that sees, taught by the experts of all procedural families.
 
-It learns to find plates by their colour first, then everything together. Most demonstrations use tools as
-the expert does; the others answer directly from the view, without tools in the prompt, so that the model can also look
-silently. Pictures come at all difficulties.
+It learns to find plates by their colour first, then scenes of coloured things, then everything together. Most
+demonstrations use tools as the expert does; the others answer directly from the view, without tools in the prompt, so
+that the model can also look silently. Pictures come at all difficulties.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.tiny import TinySize, tiny_model
@@ -50,26 +50,40 @@ class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=3000,
+        steps=16_000,
         batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=2600),
+        optimizer=OptimizerSettings(learning_rate=1.2e-3, micro_batch_tokens=2600),
         warmup_steps=100,
         decay="cosine",
         final_rate=0.05,
         checkpoint_every=500,
     )
-    model: TinySize = field(default_factory=TinySize)
+    model: TinySize = TinySize(
+        hidden=96, layers=3, mlp=288, vision_depth=2, vision_hidden=96, vision_mlp=192, initializer_range=0.1
+    )
     families: tuple[str, ...] = tuple(FAMILIES)
     first_families: tuple[str, ...] = ("visual_search",)
     """Taught alone at first: to find a thing by its colour is what the others build on, and it is not learned from a
     mixture in which most things are too small to be seen from afar."""
     first_steps: int = 700
-    later_share: float = 0.25
+    scene_families: tuple[str, ...] = ("attributes", "counting", "spatial_relation", "geometry_length", "map_regions")
+    """Taught next, beside the first: pictures of coloured things that are large enough to be seen from afar."""
+    scene_steps: int = 2800
+    later_share: float = 0.1
     """Share of the first families afterwards, so that they are not forgotten."""
     direct_share: float = 0.15
     """Share of demonstrations that answer from the view alone."""
     evaluation_tasks: int = 520
     """Held-out tasks, spread evenly over the families."""
+
+
+def _lesson(settings: PerceptionSettings, step: int, *, repeats: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The families and the difficulties that a demonstration of this step is drawn from."""
+    if step < settings.first_steps:
+        return settings.first_families, (0.5,)
+    if step < settings.first_steps + settings.scene_steps:
+        return settings.first_families if repeats else settings.scene_families, (0.0, 0.25, 0.5)
+    return settings.first_families if repeats else settings.families, (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def perception(context: RecipeContext) -> Plan:
@@ -85,10 +99,10 @@ def perception(context: RecipeContext) -> Plan:
 
     def demonstration(index: int) -> Demonstration:
         chance = generator_for(context.seed, "demonstration", index)
-        is_first = index < settings.first_steps * settings.sft.batch_size
-        is_repeat = chance.random() < settings.later_share
-        families = settings.first_families if is_first or is_repeat else settings.families
-        difficulty = 0.5 if is_first else float(chance.choice([0.0, 0.25, 0.5, 0.75, 1.0]))
+        families, difficulties = _lesson(
+            settings, index // settings.sft.batch_size, repeats=chance.random() < settings.later_share
+        )
+        difficulty = float(chance.choice(difficulties))
         shown = example(families[int(chance.integers(len(families)))], "train", index, difficulty)
         if chance.random() < settings.direct_share:
             return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)

@@ -5,18 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import torch
-from torch import Tensor
-
 from saccade.algorithms.advantages import is_constant
-from saccade.algorithms.losses import Loss
 from saccade.engines.contract import Engine
 from saccade.evaluation.evaluate import play
 from saccade.evaluation.looking import look_of
 from saccade.evaluation.summary import uses_tool
-from saccade.learner.learner import BatchLoss, Learner
-from saccade.learner.logprobs import ActionTokens, action_tokens
-from saccade.learner.sequences import TrainingSequence, training_sequence
+from saccade.learner.learner import Learner
+from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
@@ -45,7 +40,6 @@ def reinforce(
     """
     settings = stage.settings
     reference = load_reference() if stage.algorithm.needs_reference else None
-    loss = _policy_loss(stage, reference)
     is_probed = False
     for step in range(first_step, settings.steps):
         by_stream = {
@@ -62,11 +56,13 @@ def reinforce(
         if sequences and not is_probed:
             check_parity(model, sequences[0], temperature=settings.temperature)
             is_probed = True
+        if reference is not None:
+            sequences = _with_reference(sequences, reference, learner, settings.temperature)
         metrics: dict[str, float] = {**_metrics(by_stream)}
         if sequences:
             metrics |= learner.update(
-                sequences,
-                loss,
+                weighted(sequences, stage.algorithm.aggregation),
+                stage.algorithm.loss,
                 temperature=settings.temperature,
                 learning_rate=rate_at(settings, step),
             )
@@ -134,26 +130,11 @@ def _metrics(by_stream: Mapping[str, Sequence[Group]]) -> Mapping[str, float]:
     return metrics
 
 
-def _policy_loss(stage: Reinforce, reference: VisionLanguageModel | None) -> BatchLoss:
-    def loss(tokens: ActionTokens, total_tokens: int, sequences: Sequence[TrainingSequence]) -> Loss:
-        return stage.algorithm.loss(
-            tokens.logprobs,
-            sampled_logprobs=tokens.sampled_logprobs,
-            advantages=tokens.advantages,
-            total_tokens=total_tokens,
-            reference_logprobs=_reference_logprobs(reference, sequences, stage.settings.temperature),
-        )
-
-    return loss
-
-
-def _reference_logprobs(
-    reference: VisionLanguageModel | None, sequences: Sequence[TrainingSequence], temperature: float
-) -> Tensor | None:
-    if reference is None:
-        return None
-    with torch.no_grad():
-        return action_tokens(reference, sequences, temperature=temperature).logprobs
+def _with_reference(
+    sequences: Sequence[TrainingSequence], reference: VisionLanguageModel, learner: Learner, temperature: float
+) -> list[TrainingSequence]:
+    logprobs = learner.logprobs(sequences, temperature=temperature, model=reference)
+    return [replace(sequence, reference_logprobs=values) for sequence, values in zip(sequences, logprobs)]
 
 
 def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:

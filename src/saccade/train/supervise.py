@@ -1,11 +1,11 @@
 """Supervised fine-tuning: imitate demonstrations, with the loss on the model's own tokens only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from saccade.algorithms.losses import Loss, negative_log_likelihood
+from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner
-from saccade.learner.logprobs import ActionTokens
-from saccade.learner.sequences import TrainingSequence, training_sequence
+from saccade.learner.sequences import training_sequence, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.demonstration import demonstrate
 from saccade.train.outcome import StepOutcome
@@ -21,8 +21,8 @@ def supervise(
     for step in range(first_step, settings.steps):
         trajectories = [_played(one, model) for one in stage.demonstrations(step)]
         metrics = learner.update(
-            [training_sequence(trajectory) for trajectory in trajectories],
-            _imitation_loss,
+            weighted([training_sequence(trajectory) for trajectory in trajectories], Aggregation(over="tokens")),
+            negative_log_likelihood,
             temperature=1.0,
             learning_rate=rate_at(settings, step),
         )
@@ -33,7 +33,3 @@ def supervise(
 def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
     env = demonstration.episodes.environment(model.media, model.view)
     return demonstrate(demonstration.example, env=env, chat=model.chat)
-
-
-def _imitation_loss(tokens: ActionTokens, total_tokens: int, sequences: Sequence[TrainingSequence]) -> Loss:
-    return negative_log_likelihood(tokens.logprobs, total_tokens=total_tokens)
