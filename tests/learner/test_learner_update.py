@@ -7,11 +7,13 @@ import pytest
 import torch
 from PIL import Image
 
-from saccade.algorithms.losses import Loss, negative_log_likelihood
+from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.contract import Loss, PolicyTokens
+from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.learner.logprobs import ActionTokens, action_tokens
-from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence
+from saccade.learner.logprobs import action_tokens
+from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence, weighted
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
@@ -54,31 +56,25 @@ def trajectory(model: VisionLanguageModel, index: int) -> Trajectory:
 
 
 def sequences(model: VisionLanguageModel, count: int = 5) -> list[TrainingSequence]:
-    return [training_sequence(trajectory(model, index), [1.0, -2.0]) for index in range(count)]
-
-
-def imitation(tokens: ActionTokens, total: int, batch: object) -> Loss:
-    return negative_log_likelihood(tokens.logprobs, total_tokens=total)
+    made = [training_sequence(trajectory(model, index), [1.0, -2.0]) for index in range(count)]
+    return weighted(made, Aggregation())
 
 
 def gradient(model: VisionLanguageModel, micro_batch_tokens: int) -> torch.Tensor:
     learner = Learner(model, OptimizerSettings(micro_batch_tokens=micro_batch_tokens))
     model.hf.zero_grad()
-    learner.accumulate(sequences(model), imitation, temperature=1.0)
+    learner.accumulate(sequences(model), negative_log_likelihood, temperature=1.0)
     return torch.cat([p.grad.flatten() for p in model.hf.parameters() if p.grad is not None])
 
 
 def test_turn_advantages_and_sampled_logprobs_lie_on_the_actions_of_their_turn(model: VisionLanguageModel) -> None:
     whole = trajectory(model, 1)
     sequence = training_sequence(whole, [1.0, -2.0])
-    by_role = [(s.role, len(s.ids)) for s in whole.segments]
-    zeros = {"prompt": 0.0, "observation": 0.0}
-    expected_advantages = [
-        value for (role, n), action in zip(by_role, [0.0, 1.0, 0.0, -2.0]) for value in [zeros.get(role, action)] * n
-    ]
-    assert list(sequence.advantages) == expected_advantages
-    assert sum(sequence.sampled_logprobs) == -0.5 * by_role[1][1] - 0.25 * by_role[3][1]
-    assert sequence.action_count == by_role[1][1] + by_role[3][1]
+    _, call, _, answer = (len(segment.ids) for segment in whole.segments)
+    assert sequence.advantages == (1.0,) * call + (-2.0,) * answer
+    assert sequence.sampled_logprobs == (-0.5,) * call + (-0.25,) * answer
+    assert sequence.action_count == call + answer
+    assert training_sequence(whole).advantages == (0.0,) * (call + answer)
 
 
 def test_any_micro_batch_split_gives_the_same_gradient(model: VisionLanguageModel) -> None:
@@ -139,7 +135,8 @@ def test_entropy_of_a_uniform_policy_is_the_log_of_what_is_allowed(model: Vision
 def test_updates_lower_the_loss(model: VisionLanguageModel) -> None:
     learner = Learner(model, OptimizerSettings())
     losses = [
-        learner.update(sequences(model), imitation, temperature=1.0, learning_rate=3e-3)["nll"] for _ in range(12)
+        learner.update(sequences(model), negative_log_likelihood, temperature=1.0, learning_rate=3e-3)["nll"]
+        for _ in range(12)
     ]
     assert losses[-1] < 0.5 * losses[0]
 
@@ -148,8 +145,8 @@ def test_a_loss_that_is_not_finite_changes_no_weight(model: VisionLanguageModel)
     learner = Learner(model, OptimizerSettings())
     before = [p.detach().clone() for p in model.hf.parameters()]
 
-    def broken(tokens: ActionTokens, total: int, batch: object) -> Loss:
-        loss = imitation(tokens, total, batch)
+    def broken(tokens: PolicyTokens) -> Loss:
+        loss = negative_log_likelihood(tokens)
         return replace(loss, value=loss.value * float("nan"))
 
     metrics = learner.update(sequences(model), broken, temperature=1.0, learning_rate=1e-2)
@@ -160,7 +157,7 @@ def test_a_loss_that_is_not_finite_changes_no_weight(model: VisionLanguageModel)
 def test_frozen_vision_tower_keeps_its_weights(model: VisionLanguageModel) -> None:
     learner = Learner(model, OptimizerSettings(frozen_vision=True))
     before = [p.detach().clone() for p in model.hf.model.visual.parameters()]
-    learner.update(sequences(model), imitation, temperature=1.0, learning_rate=1e-2)
+    learner.update(sequences(model), negative_log_likelihood, temperature=1.0, learning_rate=1e-2)
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.model.visual.parameters()))
 
 
