@@ -8,6 +8,7 @@ import torch
 
 from saccade.engines.features import FeatureCache
 from saccade.engines.rows import Rows, Work
+from saccade.engines.sampling import Draw, draw_tokens
 from saccade.engines.seating import LocalSeat, Seating
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
@@ -46,11 +47,13 @@ class LocalEngine:
         max_chunk_tokens: int = 8192,
         feature_bytes: int = 1 << 30,
         policy_version: int = 0,
+        draw: Draw = draw_tokens,
     ) -> None:
         """``max_rows`` bounds the trajectories in the cache, ``max_chunk_tokens`` the padded tokens of one prefill.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
-        ``feature_bytes`` bounds the image features that are kept.
+        ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
+        may give known ones in the place of sampled ones.
         """
         self.model = model
         self._max_rows = max_rows
@@ -59,6 +62,7 @@ class LocalEngine:
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
         self._token_bytes = TokenBytes(model.tokenizer)
         self._policy_version = policy_version
+        self._draw = draw
         self._finished_work = Work()
         self._rows: Rows | None = None
 
@@ -101,7 +105,13 @@ class LocalEngine:
         if self._rows is not None:
             raise SaccadeError("another batch of seats is open at this engine; sample one batch at a time")
         seating = Seating(labels, _Placeholders(self.model), max_rows=self._max_rows, deterministic=self._deterministic)
-        rows = self._rows = Rows(self.model, self._features, self._token_bytes, max_chunk_tokens=self._max_chunk_tokens)
+        rows = self._rows = Rows(
+            self.model,
+            self._features,
+            self._token_bytes,
+            max_chunk_tokens=self._max_chunk_tokens,
+            draw=self._draw,
+        )
         with self._evaluating():
             serving = asyncio.create_task(_serve(seating, rows))
             try:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards
-from saccade.engines.sampling import draw_tokens, scoring_temperature
+from saccade.engines.sampling import Draw, scoring_temperature
 from saccade.engines.seating import LocalSeat, Plan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.engines.stops import TokenBytes
@@ -85,9 +85,11 @@ class Rows:
         token_bytes: TokenBytes,
         *,
         max_chunk_tokens: int,
+        draw: Draw,
     ) -> None:
         self.work = Work()
         self._model = model
+        self._draw = draw
         self._token_bytes = token_bytes
         self._cache = SlotCache(
             layer_count=model.layer_count,
@@ -181,7 +183,7 @@ class Rows:
     def _sample(self, rows: Sequence[_Row], hidden: Tensor) -> list[tuple[LocalSeat, Finish]]:
         turns = [row.seat.open_turn for row in rows]
         samplings = [turn.sampling for turn in turns]
-        drawn = draw_tokens(
+        drawn = self._draw(
             self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
             samplings,
             [row.seat.next_uniform() for row in rows],

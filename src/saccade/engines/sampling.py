@@ -1,6 +1,6 @@
 """One token per row from its logits, by inverse distribution function of a number that belongs to the row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,10 @@ class Drawn:
 
     token: int
     logprob: float
+
+
+Draw = Callable[[Tensor, Sequence[Sampling], Sequence[float]], list[Drawn]]
+"""Logits, settings and numbers of some rows to a token for each, as ``draw_tokens`` does it."""
 
 
 def scoring_temperature(sampling: Sampling) -> float:
