@@ -28,7 +28,7 @@ def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> lis
 
 
 def _of_group(group: Group, scale_by_std: bool) -> list[list[float]]:
-    rewards = [_reward(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
+    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
     mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
     # Exact equality, not a small spread: rounding noise must never be divided up into large advantages.
     is_constant = all(reward == rewards[0] for reward in rewards)
@@ -37,18 +37,43 @@ def _of_group(group: Group, scale_by_std: bool) -> list[list[float]]:
         variance = math.fsum((reward - mean) ** 2 for reward in rewards) / (len(rewards) - 1)
         scale = 1.0 / (math.sqrt(variance) + _STD_FLOOR)
     return [
-        [0.0 if trajectory.status == "failed" else (_reward(trajectory) - mean) * scale] * max(1, len(trajectory.turns))
+        [0.0 if trajectory.status == "failed" else (reward_of(trajectory) - mean) * scale]
+        * max(1, len(trajectory.turns))
         for trajectory in group.trajectories
     ]
 
 
+def leave_one_out(groups: Sequence[Group]) -> list[list[list[float]]]:
+    """RLOO's advantage (arXiv 2402.14740), for every turn: the reward minus the mean of the siblings'.
+
+    It equals n / (n - 1) times the distance to the mean of all n. A group of one and a group of equal rewards have
+    zero advantage; a ``failed`` trajectory has zeros and is nobody's sibling.
+    """
+    return [_left_out(group) for group in groups]
+
+
+def _left_out(group: Group) -> list[list[float]]:
+    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
+    total, siblings = math.fsum(rewards), len(rewards) - 1
+    teaches = len(set(rewards)) > 1
+
+    def advantage(trajectory: Trajectory) -> float:
+        if trajectory.status == "failed" or not teaches:
+            return 0.0
+        reward = reward_of(trajectory)
+        return reward - (total - reward) / siblings
+
+    return [[advantage(trajectory)] * max(1, len(trajectory.turns)) for trajectory in group.trajectories]
+
+
 def is_constant(group: Group) -> bool:
     """Whether the group teaches nothing: all its scored rewards are exactly equal, or fewer than two are scored."""
-    rewards = [_reward(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
+    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
     return len(set(rewards)) < 2
 
 
-def _reward(trajectory: Trajectory) -> float:
+def reward_of(trajectory: Trajectory) -> float:
+    """The score's total; ValueError for a trajectory that was not scored."""
     if trajectory.score is None:
         raise ValueError(
             f"trajectory {trajectory.task_id}#{trajectory.sample} has no score; score it before advantages"

@@ -8,7 +8,9 @@ from torch import Tensor
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.aggregation import Aggregation
-from saccade.types import Group
+from saccade.algorithms.critic import Critic
+from saccade.errors import UserError
+from saccade.types import Group, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +64,41 @@ class Algorithm:
     name: str
     """For logs and reports; the trainer never decides by it."""
     advantages: Callable[[Sequence[Group]], GroupAdvantages]
+    """Of all groups of the batch at once; not called where there is a critic, which has its own ``targets``."""
     loss: PolicyLoss
     aggregation: Aggregation = Aggregation()
     needs_reference: bool = False
-    """Whether the loss wants log-probabilities under the policy that the stage started from."""
+    """Whether the loss or the reward wants log-probabilities under the policy that the stage started from."""
+    needs_old_logprobs: bool = False
+    """Whether the learner must work out ``old_logprobs`` itself even when a batch takes one step: an importance
+    correction compares them with the sampler's, and would silently be 1 where they stand in for each other."""
+    needs_entropy_gradient: bool = False
+    """Whether ``PolicyTokens.entropy`` must be differentiable."""
+    kl_in_reward: float = 0.0
+    """Weight of the KL to the reference that is taken from the reward; see ``saccade.algorithms.kl``."""
+    keep_group: Callable[[Group], bool] | None = None
+    """Which groups enter the batch; None keeps all."""
+    max_refills: int = 0
+    """Extra rounds of questions that may be asked to replace the groups that ``keep_group`` left out."""
+    shape_reward: Callable[[Trajectory], float] | None = None
+    """A term of the algorithm's own, added to the score."""
+    masks_truncated: bool = False
+    """Whether trajectories that a limit ended are left out of the loss; they stay in their group's mean."""
+    critic: Critic | None = None
+
+    def __post_init__(self) -> None:
+        if self.kl_in_reward and not self.needs_reference:
+            raise UserError(f"kl_in_reward={self.kl_in_reward} compares with a reference; set needs_reference=True")
+        if self.max_refills < 0:
+            raise UserError(f"max_refills={self.max_refills} must be 0 or more")
+        if self.max_refills and self.keep_group is None:
+            raise UserError(f"max_refills={self.max_refills} refills nothing without keep_group; give a rule or use 0")
+
+    @property
+    def learns_without_advantage(self) -> bool:
+        """Whether tokens of zero advantage may have a gradient; where false, their sequences need no forward pass.
+
+        They stay in the counts that give tokens their weights: leaving them out there would change the mean. A loss
+        of your own that teaches such tokens without a reference, an entropy gradient or a critic must set one.
+        """
+        return self.needs_reference or self.needs_entropy_gradient or self.critic is not None
