@@ -87,7 +87,7 @@ def test_micro_batches_keep_every_sequence_once_and_respect_the_limit(model: Vis
     all_sequences = sequences(model)
     batches = micro_batches(all_sequences, max_tokens=200)
     assert sorted(len(s.ids) for b in batches for s in b) == sorted(len(s.ids) for s in all_sequences)
-    assert all(len(b) == 1 or len(b) * max(len(s.ids) for s in b) <= 200 for b in batches)
+    assert all(len(b) == 1 or sum(one.forwarded_count for one in b) <= 200 for b in batches)
 
 
 def test_padding_and_neighbours_do_not_change_log_probabilities(model: VisionLanguageModel) -> None:

@@ -94,10 +94,9 @@ def test_sampled_ids_reach_the_learner_untouched(model: VisionLanguageModel, pla
         actions = [segment for segment in trajectory.segments if segment.role == "action"]
         chosen = [token for token, is_action in zip(sequence.ids, sequence.is_action) if is_action]
         assert chosen == [token for segment in actions for token in segment.ids]
-        sampled = [value for value, is_action in zip(sequence.sampled_logprobs, sequence.is_action) if is_action]
-        assert sampled == [value for segment in actions for value in segment.logprobs]
+        assert sequence.sampled_logprobs == tuple(value for segment in actions for value in segment.logprobs)
         assert [model.chat.decode(segment.ids) for segment in actions] == [turn.text for turn in trajectory.turns]
-        assert {value for value, is_action in zip(sequence.advantages, sequence.is_action) if not is_action} == {0.0}
+        assert sequence.advantages == (0.5,) * len(chosen)
 
 
 def test_the_probe_accepts_what_the_engine_sampled(model: VisionLanguageModel, played: list[Trajectory]) -> None:
@@ -123,6 +122,6 @@ def test_the_probe_finds_log_probabilities_that_are_not_finite(
     model: VisionLanguageModel, played: list[Trajectory]
 ) -> None:
     sequence = sequences(played)[0]
-    broken = replace(sequence, sampled_logprobs=(float("nan"),) * len(sequence.ids))
+    broken = replace(sequence, sampled_logprobs=(float("nan"),) * sequence.action_count)
     with pytest.raises(MachineError, match="disagree by nan"):
         check_parity(model, broken, temperature=TEMPERATURE)

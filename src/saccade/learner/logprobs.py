@@ -1,49 +1,62 @@
 """Log-probabilities of the tokens that the policy chose, in one forward of a micro-batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from saccade.algorithms.contract import PolicyTokens
+from saccade.learner.chunked_logprobs import chosen_logprobs
+from saccade.learner.packing import pack
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
 
+ValueHead = Callable[[Tensor], Tensor]
+"""From hidden states (tokens, hidden) to values (tokens,)."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ForwardWork:
+    """What went through the model so far, counted where it is done."""
+
+    tokens: int = 0
+    """A shared prompt counts once for each micro-batch that it is in; there is no padding."""
+    images: int = 0
+    """Images through the vision tower."""
+
 
 def action_tokens(
-    model: VisionLanguageModel, sequences: Sequence[TrainingSequence], *, temperature: float
+    model: VisionLanguageModel,
+    sequences: Sequence[TrainingSequence],
+    *,
+    temperature: float,
+    entropy_gradient: bool = False,
+    value_head: ValueHead | None = None,
+    values_train_trunk: bool = True,
+    work: ForwardWork | None = None,
 ) -> PolicyTokens:
-    """Runs the model over right-padded rows; each image that several rows share is encoded once.
+    """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
-    Logits exist only at positions that predict an action token. Right padding needs no mask: under causal attention
-    no real token sees what comes after it.
+    Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
+    ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
+    tokens; without ``values_train_trunk`` its gradient stops there. ``work`` is counted up.
     """
     device = model.device
-    length = max(len(sequence.ids) for sequence in sequences)
-    ids = torch.zeros(len(sequences), length, dtype=torch.long)
-    positions = torch.zeros(3, len(sequences), length, dtype=torch.long)
-    is_action = torch.zeros(len(sequences), length, dtype=torch.bool)
-    for row, sequence in enumerate(sequences):
-        count = len(sequence.ids)
-        ids[row, :count] = torch.tensor(sequence.ids)
-        positions[:, row, :count] = model.positions(sequence.ids, sequence.images)
-        is_action[row, :count] = torch.tensor(sequence.is_action)
-
-    unique = list({image.hash: image for sequence in sequences for image in sequence.images}.values())
+    packed = pack(model, sequences)
+    unique = list({image.hash: image for image in packed.images}.values())
     encoded = dict(zip([image.hash for image in unique], model.encode_images(unique)))
-    features = [encoded[image.hash] for sequence in sequences for image in sequence.images]
-    hidden = model.hidden(model.embed(ids.to(device), features), positions.to(device))
-
-    is_target = is_action[:, 1:].to(device)
-    targets = ids[:, 1:].to(device)[is_target]
-    logits = model.logprob_logits(hidden[:, :-1][is_target], temperature)
-    log_normaliser = torch.logsumexp(logits, dim=-1)
-    logprobs = logits.gather(-1, targets[:, None])[:, 0] - log_normaliser
-    return PolicyTokens(
-        logprobs=logprobs,
-        entropy=_entropy(logits.detach(), log_normaliser.detach()),
-        **_given(sequences, device),
+    embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
+    hidden = model.hidden(embedded, packed.positions[:, None].to(device), packing=packed.layout)[0]
+    states = hidden[packed.predicting.to(device)]
+    if work is not None:
+        work.tokens += len(packed.ids)
+        work.images += len(unique)
+    logprobs, entropy = chosen_logprobs(
+        model, states, packed.targets.to(device), temperature=temperature, entropy_gradient=entropy_gradient
     )
+    values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
+    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, device))
 
 
 def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Tensor]:
@@ -64,10 +77,3 @@ def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[
         if all(getattr(one, name) is not None for one in sequences):
             given[name] = joined([getattr(one, name) for one in sequences])
     return given
-
-
-def _entropy(logits: Tensor, log_normaliser: Tensor) -> Tensor:
-    log_p = logits - log_normaliser[:, None]
-    p = log_p.exp()
-    # Forbidden tokens have p = 0 and log p = -inf; their product counts as 0.
-    return -(p * log_p.masked_fill(p == 0, 0.0)).sum(dim=-1)

@@ -7,6 +7,8 @@ from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.aggregation import Aggregation
 from saccade.types import ImageRef, Trajectory
 
+PromptKey = tuple[tuple[int, ...], tuple[str, ...]]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSequence:
@@ -33,6 +35,18 @@ class TrainingSequence:
     @property
     def action_count(self) -> int:
         return sum(self.is_action)
+
+    @property
+    def forwarded_count(self) -> int:
+        """Leading ids that a forward needs: the prompt, and what comes before the last action token."""
+        if not any(self.is_action):
+            return self.prompt_tokens
+        return max(self.prompt_tokens, len(self.is_action) - 1 - self.is_action[::-1].index(True))
+
+    @property
+    def prompt_key(self) -> PromptKey:
+        """Equal for sequences whose prompts are the same tokens and images."""
+        return self.ids[: self.prompt_tokens], tuple(image.hash for image in self.images[: self.prompt_images])
 
 
 def training_sequence(trajectory: Trajectory, advantages: Sequence[float] = ()) -> TrainingSequence:
@@ -65,15 +79,49 @@ def weighted(sequences: Sequence[TrainingSequence], aggregation: Aggregation) ->
 
 
 def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> list[list[TrainingSequence]]:
-    """Sequences of similar length together, each micro-batch at most ``max_tokens`` with padding; none is ever cut.
+    """Sequences cut into micro-batches that forward at most ``max_tokens`` each; a sequence is never cut.
 
-    A single sequence longer than the limit gets a micro-batch of its own.
+    Sequences with the same prompt stay together, so that it is forwarded once; where they do not fit, the prompt is
+    forwarded once for each part. Parts fill micro-batches by first fit, the largest first. A single sequence over the
+    limit gets a micro-batch of its own.
     """
-    batches: list[list[TrainingSequence]] = []
-    for sequence in sorted(sequences, key=lambda sequence: len(sequence.ids), reverse=True):
-        # Longest first, so the first sequence of a micro-batch sets its padded length.
-        if batches and (len(batches[-1]) + 1) * len(batches[-1][0].ids) <= max_tokens:
-            batches[-1].append(sequence)
+    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens)]
+    cost = {part: _forwarded(sequences, part) for part in parts}
+    bins: list[list[int]] = []
+    room: list[int] = []
+    for part in sorted(parts, key=lambda part: cost[part], reverse=True):
+        found = next((index for index, left in enumerate(room) if cost[part] <= left), None)
+        if found is None:
+            bins.append(list(part))
+            room.append(max_tokens - cost[part])
         else:
-            batches.append([sequence])
-    return batches
+            bins[found] += part
+            room[found] -= cost[part]
+    return [[sequences[index] for index in sorted(chosen)] for chosen in bins]
+
+
+def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
+    """Indices of the sequences that share a prompt, groups and members in order of appearance."""
+    groups: dict[PromptKey, list[int]] = {}
+    for index, sequence in enumerate(sequences):
+        groups.setdefault(sequence.prompt_key, []).append(index)
+    return list(groups.values())
+
+
+def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[tuple[int, ...]]:
+    """The group whole, or in parts that hold as many of its sequences, longest first, as fit beside the prompt."""
+    if _forwarded(sequences, group) <= max_tokens:
+        return [tuple(group)]
+    parts: list[tuple[int, ...]] = []
+    for index in sorted(group, key=lambda index: sequences[index].forwarded_count, reverse=True):
+        if parts and _forwarded(sequences, (*parts[-1], index)) <= max_tokens:
+            parts[-1] = (*parts[-1], index)
+        else:
+            parts.append((index,))
+    return parts
+
+
+def _forwarded(sequences: Sequence[TrainingSequence], group: Sequence[int]) -> int:
+    """Tokens that sequences with one prompt take together."""
+    prompt = sequences[group[0]].prompt_tokens
+    return prompt + sum(sequences[index].forwarded_count - prompt for index in group)

@@ -20,6 +20,7 @@ from transformers.utils import logging as transformers_logging
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
+from saccade.models.attention import Layout, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import Family, family_of
 from saccade.models.pixels import ImageProcessor, PatchCache
@@ -71,6 +72,7 @@ class VisionLanguageModel:
         media: MediaStore,
     ) -> None:
         config = hf.config
+        enable_packs(hf)
         self.hf = hf
         self.media = media
         self.tokenizer = tokenizer
@@ -174,11 +176,13 @@ class VisionLanguageModel:
         positions: Tensor,
         attention_mask: Tensor | None = None,
         cache: Cache | None = None,
+        packing: Layout | None = None,
     ) -> Tensor:
         """Last hidden states (rows, tokens, hidden).
 
         ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
-        (rows, 1, tokens, keys), true where a token may look.
+        (rows, 1, tokens, keys), true where a token may look. ``packing`` says which tokens of a single row belong
+        together; it goes with neither mask nor cache.
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
@@ -186,6 +190,8 @@ class VisionLanguageModel:
                 "visual_pos_masks": embedded.is_image,
                 "deepstack_visual_embeds": list(embedded.deepstack),
             }
+        if packing is not None:
+            extra["packing"] = packing
         output = self.hf.model.language_model(
             inputs_embeds=embedded.inputs,
             position_ids=positions,

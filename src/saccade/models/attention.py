@@ -1,0 +1,234 @@
+"""Attention over a pack: many sequences in one row without padding, where branches share the trunk they grew from.
+
+A trunk attends to itself, causally. A branch attends to its whole trunk and, causally, to itself. No mask over the pack
+exists, and no trunk is copied for its branches on the CPU: both parts of a branch's attention are computed apart and
+joined by their normalisers, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import torch
+from torch import Tensor
+from torch.nn.attention.bias import causal_lower_right
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from saccade.errors import UserError
+
+IMPLEMENTATION = "saccade_packed"
+"""Name under which transformers finds ``attend``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens ``start`` to ``stop`` (exclusive) of a pack."""
+
+    start: int
+    stop: int
+
+    @property
+    def length(self) -> int:
+        return self.stop - self.start
+
+    def of(self, states: Tensor) -> Tensor:
+        """The span's part of (1, heads, tokens, head_dim) or (1, heads, tokens), a view."""
+        return states.narrow(2, self.start, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """``count`` neighbouring branches of equal length, which attend to themselves in one call."""
+
+    span: Span
+    count: int
+
+    def of(self, states: Tensor) -> Tensor:
+        """The run's part as (count, heads, tokens of a branch, head_dim) or without the last, a view."""
+        return self.span.of(states).unflatten(2, (self.count, -1)).transpose(1, 2)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A trunk and, right after it, its branches. A sequence that shares nothing is a trunk alone."""
+
+    trunk: Span
+    runs: tuple[Run, ...]
+
+    @property
+    def crown(self) -> Span:
+        """All branches together."""
+        return Span(self.trunk.stop, self.runs[-1].span.stop if self.runs else self.trunk.stop)
+
+
+Layout = tuple[Tree, ...]
+"""The trees of a pack, which cover it from its first token to its last."""
+
+
+def tree(start: int, trunk: int, branches: Sequence[int]) -> Tree:
+    """The tree that begins at token ``start`` with a trunk of so many tokens and branches of so many (above 0) each."""
+    runs: list[Run] = []
+    place = start + trunk
+    for length, alike in groupby(branches):
+        count = len(list(alike))
+        runs.append(Run(Span(place, place + count * length), count))
+        place += count * length
+    return Tree(Span(start, start + trunk), tuple(runs))
+
+
+def enable_packs(hf: PreTrainedModel) -> None:
+    """Lets the language model take a ``packing`` argument with a ``Layout``; without it all stays transformers' SDPA.
+
+    The choice lies in the call and not in the model, so that an engine can sample beside a learner.
+    """
+    AttentionInterface.register(IMPLEMENTATION, attend)
+    AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
+    hf.model.language_model.set_attn_implementation(IMPLEMENTATION)
+
+
+def attend(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    packing: Layout | None = None,
+    sliding_window: int | None = None,
+    **others: object,
+) -> tuple[Tensor, None]:
+    """transformers' attention interface: (1, heads, tokens, head_dim) each in, (1, tokens, heads, head_dim) out."""
+    if packing is None:
+        plain: tuple[Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
+        )
+        return plain
+    if dropout or sliding_window:
+        raise UserError(
+            f"attention with dropout={dropout} and sliding_window={sliding_window} cannot be trained on packs; set "
+            "attention_dropout to 0 and use_sliding_window to false in the checkpoint's config.json"
+        )
+    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    repeats = query.shape[1] // key.shape[1]
+    if repeats > 1:
+        key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))
+    on_pack = _JoinedAttention.apply if query.device.type == "cpu" else attend_portably
+    return on_pack(query, key, value, packing, scale).transpose(1, 2), None
+
+
+def attend_portably(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float) -> Tensor:
+    """Shapes (1, heads, tokens, head_dim). Any device; branches see copies of their trunk's keys and values."""
+    parts: list[Tensor] = []
+    for grown in layout:
+        trunk = grown.trunk
+        if trunk.length:
+            own = (trunk.of(query), trunk.of(key), trunk.of(value))
+            parts.append(scaled_dot_product_attention(*own, is_causal=True, scale=scale))
+        for run in grown.runs:
+            queries = run.of(query)
+            keys, values = (
+                torch.cat([trunk.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
+                for states in (key, value)
+            )
+            mask = causal_lower_right(queries.shape[2], keys.shape[2])
+            attended = scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=scale)
+            parts.append(attended.transpose(0, 1).flatten(1, 2)[None])
+    return torch.cat(parts, dim=2)
+
+
+_forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+
+
+class _JoinedAttention(torch.autograd.Function):
+    """Parts of softmax attention, joined by their log-normalisers; its backward needs no more than the joined ones."""
+
+    @staticmethod
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        layout: Layout,
+        scale: float,
+    ) -> Tensor:
+        _, heads, tokens, _ = query.shape
+        out = torch.empty_like(query.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
+        # The kernel wants heads innermost, as it returns them.
+        precise = torch.promote_types(query.dtype, torch.float32)
+        normaliser = query.new_empty(1, tokens, heads, dtype=precise).transpose(1, 2)
+        for part in _parts(layout):
+            attended, log_sum = _forward(
+                part.queries(query), part.keys(key), part.keys(value), is_causal=part.is_causal, scale=scale
+            )
+            into, log_total = part.queries(out), part.queries(normaliser)
+            if part.is_first:
+                into.copy_(attended)
+                log_total.copy_(log_sum)
+            else:
+                _join(into, log_total, attended, log_sum)
+        ctx.save_for_backward(query, key, value, out, normaliser)
+        ctx.layout, ctx.scale = layout, scale  # type: ignore[attr-defined]
+        return out
+
+    @staticmethod
+    def backward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        query, key, value, out, normaliser = ctx.saved_tensors  # type: ignore[attr-defined]
+        to_query, to_key, to_value = (torch.zeros_like(states) for states in (query, key, value))
+        for part in _parts(ctx.layout):  # type: ignore[attr-defined]
+            for_query, for_key, for_value = _backward(
+                part.queries(grad),
+                part.queries(query),
+                part.keys(key),
+                part.keys(value),
+                part.queries(out),
+                part.queries(normaliser),
+                0.0,
+                part.is_causal,
+                scale=ctx.scale,  # type: ignore[attr-defined]
+            )
+            part.queries(to_query).add_(for_query)
+            part.keys(to_key).add_(for_key)
+            part.keys(to_value).add_(for_value)
+        return to_query, to_key, to_value, None, None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One call of the kernel: some queries on some keys."""
+
+    asking: Span | Run
+    asked: Span | Run
+    is_causal: bool
+    is_first: bool
+    """Whether it is the first part that these queries meet."""
+
+    def queries(self, states: Tensor) -> Tensor:
+        return self.asking.of(states)
+
+    def keys(self, states: Tensor) -> Tensor:
+        return self.asked.of(states)
+
+
+def _parts(layout: Layout) -> Iterator[_Part]:
+    for grown in layout:
+        if grown.trunk.length:
+            yield _Part(grown.trunk, grown.trunk, is_causal=True, is_first=True)
+            if grown.runs:
+                yield _Part(grown.crown, grown.trunk, is_causal=False, is_first=True)
+        for run in grown.runs:
+            yield _Part(run, run, is_causal=True, is_first=not grown.trunk.length)
+
+
+def _join(into: Tensor, log_total: Tensor, attended: Tensor, log_sum: Tensor) -> None:
+    """In place: softmax attention over the keys of both, from each one's own attention and log-normaliser."""
+    # sigmoid(b - a) is exp(b) / (exp(a) + exp(b)).
+    share = torch.sigmoid(log_sum - log_total)[..., None].to(into.dtype)
+    into.lerp_(attended, share.expand_as(into))
+    log_total.copy_(torch.logaddexp(log_total, log_sum))
