@@ -15,7 +15,7 @@ from PIL import Image
 import saccade.envs
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError, UserError
-from saccade.media.resize import ViewRule
+from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import MAX_TURN_CHARS, direct_protocol, tagged_protocol
 from saccade.tasks.procedural import FAMILIES
@@ -23,7 +23,7 @@ from saccade.tools.contract import Tool, tool_from
 from saccade.tools.images import IMAGE_TOOLS, crop
 from saccade.types import Answer, Malformed, Observation, Task, ToolCall, ToolResult, Turn
 
-VIEW = ViewRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")
+VIEW = ResizeRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")
 CROP = '<think>look</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 500, 500, 1000]}}</tool_call>'
 RIGHT = "<think>so</think><answer>red</answer>"
 WRONG = "<think>so</think><answer>blue</answer>"
@@ -362,7 +362,7 @@ def test_pictures_are_shown_at_the_size_of_the_view_or_not_at_all() -> None:
 
 def test_a_very_long_thin_view_still_lies_in_the_observation_space() -> None:
     media = MediaStore()
-    for view in (VIEW, ViewRule(factor=28, min_pixels=3136, max_pixels=12544, convention="absolute")):
+    for view in (VIEW, ResizeRule(factor=28, min_pixels=3136, max_pixels=12544, convention="absolute")):
         for size in ((200, 1), (1, 200), (4000, 20), (33, 17)):
             task = Task(
                 id="thin",

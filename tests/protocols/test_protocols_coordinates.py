@@ -2,15 +2,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.media.resize import ViewRule
+from saccade.media.resize import ResizeRule, ViewRule
 from saccade.protocols.coordinates import call_to_model, call_to_original, coordinate_formats
 from saccade.types import ImageRef, Json, ToolCall, ToolSpec
 
 LARGE = ImageRef(hash="a" * 64, width=2000, height=1000)
 SMALL = ImageRef(hash="b" * 64, width=100, height=100)
 IMAGES = (LARGE, SMALL)
-RELATIVE = ViewRule(factor=32, min_pixels=4096, max_pixels=1 << 20, convention="relative_1000")
-ABSOLUTE = ViewRule(factor=50, min_pixels=2500, max_pixels=500 * 250, convention="absolute")
+RELATIVE = ResizeRule(factor=32, min_pixels=4096, max_pixels=1 << 20, convention="relative_1000")
+ABSOLUTE = ResizeRule(factor=50, min_pixels=2500, max_pixels=500 * 250, convention="absolute")
 SPEC = ToolSpec(
     name="tool",
     description="",

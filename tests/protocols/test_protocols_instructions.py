@@ -1,13 +1,13 @@
 import json
 
-from saccade.media.resize import ViewRule
+from saccade.media.resize import ResizeRule
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 IMAGE = ImageRef(hash="a" * 64, width=256, height=256)
 OTHER = ImageRef(hash="b" * 64, width=64, height=64)
-ABSOLUTE = ViewRule(factor=28, min_pixels=3136, max_pixels=12544, convention="absolute")
-RELATIVE = ViewRule(factor=16, min_pixels=4096, max_pixels=4096, convention="relative_1000")
+ABSOLUTE = ResizeRule(factor=28, min_pixels=3136, max_pixels=12544, convention="absolute")
+RELATIVE = ResizeRule(factor=16, min_pixels=4096, max_pixels=4096, convention="relative_1000")
 CROP = ToolSpec(
     name="crop",
     description="Cut out a region.",

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import torch
 
-from saccade.models.vlm import ImageFeatures, VisionLanguageModel
+from saccade.models.families.contract import ImageFeatures
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
 
 

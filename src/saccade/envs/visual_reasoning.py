@@ -12,7 +12,7 @@ from saccade.envs.calls import in_original_pixels, run_call
 from saccade.envs.sources import TaskSource, task_source
 from saccade.envs.spaces import Picture, RgbImages, UnicodeText
 from saccade.errors import UserError
-from saccade.media.resize import ViewRule
+from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import MAX_TURN_CHARS, tagged_protocol
@@ -33,7 +33,7 @@ from saccade.types import (
     Turn,
 )
 
-DEFAULT_VIEW = ViewRule(factor=32, min_pixels=1 << 16, max_pixels=1 << 20, convention="relative_1000")
+DEFAULT_VIEW = ResizeRule(factor=32, min_pixels=1 << 16, max_pixels=1 << 20, convention="relative_1000")
 """Up to a megapixel, as the Qwen3-VL family sees it."""
 
 MAX_OBSERVATION_CHARS = 1 << 20
@@ -114,7 +114,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         self.observation_space = spaces.Dict(  # type: ignore[assignment]
             {
                 "text": UnicodeText(MAX_OBSERVATION_CHARS),
-                "images": RgbImages(MAX_OBSERVATION_IMAGES, _pixel_bound(view)),
+                "images": RgbImages(MAX_OBSERVATION_IMAGES, view.largest_pixels),
             }
         )
 
@@ -247,9 +247,3 @@ def _check_turns(max_turns: int, protocol: ChatProtocol) -> None:
             f"the protocol tells the model of {protocol.max_turns} turns, but the environment has "
             f"max_turns={max_turns}; use one number for both"
         )
-
-
-def _pixel_bound(view: ViewRule) -> int:
-    """No view is larger: a view may pass ``max_pixels`` by its rounding to whole tokens, most when long and thin."""
-    largest = max(view.min_pixels, view.max_pixels)
-    return largest + 16 * view.factor * (int(largest**0.5) + 1) + view.factor**2

@@ -1,13 +1,42 @@
-"""The size at which a model family sees an image."""
+"""The size at which a model family sees an image: what every rule gives, and the rule of the Qwen-VL families."""
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention, Frame
 from saccade.types import ImageRef
 
 MAX_ASPECT_RATIO = 200.0
+
+
+class ViewRule(Protocol):
+    """How a model family sees images and in which convention it writes coordinates; ``ResizeRule`` or ``TileRule``."""
+
+    @property
+    def convention(self) -> CoordinateConvention: ...
+
+    @property
+    def largest_pixels(self) -> int:
+        """No view has more pixels than this."""
+        ...
+
+    def view_size(self, width: int, height: int) -> tuple[int, int]:
+        """(width, height) in pixels of the whole image as the vision tower gets it."""
+        ...
+
+    def frame_for(self, image: ImageRef) -> Frame:
+        """What turns the coordinates that a model writes about the whole image into pixels of the original."""
+        ...
+
+    def token_grid(self, image: ImageRef) -> tuple[int, int]:
+        """(rows, columns) in which the image's tokens lie; one row where a family strings them in a line."""
+        ...
+
+    def token_count(self, image: ImageRef) -> int:
+        """Image tokens in the prompt: rows times columns of their grid."""
+        ...
 
 
 def smart_resize(width: int, height: int, *, factor: int, min_pixels: int, max_pixels: int) -> tuple[int, int]:
@@ -33,30 +62,46 @@ def smart_resize(width: int, height: int, *, factor: int, min_pixels: int, max_p
     return view_width, view_height
 
 
+def frame_of_view(image: ImageRef, view_size: tuple[int, int], convention: CoordinateConvention) -> Frame:
+    """The frame of an image whose view has this (width, height)."""
+    return Frame(
+        width=image.width,
+        height=image.height,
+        view_width=view_size[0],
+        view_height=view_size[1],
+        convention=convention,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ViewRule:
-    """How a model family sees images: the resize rule and the convention in which it writes coordinates."""
+class ResizeRule:
+    """A view of whole image tokens, as large as the image within limits: the Qwen-VL families."""
 
     factor: int
+    """Pixels along one side of an image token."""
     min_pixels: int
     max_pixels: int
     convention: CoordinateConvention
+
+    @property
+    def largest_pixels(self) -> int:
+        # A view may pass max_pixels by its rounding to whole tokens, most when it is long and thin.
+        largest = max(self.min_pixels, self.max_pixels)
+        return largest + 16 * self.factor * (int(largest**0.5) + 1) + self.factor**2
 
     def view_size(self, width: int, height: int) -> tuple[int, int]:
         """(width, height) in pixels that the vision tower gets for an original of this size."""
         return smart_resize(width, height, factor=self.factor, min_pixels=self.min_pixels, max_pixels=self.max_pixels)
 
     def frame_for(self, image: ImageRef) -> Frame:
+        return frame_of_view(image, self.view_size(image.width, image.height), self.convention)
+
+    def token_grid(self, image: ImageRef) -> tuple[int, int]:
+        """(rows, columns) of image tokens."""
         view_width, view_height = self.view_size(image.width, image.height)
-        return Frame(
-            width=image.width,
-            height=image.height,
-            view_width=view_width,
-            view_height=view_height,
-            convention=self.convention,
-        )
+        return view_height // self.factor, view_width // self.factor
 
     def token_count(self, image: ImageRef) -> int:
         """Image tokens that the view takes in the prompt."""
-        view_width, view_height = self.view_size(image.width, image.height)
-        return (view_width // self.factor) * (view_height // self.factor)
+        rows, columns = self.token_grid(image)
+        return rows * columns

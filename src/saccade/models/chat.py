@@ -40,6 +40,9 @@ class Chat:
     """Placeholder tokens that an image takes."""
     observation_role: str
     """``tool`` where the template renders images there, else ``user`` with ``<tool_response>`` written around."""
+    before_image: tuple[int, ...] = ()
+    """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
+    after_image: tuple[int, ...] = ()
 
     @classmethod
     def checked(
@@ -51,6 +54,8 @@ class Chat:
         eos_token: str,
         eos_id: int,
         token_count: Callable[[ImageRef], int],
+        before_image: tuple[int, ...] = (),
+        after_image: tuple[int, ...] = (),
     ) -> "Chat":
         """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise."""
         for role in ("tool", "user"):
@@ -62,6 +67,8 @@ class Chat:
                 eos_id=eos_id,
                 token_count=token_count,
                 observation_role=role,
+                before_image=before_image,
+                after_image=after_image,
             )
             if chat._shows_images_in_observations():
                 break
@@ -69,8 +76,8 @@ class Chat:
             # A template that loses what the assistant said shows no observation after it either: say that first.
             chat._check_prefix_preserving()
             raise UserError(
-                "the checkpoint's chat template shows images neither in the tool role nor in the user role; "
-                "use the template of the instruct model of this family"
+                "the checkpoint's chat template shows images neither in the tool role nor in the user role (an image "
+                f"must be rendered as one {image_token}); use the template of the instruct model of this family"
             )
         chat._check_prefix_preserving()
         return chat
@@ -109,7 +116,7 @@ class Chat:
                 raise UserError(
                     f"the text itself holds the image token {self.image_token}; remove it from the question"
                 )
-            ids.extend([token] * self.token_count(image))
+            ids += [*self.before_image, *[token] * self.token_count(image), *self.after_image]
         if next(remaining, None) is not None:
             raise UserError("the chat template dropped an image; use the template of the instruct model")
         return Tokens(ids=tuple(ids), images=images)

@@ -1,13 +1,13 @@
 """Pixels as a vision tower takes them, worked out once per image."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-import torch
+from PIL import Image
 from torch import Tensor
 
 from saccade.media.store import MediaStore
@@ -16,33 +16,41 @@ from saccade.types import ImageRef
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patches:
-    """One image's flattened patches, shape (patches, channels * patch area), and its patch grid."""
+    """One image's pixels in the pieces that its family encodes."""
 
     values: Tensor
+    """Shape (patches, channels * patch area), or (tiles, channels, height, width) where a family cuts tiles."""
     rows: int
+    """Of patches, before they are merged to tokens; of tiles, which form one column."""
     columns: int
 
 
 class ImageProcessor(Protocol):
-    """The part of a transformers image processor that is needed."""
+    """What is needed of the image processors in transformers. Each family's has some of the attributes only."""
 
     patch_size: int
     merge_size: int
+    min_patches: int
+    max_patches: int
     size: dict[str, int]
 
     def save_pretrained(self, save_directory: Path) -> object: ...
 
-    def __call__(self, *, images: list[object], return_tensors: str) -> dict[str, Tensor]: ...
+    def __call__(
+        self, *, images: list[Image.Image], return_tensors: str, crop_to_patches: bool = ...
+    ) -> dict[str, Tensor]: ...
 
 
 class PatchCache:
     """Patches by content hash, least recently used first out; safe to use from several threads."""
 
-    def __init__(self, processor: ImageProcessor, media: MediaStore, *, capacity_bytes: int = 256 << 20) -> None:
-        self.processor = processor
+    def __init__(
+        self, prepare: Callable[[Image.Image], Patches], media: MediaStore, *, capacity_bytes: int = 256 << 20
+    ) -> None:
         self.media = media
         self.processed = 0
         """Images run through the processor so far."""
+        self._prepare = prepare
         self._capacity_bytes = capacity_bytes
         self._held_bytes = 0
         self._patches: OrderedDict[str, Patches] = OrderedDict()
@@ -57,9 +65,7 @@ class PatchCache:
         if held is not None:
             self._patches.move_to_end(image.hash)
             return held
-        made = self.processor(images=[self.media.get(image)], return_tensors="pt")
-        _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
-        patches = Patches(values=made["pixel_values"].to(torch.float32), rows=rows, columns=columns)
+        patches = self._prepare(self.media.get(image))
         self.processed += 1
         self._patches[image.hash] = patches
         self._held_bytes += patches.values.nbytes

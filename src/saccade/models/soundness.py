@@ -34,12 +34,15 @@ def check_directory(path: Path) -> None:
 
 
 def check_parts(
-    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor, eos: str
+    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
 ) -> None:
     """UserError when the parts of a checkpoint do not belong together or a weight is not a finite number."""
-    config, vocabulary = model.config, tokenizer.get_vocab()
-    if eos not in vocabulary:
-        raise UserError(f"{path}: the tokenizer has no {eos}, which ends a turn; use that of the instruct model")
+    config, family = model.config, family_of(model.config.model_type)
+    if family.eos_token not in tokenizer.get_vocab():
+        raise UserError(
+            f"{path}: the tokenizer has no {family.eos_token}, which ends a turn; use that of the instruct model"
+        )
+    _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
         raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
     if len(tokenizer) > int(config.text_config.vocab_size):
@@ -47,23 +50,30 @@ def check_parts(
             f"{path}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}; use the "
             "tokenizer of this model"
         )
-    for name, ours, theirs in (
-        ("patch_size", image_processor.patch_size, config.vision_config.patch_size),
-        ("merge_size", image_processor.merge_size, config.vision_config.spatial_merge_size),
-    ):
-        if ours != theirs:
-            raise UserError(f"{path}: {name}={ours} in preprocessor_config.json, but the model has {theirs}")
-    edges = [image_processor.size[name] for name in ("shortest_edge", "longest_edge") if name in image_processor.size]
-    if len(edges) != 2 or not all(isinstance(edge, int | float) and edge > 0 for edge in edges):
-        raise UserError(
-            f"{path}: size={dict(image_processor.size)} in preprocessor_config.json must give a positive shortest_edge "
-            "and longest_edge, the areas in pixels that views lie between"
-        )
+    try:
+        family.check(config, tokenizer, image_processor)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     broken = [name for name, weights in model.named_parameters() if not torch.isfinite(weights).all()]
     if broken:
         raise UserError(
             f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
             "wrote them has diverged, or the file is damaged. Use an earlier checkpoint"
+        )
+
+
+def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    """UserError unless the tokenizer is byte-level, so that it writes any tag and stop strings are found in bytes."""
+    text = "<answer> é漢\n</answer>"
+    ids = tokenizer.encode(text, add_special_tokens=False)
+    added = tokenizer.get_added_vocab()
+    pieces = [piece for piece in tokenizer.convert_ids_to_tokens(ids) if piece not in added]
+    # Byte-level BPE writes each byte as one character below U+0144.
+    is_byte_level = all(ord(character) < 0x144 for piece in pieces for character in piece)
+    if not is_byte_level or tokenizer.decode(ids, clean_up_tokenization_spaces=False) != text:
+        raise UserError(
+            f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; only "
+            "byte-level BPE tokenizers (as of the Qwen families) are supported"
         )
 
 

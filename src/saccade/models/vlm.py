@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import (
     AutoImageProcessor,
     AutoModelForImageTextToText,
     AutoTokenizer,
     Cache,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
@@ -23,8 +25,8 @@ from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import Family, family_of
+from saccade.models.families.contract import ImageFeatures
 from saccade.models.pixels import ImageProcessor, PatchCache
-from saccade.models.positions import mrope_positions
 from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
 
@@ -32,21 +34,6 @@ from saccade.types import ImageRef
 transformers_logging.disable_progress_bar()
 # What is wrong with a checkpoint is said once, by the error that ends the loading.
 transformers_logging.set_verbosity_error()
-
-EOS_TOKEN = "<|im_end|>"
-"""Ends a turn in all families."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ImageFeatures:
-    """What the vision tower makes of one image."""
-
-    tokens: Tensor
-    """Shape (rows * columns, hidden)."""
-    deepstack: tuple[Tensor, ...]
-    """Features added after the first language layers, each (rows * columns, hidden); empty where a family has none."""
-    rows: int
-    columns: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,8 +67,9 @@ class VisionLanguageModel:
         self.family: Family = family_of(config.model_type)
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
-        self.eos_token = EOS_TOKEN
+        self.eos_token = self.family.eos_token
         self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
+        before_image, after_image = self.family.image_brackets(tokenizer)
         self.chat = Chat.checked(
             tokenizer=tokenizer,
             image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
@@ -89,6 +77,8 @@ class VisionLanguageModel:
             eos_token=self.eos_token,
             eos_id=self.eos_id,
             token_count=self.view.token_count,
+            before_image=before_image,
+            after_image=after_image,
         )
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
@@ -96,7 +86,7 @@ class VisionLanguageModel:
         self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
         self.vocab_size = int(text.vocab_size)
         self.forbidden_ids = self._find_forbidden_ids()
-        self.patches = PatchCache(image_processor, media)
+        self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
 
     @property
     def device(self) -> torch.device:
@@ -110,14 +100,15 @@ class VisionLanguageModel:
 
     def _find_forbidden_ids(self) -> Tensor:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
-        allowed_special = {self.eos_id}
+        vocabulary = self.tokenizer.get_vocab()
+        allowed_special = {self.eos_id, *(vocabulary[t] for t in self.family.spoken_tokens if t in vocabulary)}
         special = {int(i) for i in self.tokenizer.all_special_ids} | {
             int(i) for i, token in self.tokenizer.added_tokens_decoder.items() if token.special
         }
         written_by_environment = [
             int(self.tokenizer.convert_tokens_to_ids(token))
             for token in ("<tool_response>", "</tool_response>")
-            if token in self.tokenizer.get_vocab()
+            if token in vocabulary
         ]
         beyond = range(len(self.tokenizer), self.vocab_size)
         ids = sorted((special - allowed_special) | set(written_by_environment) | set(beyond))
@@ -127,37 +118,25 @@ class VisionLanguageModel:
         """Features of each image, in one forward of the vision tower; differentiable unless the caller forbids it."""
         if not images:
             return []
-        patches = self.patches.get(images)
-        pixels = torch.cat([patch.values for patch in patches]).to(self.device, self.dtype)
-        grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=self.device)
-        output = self.hf.model.get_image_features(pixels, grid, return_dict=True)
-        deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
-        merge = self.family.merge_size(self.hf.config)
-        return [
-            ImageFeatures(
-                tokens=tokens,
-                deepstack=tuple(deepstack[index]) if deepstack else (),
-                rows=patch.rows // merge,
-                columns=patch.columns // merge,
-            )
-            for index, (tokens, patch) in enumerate(zip(output.pooler_output, patches))
-        ]
+        return self.family.encode(self.hf, self.patches.get(images))
 
     def positions(self, ids: Sequence[int], images: Sequence[ImageRef]) -> Tensor:
-        """M-RoPE positions (3, tokens) of a whole sequence from its start, on the CPU."""
+        """Positions (3, tokens) of a whole sequence from its start, on the CPU; see ``positions_from``."""
         positions, _ = self.positions_from(ids, images, start=0)
         return positions
 
     def positions_from(self, ids: Sequence[int], images: Sequence[ImageRef], *, start: int) -> tuple[Tensor, int]:
-        """Positions (3, tokens) of a chunk of whole images and text, and the position after it."""
-        grids = [self.token_grid(image) for image in images]
-        positions, end = mrope_positions(ids, grids, image_token_id=self.image_token_id, start=start)
+        """Positions (3, tokens) of a chunk of whole images and text, and the position after it.
+
+        For time, height and width, whatever the family: one with plain positions has the same on all three.
+        """
+        grids = [self.view.token_grid(image) for image in images]
+        positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
         return torch.from_numpy(positions), end
 
-    def token_grid(self, image: ImageRef) -> tuple[int, int]:
-        """(rows, columns) of image tokens of the view."""
-        width, height = self.view.view_size(image.width, image.height)
-        return height // self.view.factor, width // self.view.factor
+    def vision_parameters(self) -> list[nn.Parameter]:
+        """The weights that turn pixels into image tokens."""
+        return [weights for module in self.family.vision_modules(self.hf) for weights in module.parameters()]
 
     def embed(self, ids: Tensor, features: Sequence[ImageFeatures]) -> Embedded:
         """Embeds ids (rows, tokens); ``features`` are those of the images in the chunk, in row-major order."""
@@ -194,7 +173,7 @@ class VisionLanguageModel:
             extra["packing"] = packing
         output = self.hf.model.language_model(
             inputs_embeds=embedded.inputs,
-            position_ids=positions,
+            position_ids=self.family.language_positions(positions),
             attention_mask=attention_mask,
             past_key_values=cache,
             use_cache=cache is not None,
@@ -247,7 +226,7 @@ class LoadSettings:
 
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
-    """Loads a checkpoint directory of a known family (Qwen2.5-VL, Qwen3-VL); UserError says what is wrong with it."""
+    """Loads a checkpoint directory of a known family; UserError says what is wrong with it."""
     check_directory(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
@@ -262,24 +241,20 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
         raise UserError(
             f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
         )
-    check_parts(path, model, tokenizer, image_processor, EOS_TOKEN)
+    check_parts(path, model, tokenizer, image_processor)
     for parameter in model.parameters():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()
-    _bound_views(image_processor, settings)
     try:
+        _bound_views(model.config, image_processor, settings)
         return VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
 
 
-def _bound_views(image_processor: ImageProcessor, settings: LoadSettings) -> None:
-    smallest, largest = image_processor.size["shortest_edge"], image_processor.size["longest_edge"]
-    smallest, largest = settings.min_pixels or smallest, settings.max_pixels or largest
-    if smallest > largest:
-        # Only one of the two was given, or both the wrong way round.
-        if settings.min_pixels and settings.max_pixels:
-            raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
-        smallest = largest = settings.min_pixels or settings.max_pixels or largest
-    image_processor.size = {"shortest_edge": smallest, "longest_edge": largest}
+def _bound_views(config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:
+    smallest, largest = settings.min_pixels, settings.max_pixels
+    if smallest and largest and smallest > largest:
+        raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
+    family_of(config.model_type).bound_views(image_processor, min_pixels=smallest, max_pixels=largest)

@@ -3,11 +3,11 @@
 from PIL import Image, ImageDraw
 
 from saccade.geometry import Box
-from saccade.media.resize import ViewRule
+from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall
 
-TINY_VIEW = ViewRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")
+TINY_VIEW = ResizeRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")
 """Sees a 256 x 256 scene at 64 x 64, in 16 image tokens."""
 
 _COLOURS = (("red", (220, 40, 40)), ("green", (40, 180, 60)), ("blue", (50, 70, 220)), ("yellow", (230, 210, 40)))

@@ -1,0 +1,92 @@
+"""What an adapter says of its model family: all that differs between families and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+from saccade.geometry import CoordinateConvention
+from saccade.media.resize import ViewRule
+from saccade.models.pixels import ImageProcessor, Patches
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageFeatures:
+    """What the vision tower makes of one image."""
+
+    tokens: Tensor
+    """Shape (image tokens, hidden)."""
+    deepstack: tuple[Tensor, ...] = ()
+    """Features added after the first language layers, each (image tokens, hidden); empty where a family has none."""
+
+
+class Family(Protocol):
+    """The adapter of one family: checkpoints that transformers loads with one class. It holds no state."""
+
+    @property
+    def model_type(self) -> str:
+        """As in ``config.json``."""
+        ...
+
+    @property
+    def convention(self) -> CoordinateConvention:
+        """How the family writes boxes and points."""
+        ...
+
+    @property
+    def eos_token(self) -> str:
+        """Ends a turn."""
+        ...
+
+    @property
+    def spoken_tokens(self) -> tuple[str, ...]:
+        """Special tokens that the model itself may write besides the end of a turn; others are the environment's."""
+        ...
+
+    def check(
+        self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
+    ) -> None:
+        """UserError when tokenizer or image processor do not fit the model."""
+        ...
+
+    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ViewRule:
+        """How images are resized and how many tokens they take, as the checkpoint's own processor does it."""
+        ...
+
+    def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
+        """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
+        ...
+
+    def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Ids around an image's placeholders that the family's processor adds to what the chat template renders."""
+        ...
+
+    def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
+        """Pixels of one RGB picture as the vision tower takes them."""
+        ...
+
+    def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
+        """Features of each image, in one forward of the vision tower on the model's device."""
+        ...
+
+    def positions(
+        self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """Positions (3, tokens) of a chunk of text and whole images, and the position of the token after it.
+
+        ``grids`` are (rows, columns) of image tokens, one per image. ValueError when they do not match the ids.
+        """
+        ...
+
+    def language_positions(self, positions: Tensor) -> Tensor:
+        """What the language model takes as ``position_ids`` for positions of shape (3, rows, tokens)."""
+        ...
+
+    def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
+        """The modules that turn pixels into image tokens."""
+        ...
