@@ -1,35 +1,9 @@
 """Advantages on numbers worked out by hand."""
 
 import pytest
+from algorithm_samples import group, rewarded, trajectory
 
-from saccade.algorithms.advantages import group_relative, is_constant
-from saccade.types import Answer, Group, Score, Task, Trajectory, TrajectoryStatus, Turn
-
-TASK = Task(id="t", family="f", question="?", answer="a", answer_kind="exact", images=())
-
-
-def trajectory(reward: float | None, turns: int = 1, status: TrajectoryStatus = "answered") -> Trajectory:
-    turn = Turn(index=0, text="", thought="", action=Answer(text="a"), is_well_formed=True)
-    return Trajectory(
-        task_id="t",
-        family="f",
-        stream="main",
-        sample=0,
-        seed=0,
-        policy_version=0,
-        segments=(),
-        turns=(turn,) * turns,
-        status=status,
-        score=None if reward is None else Score(total=reward, parts={}),
-    )
-
-
-def group(*trajectories: Trajectory) -> Group:
-    return Group(task=TASK, stream="main", trajectories=trajectories)
-
-
-def rewarded(*rewards: float) -> Group:
-    return group(*(trajectory(reward) for reward in rewards))
+from saccade.algorithms.advantages import group_relative, is_constant, leave_one_out
 
 
 def test_group_with_equal_rewards_has_zero_advantage() -> None:
@@ -82,3 +56,23 @@ def test_constant_groups_are_told_by_exact_equality() -> None:
     assert is_constant(rewarded(0.1, 0.1))
     assert is_constant(group(trajectory(1.0), trajectory(None, status="failed")))
     assert not is_constant(rewarded(0.1, 0.1 + 1e-12))
+
+
+def test_leave_one_out_compares_with_the_mean_of_the_siblings() -> None:
+    # 3 - (0 + 0) / 2 and 0 - (3 + 0) / 2
+    assert leave_one_out([rewarded(3, 0, 0)]) == [[[3.0], [-1.5], [-1.5]]]
+
+
+def test_leave_one_out_of_one_or_of_equal_rewards_is_zero() -> None:
+    assert leave_one_out([rewarded(0.7), rewarded(0.1, 0.1, 0.1)]) == [[[0.0]], [[0.0], [0.0], [0.0]]]
+
+
+def test_failed_trajectory_is_nobody_s_sibling() -> None:
+    scored = group(trajectory(1.0, turns=2), trajectory(0.0), trajectory(None, status="failed"))
+    assert leave_one_out([scored]) == [[[1.0, 1.0], [-1.0], [0.0]]]
+
+
+def test_noise_in_the_last_bits_of_rewards_is_not_divided_up_into_large_advantages() -> None:
+    # Trap of std normalisation: two rewards that differ by rounding only. The floor of the std keeps them small.
+    noisy = rewarded(0.3, 0.1 + 0.2)
+    assert max(abs(turns[0]) for turns in group_relative([noisy])[0]) < 1e-9
