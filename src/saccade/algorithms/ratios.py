@@ -58,9 +58,11 @@ def drift_sums(tokens: PolicyTokens) -> dict[str, Tensor]:
 
 def _lengths(tokens: PolicyTokens) -> Tensor:
     """Action tokens of each sequence that has any, in order; shape (sequences,)."""
-    return torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
+    lengths: Tensor = torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
+    return lengths
 
 
 def _sums(values: Tensor, lengths: Tensor) -> Tensor:
     """Sum over each sequence, in an order that does not change from run to run; shape (sequences,)."""
-    return torch.stack([part.sum() for part in values.split(lengths.tolist())])
+    ends = lengths.cumsum(0).tolist()
+    return torch.stack([part.sum() for part in values.tensor_split(ends[:-1])])

@@ -1,0 +1,92 @@
+"""Credit for single turns: a signal per turn, made comparable over the batch and added to group-relative advantages."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from saccade.algorithms.advantages import GroupAdvantages, PerToken
+from saccade.types import Group, Trajectory
+
+_STD_FLOOR = 1e-8
+
+
+def turn_signal(
+    groups: Sequence[Group],
+    returns: Callable[[Trajectory], Sequence[float]],
+    *,
+    includes_final_turn: bool = True,
+    limit: float = 10.0,
+) -> list[list[list[float]]]:
+    """(G - mean) / std for every turn, with one mean and one population std over all turns of the batch.
+
+    ``returns`` gives a trajectory's return of each turn: what follows from that turn on. The batch's mean is one
+    number for every turn that was played, the last included, so it is a baseline: in expectation it moves nothing,
+    and the std is a common scale. Three other ways are not. Statistics per turn index scale turns differently and
+    compare late turns with few others. Normalising *rewards* and summing them afterwards subtracts as many means as
+    there are turns, which pays for length where rewards are negative. Leaving the final turn out
+    (``includes_final_turn=False``, as CodeDance's code does; it is 0 then and does not enter the statistics) takes
+    the baseline from the turns that go on but not from those that stop, which pays for going on too.
+
+    A batch whose signals are all alike gives zeros. Where few turns differ from all others the std is small;
+    ``limit`` cuts what it would blow up. A ``failed`` trajectory has zeros and does not enter the statistics.
+    """
+    if not limit > 0:
+        raise ValueError(f"limit={limit} must be above 0; inf never cuts")
+    signals = [[_signal(trajectory, returns) for trajectory in group.trajectories] for group in groups]
+    counted = [
+        number
+        for group, of_group in zip(groups, signals)
+        for trajectory, numbers in zip(group.trajectories, of_group)
+        for number in numbers[: _counted(trajectory, numbers, includes_final_turn)]
+    ]
+    mean = math.fsum(counted) / len(counted) if counted else 0.0
+    std = math.sqrt(math.fsum((number - mean) ** 2 for number in counted) / len(counted)) if counted else 0.0
+    scale = 1.0 / std if std > _STD_FLOOR else 0.0
+
+    def normalised(trajectory: Trajectory, numbers: Sequence[float]) -> list[float]:
+        count = _counted(trajectory, numbers, includes_final_turn)
+        kept = [max(-limit, min(limit, (number - mean) * scale)) for number in numbers[:count]]
+        return kept + [0.0] * (max(1, len(numbers)) - count)
+
+    return [
+        [normalised(trajectory, numbers) for trajectory, numbers in zip(group.trajectories, of_group)]
+        for group, of_group in zip(groups, signals)
+    ]
+
+
+def add_turn_signal(
+    advantages: GroupAdvantages, signal: Sequence[Sequence[Sequence[float]]], *, weight: float = 0.2
+) -> list[list[list[float]]]:
+    """Advantage plus weight times signal, turn by turn (CodeDance; 0.2 is the weight of its code).
+
+    The sum is not normalised again. ValueError where the two differ in shape or the advantages are per token.
+    """
+    return [
+        [_added(own, extra, weight) for own, extra in zip(of_group, extra_of_group, strict=True)]
+        for of_group, extra_of_group in zip(advantages, signal, strict=True)
+    ]
+
+
+def _added(advantages: Sequence[float], signal: Sequence[float], weight: float) -> list[float]:
+    if isinstance(advantages, PerToken) or len(advantages) != len(signal):
+        kind = "action tokens" if isinstance(advantages, PerToken) else "turns"
+        raise ValueError(f"advantages of {len(advantages)} {kind} and a signal of {len(signal)} turns cannot be added")
+    return [own + weight * extra for own, extra in zip(advantages, signal)]
+
+
+def _signal(trajectory: Trajectory, returns: Callable[[Trajectory], Sequence[float]]) -> Sequence[float]:
+    if trajectory.status == "failed":
+        return [0.0] * len(trajectory.turns)
+    numbers = returns(trajectory)
+    if len(numbers) != len(trajectory.turns):
+        raise ValueError(
+            f"trajectory {trajectory.task_id}#{trajectory.sample} has {len(trajectory.turns)} turns, "
+            f"but the signal gives {len(numbers)} numbers; give one per turn"
+        )
+    return numbers
+
+
+def _counted(trajectory: Trajectory, numbers: Sequence[float], includes_final_turn: bool) -> int:
+    """How many leading turns enter the statistics."""
+    if trajectory.status == "failed":
+        return 0
+    return len(numbers) if includes_final_turn else max(0, len(numbers) - 1)
