@@ -1,46 +1,24 @@
 """Tiny models of real architectures: transformers' own classes with small configurations and random weights."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from transformers import (
-    PreTrainedTokenizerFast,
-    Qwen2_5_VLConfig,
-    Qwen2_5_VLForConditionalGeneration,
-    Qwen3VLConfig,
-    Qwen3VLForConditionalGeneration,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from saccade.media.store import MediaStore
-from saccade.models.tokenizer import build_tokenizer
+from saccade.models.pixels import ImageProcessor
+from saccade.models.tiny_configs import TinySize, internvl, qwen2_5_vl, qwen3_vl
+from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 from saccade.models.vlm import VisionLanguageModel
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl"]
+__all__ = ["TinyFamily", "TinySize", "tiny_model"]
+
+TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl"]
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TinySize:
-    """The size of a tiny model and of its views. The default has 0.26 M parameters."""
-
-    hidden: int = 64
-    layers: int = 2
-    heads: int = 4
-    kv_heads: int = 2
-    mlp: int = 192
-    vision_depth: int = 1
-    vision_hidden: int = 64
-    vision_mlp: int = 128
-    patch_px: int = 8
-    view_px: int = 64
-    """Side of the square view that a square image is resized to, in pixels."""
-    initializer_range: float = 0.1
-    """About 1 / sqrt(hidden): the usual 0.02 leaves so small a model on a plateau."""
-    deepstack: bool = False
 
 
 def tiny_model(
@@ -55,8 +33,23 @@ def tiny_model(
     seed: int = 0,
 ) -> VisionLanguageModel:
     """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
-    tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size)
-    image_processor = Qwen2VLImageProcessorPil(
+    layout = INTERNVL_LAYOUT if family == "internvl" else QWEN_LAYOUT
+    tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
+    image_processor = _tiles(size) if family == "internvl" else _patches(size)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = _build(family, size, tokenizer)
+    return VisionLanguageModel(model.eval(), tokenizer, image_processor, media)
+
+
+def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
+    if family == "internvl":
+        return internvl(size, tokenizer)
+    return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
+
+
+def _patches(size: TinySize) -> ImageProcessor:
+    processor: ImageProcessor = Qwen2VLImageProcessorPil(
         patch_size=size.patch_px,
         temporal_patch_size=1,
         merge_size=2,
@@ -66,94 +59,17 @@ def tiny_model(
         image_mean=[0.5, 0.5, 0.5],
         image_std=[0.5, 0.5, 0.5],
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        build = _qwen3_vl if family == "qwen3_vl" else _qwen2_5_vl
-        model = build(size, tokenizer)
-    return VisionLanguageModel(model.eval(), tokenizer, image_processor, media)
+    return processor
 
 
-def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **rope: bool) -> dict[str, object]:
-    head_dim = size.hidden // size.heads
-    return {
-        "vocab_size": len(tokenizer),
-        "hidden_size": size.hidden,
-        "intermediate_size": size.mlp,
-        "num_hidden_layers": size.layers,
-        "num_attention_heads": size.heads,
-        "num_key_value_heads": size.kv_heads,
-        "head_dim": head_dim,
-        "initializer_range": size.initializer_range,
-        "tie_word_embeddings": True,
-        "max_position_embeddings": 8192,
-        "pad_token_id": tokenizer.pad_token_id,
-        "bos_token_id": None,
-        "eos_token_id": tokenizer.eos_token_id,
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 10_000.0,
-            "mrope_section": _mrope_section(head_dim),
-            **rope,
-        },
-    }
-
-
-def _vision_config(size: TinySize) -> dict[str, object]:
-    """What both families call by the same names."""
-    return {
-        "depth": size.vision_depth,
-        "hidden_size": size.vision_hidden,
-        "intermediate_size": size.vision_mlp,
-        "num_heads": size.heads,
-        "patch_size": size.patch_px,
-        "spatial_merge_size": 2,
-        "temporal_patch_size": 1,
-        "out_hidden_size": size.hidden,
-        "initializer_range": size.initializer_range,
-    }
-
-
-def _special_ids(tokenizer: PreTrainedTokenizerFast) -> dict[str, int]:
-    return {
-        f"{name}_token_id": int(tokenizer.convert_tokens_to_ids(token))
-        for name, token in (
-            ("image", "<|image_pad|>"),
-            ("video", "<|video_pad|>"),
-            ("vision_start", "<|vision_start|>"),
-            ("vision_end", "<|vision_end|>"),
-        )
-    }
-
-
-def _mrope_section(head_dim: int) -> list[int]:
-    half = head_dim // 2
-    side = half // 4
-    return [half - 2 * side, side, side]
-
-
-def _qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
-    config = Qwen3VLConfig(
-        text_config=_text_config(size, tokenizer, mrope_interleaved=True),
-        vision_config=_vision_config(size)
-        | {
-            "num_position_embeddings": (size.view_px // size.patch_px) ** 2,
-            "deepstack_visual_indexes": [0] if size.deepstack else [],
-        },
-        tie_word_embeddings=True,
-        **_special_ids(tokenizer),
+def _tiles(size: TinySize) -> ImageProcessor:
+    processor: ImageProcessor = GotOcr2ImageProcessorPil(
+        size={"height": size.view_px, "width": size.view_px},
+        crop_to_patches=True,
+        min_patches=1,
+        max_patches=size.max_tiles,
+        resample=_BOX_FILTER,
+        image_mean=[0.5, 0.5, 0.5],
+        image_std=[0.5, 0.5, 0.5],
     )
-    return Qwen3VLForConditionalGeneration(config)
-
-
-def _qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
-    config = Qwen2_5_VLConfig(
-        text_config=_text_config(size, tokenizer),
-        vision_config=_vision_config(size)
-        | {
-            "window_size": size.view_px,
-            "fullatt_block_indexes": [size.vision_depth - 1],
-        },
-        tie_word_embeddings=True,
-        **_special_ids(tokenizer),
-    )
-    return Qwen2_5_VLForConditionalGeneration(config)
+    return processor

@@ -1,21 +1,10 @@
-"""A tokenizer built on the spot, in the layout and with the special tokens of the Qwen-VL families."""
+"""A tokenizer built on the spot, in the layout and with the special tokens of a model family."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
-
-SCAFFOLDING = (
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|vision_pad|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-)
-"""Tokens that transformers treats as special; all but ``<|im_end|>`` are for the environment alone."""
 
 TAGS = (
     "<think>",
@@ -28,14 +17,14 @@ TAGS = (
     "</answer>",
 )
 
-CHAT_TEMPLATE = """\
+_TEMPLATE = """\
 {%- for message in messages -%}
 <|im_start|>{{ message.role }}
 {% if message.content is string -%}
 {{ message.content }}
 {%- else -%}
 {%- for part in message.content -%}
-{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ part.text }}{%- endif -%}
+{%- if part.type == 'image' -%}IMAGE{%- else -%}{{ part.text }}{%- endif -%}
 {%- endfor -%}
 {%- endif -%}
 <|im_end|>
@@ -44,6 +33,56 @@ CHAT_TEMPLATE = """\
 {% endif -%}
 """
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenLayout:
+    """What a family's tokenizer has besides words."""
+
+    scaffolding: tuple[str, ...]
+    """Tokens that transformers treats as special; nearly all are for the environment alone."""
+    chat_template: str
+    named: dict[str, str] = field(default_factory=dict)
+    """Special tokens by the names under which the family's processor looks for them."""
+
+
+QWEN_LAYOUT = TokenLayout(
+    scaffolding=(
+        "<|endoftext|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|vision_start|>",
+        "<|vision_end|>",
+        "<|vision_pad|>",
+        "<|image_pad|>",
+        "<|video_pad|>",
+    ),
+    chat_template=_TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
+)
+
+INTERNVL_LAYOUT = TokenLayout(
+    scaffolding=(
+        "<|endoftext|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<img>",
+        "</img>",
+        "<IMG_CONTEXT>",
+        "<video>",
+        "<ref>",
+        "</ref>",
+        "<box>",
+        "</box>",
+    ),
+    # A line break after each image; the processor puts <img> and </img> around it.
+    chat_template=_TEMPLATE.replace("IMAGE", "{{ '<IMG_CONTEXT>\\n' }}"),
+    named={
+        "start_image_token": "<img>",
+        "end_image_token": "</img>",
+        "context_image_token": "<IMG_CONTEXT>",
+        "video_token": "<video>",
+    },
+)
+
 # Numbers never merge with punctuation, so a coordinate is the same token wherever it stands.
 _SPLIT_NUMBERS = r"\d+| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
 _SPLIT_DIGITS = r"\d| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
@@ -51,7 +90,12 @@ _NUMBER_WEIGHT = 60
 
 
 def build_tokenizer(
-    texts: Iterable[str], *, numbers: Sequence[int] = (), phrases: Sequence[str] = (), vocab_size: int = 1024
+    texts: Iterable[str],
+    *,
+    numbers: Sequence[int] = (),
+    phrases: Sequence[str] = (),
+    vocab_size: int = 1024,
+    layout: TokenLayout = QWEN_LAYOUT,
 ) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on ``texts``; any text can be encoded, whatever was in them.
 
@@ -67,14 +111,14 @@ def build_tokenizer(
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size - len(SCAFFOLDING) - len(TAGS) - len(phrases),
+        vocab_size=vocab_size - len(layout.scaffolding) - len(TAGS) - len(phrases),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
         min_frequency=2,
     )
     weighted_numbers = [str(number) for number in numbers for _ in range(_NUMBER_WEIGHT)]
     tokenizer.train_from_iterator([*texts, *weighted_numbers], trainer)
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SCAFFOLDING])
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in layout.scaffolding])
     tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in (*TAGS, *phrases)])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -82,6 +126,7 @@ def build_tokenizer(
         pad_token="<|endoftext|>",
         clean_up_tokenization_spaces=False,
         model_max_length=32_768,
+        **({"extra_special_tokens": dict(layout.named)} if layout.named else {}),
     )
-    fast.chat_template = CHAT_TEMPLATE
+    fast.chat_template = layout.chat_template
     return fast

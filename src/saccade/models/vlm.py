@@ -1,5 +1,6 @@
 """One loaded vision-language model, as engine and learner share it: the same weights, masks, pixels, positions."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -192,11 +193,14 @@ class VisionLanguageModel:
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.
         for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
             config.dtype = self.dtype
-        for key in ("is_local", "local_files_only"):
+        for key in ("is_local", "local_files_only", "model_specific_special_tokens"):
             self.tokenizer.init_kwargs.pop(key, None)
         self.hf.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         self.image_processor.save_pretrained(directory)
+        if processor := self.family.processor_config(self.hf.config):
+            text = json.dumps(processor, indent=2, sort_keys=True)
+            (directory / "processor_config.json").write_text(text + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """What an adapter says of its model family: all that differs between families and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,10 @@ class Family(Protocol):
 
     def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ids around an image's placeholders that the family's processor adds to what the chat template renders."""
+        ...
+
+    def processor_config(self, config: PreTrainedConfig) -> Mapping[str, object]:
+        """What ``processor_config.json`` must say for transformers to count the same tokens; empty for no such file."""
         ...
 
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:

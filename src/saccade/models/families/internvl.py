@@ -77,6 +77,9 @@ class InternVLFamily:
         start, end = (int(tokenizer.convert_tokens_to_ids(token)) for token in (_IMAGE_START, _IMAGE_END))
         return (start,), (end,)
 
+    def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
+        return {"image_seq_length": int(config.image_seq_length), "processor_class": "InternVLProcessor"}
+
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         # The published files say crop_to_patches=false; it is the family's processor that always asks for tiles.
         made = image_processor(images=[picture], return_tensors="pt", crop_to_patches=True)

@@ -77,6 +77,9 @@ class QwenFamily:
     def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (), ()
 
+    def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
+        return {}
+
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         made = image_processor(images=[picture], return_tensors="pt")
         _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
