@@ -1,6 +1,9 @@
-"""Tiny real models of both families, and what the engine tests ask them."""
+"""Tiny real models of all families, and what the engine tests ask them."""
+
+from collections.abc import Sequence
 
 import pytest
+import torch
 from PIL import Image
 
 from saccade.media.store import MediaStore
@@ -20,9 +23,9 @@ def media() -> MediaStore:
     return MediaStore()
 
 
-@pytest.fixture(scope="session", params=["qwen3_vl", "qwen2_5_vl"])
+@pytest.fixture(scope="session", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
 def model(request: pytest.FixtureRequest, media: MediaStore) -> VisionLanguageModel:
-    size = TinySize(layers=2, deepstack=request.param == "qwen3_vl")
+    size = TinySize(layers=2, deepstack=request.param == "qwen3_vl", max_tiles=3)
     return tiny_model(TEXTS, media, family=request.param, size=size, numbers=range(0, 1000, 50), vocab_size=512)
 
 
@@ -46,3 +49,20 @@ def prompt(model: VisionLanguageModel):
         return model.chat.prompt([Message(role="user", parts=(*images, text))])
 
     return make
+
+
+@pytest.fixture(scope="session")
+def plain_logits():
+    """Logits (tokens, vocabulary) of one forward of transformers' own model from ids and pixels."""
+
+    @torch.no_grad()
+    def forward(model: VisionLanguageModel, ids: Sequence[int], images: Sequence[ImageRef]) -> torch.Tensor:
+        patches = model.patches.get(images)
+        tokens = torch.tensor([ids])
+        seen = {"pixel_values": torch.cat([patch.values for patch in patches])} if patches else {}
+        if patches and model.family.model_type != "internvl":
+            seen["image_grid_thw"] = torch.tensor([[1, patch.rows, patch.columns] for patch in patches])
+            seen["mm_token_type_ids"] = (tokens == model.image_token_id).int()
+        return model.hf(input_ids=tokens, **seen).logits[0]
+
+    return forward

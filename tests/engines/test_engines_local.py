@@ -282,21 +282,6 @@ def test_rows_of_different_temperatures_share_a_batch(model, prompt):
         assert alone.logprobs == pytest.approx(done.logprobs, abs=1e-5)
 
 
-def test_scores_are_those_of_a_plain_forward(model, picture, prompt):
-    tokens = prompt("What is written?", picture(1), picture(2))
-    engine = LocalEngine(model)
-    assert asyncio.run(engine.score(tokens.ids, tokens.images, 1)) == pytest.approx(
-        whole_forward_logprobs(model, tokens.ids, tokens.images, 1), abs=1e-5
-    )
-    assert asyncio.run(engine.score(tokens.ids, tokens.images, len(tokens.ids))) == ()
-    long = (*tokens.ids, *prompt("What " * 400).ids)
-    assert asyncio.run(engine.score(long, tokens.images, 2)) == pytest.approx(
-        whole_forward_logprobs(model, long, tokens.images, 2), abs=1e-5
-    )
-    with pytest.raises(ValueError, match="start=0"):
-        asyncio.run(engine.score(tokens.ids, tokens.images, 0))
-
-
 def test_sampling_leaves_nothing_that_a_training_step_could_stumble_over(model, picture, prompt):
     tokens = prompt("What?", picture(11))
     model.hf.train()

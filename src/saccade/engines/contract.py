@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from saccade.types import Finish, ImageRef
+from saccade.types import Finish, ImageRef, Tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +46,22 @@ class Seat(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreRequest:
+    """A given text whose probability is asked for: ``ids[start:]``, after everything before it."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    """Those whose placeholders lie in ``ids``, in order."""
+    start: int
+    """At least 1, and outside of images."""
+
+
+def candidates(prompt: Tokens, texts: Sequence[Sequence[int]]) -> list[ScoreRequest]:
+    """Requests for several texts after the same prompt."""
+    return [ScoreRequest(ids=(*prompt.ids, *text), images=prompt.images, start=len(prompt.ids)) for text in texts]
+
+
 class Engine(Protocol):
     """Who answers."""
 
@@ -59,5 +75,16 @@ class Engine(Protocol):
         ...
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
-        """log p of each of ``ids[start:]`` given everything before it, at temperature 1."""
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
+        ...
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        """log p of each token of each request's text, in their order, at a temperature above 0.
+
+        The distribution is the model's own over its whole vocabulary: no token is forbidden, so that any given text has
+        a finite score. A sampled turn's own log-probabilities are those of the policy, which never writes forbidden
+        tokens; they are at least as high. ValueError for a request that makes no sense.
+        """
         ...

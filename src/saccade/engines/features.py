@@ -17,20 +17,23 @@ def _size_bytes(features: ImageFeatures) -> int:
 class FeatureCache:
     """Features of the images last used, within a bound on their bytes; cleared when the weights change."""
 
-    def __init__(self, model: VisionLanguageModel, *, capacity_bytes: int) -> None:
+    def __init__(self, model: VisionLanguageModel, *, capacity_bytes: int, one_by_one: bool = False) -> None:
+        """``one_by_one`` encodes every image by itself, so that its features depend on nothing else."""
         self.encoded = 0
         """Images that went through the vision tower so far."""
         self._model = model
         self._capacity_bytes = capacity_bytes
         self._held_bytes = 0
+        self._one_by_one = one_by_one
         self._features: OrderedDict[str, ImageFeatures] = OrderedDict()
 
     def get(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
-        """Features of each image, in order; those not held are encoded together, each once."""
+        """Features of each image, in order; those not held are encoded, each once."""
         missing = list({image.hash: image for image in images if image.hash not in self._features}.values())
         # The model caches pixels on the way, and a training forward must be able to save those: no inference tensors.
         with torch.inference_mode(False), torch.no_grad():
-            encoded = self._model.encode_images(missing)
+            parts = [[image] for image in missing] if self._one_by_one else [missing]
+            encoded = [features for part in parts for features in self._model.encode_images(part)]
         for image, features in zip(missing, encoded):
             self._features[image.hash] = features
             self._held_bytes += _size_bytes(features)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -22,7 +23,7 @@ class Chunk:
     cached: int
     """Tokens before the chunk, whose keys and values the row's slot holds."""
     position: int
-    """M-RoPE position of the first token."""
+    """Of the first token."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +32,29 @@ class Extended:
 
     hidden: Tensor
     position: int
+
+
+T = TypeVar("T")
+
+
+def batches(
+    items: Sequence[T], lengths: Sequence[int], max_tokens: int, *, max_rows: int | None = None
+) -> Iterator[Sequence[T]]:
+    """Neighbours, longest first, that are forwarded together: none is padded to more than twice its length.
+
+    A batch has at most ``max_tokens`` with padding, unless it is a single item, and at most ``max_rows`` items.
+    """
+    start = 0
+    for end in range(1, len(items) + 1):
+        longest = lengths[start]
+        if (
+            end == len(items)
+            or 2 * lengths[end] < longest
+            or (end - start + 1) * longest > max_tokens
+            or (max_rows is not None and end - start == max_rows)
+        ):
+            yield items[start:end]
+            start = end
 
 
 class Forwards:
@@ -47,9 +71,19 @@ class Forwards:
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
         """Appends chunks, longest first, to the slots from ``first`` on."""
         extended: list[Extended] = []
-        for part in self._batches(chunks):
-            extended += self._extend_together(part, first + len(extended))
+        for part in batches(chunks, [len(chunk.ids) for chunk in chunks], self._max_chunk_tokens):
+            hidden, ends = self._append(part, first + len(extended))
+            extended += [
+                # A copy, so that keeping one row's last state does not keep the whole chunk's.
+                Extended(hidden=hidden[row, len(chunk.ids) - 1].clone(), position=end)
+                for row, (chunk, end) in enumerate(zip(part, ends))
+            ]
         return extended
+
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
+        """Hidden states (tokens, hidden) of chunks that are appended together, longest first."""
+        hidden, _ = self._append(chunks, first)
+        return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
 
     def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
         """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
@@ -59,20 +93,8 @@ class Forwards:
         hidden = self._model.hidden(embedded, places[None, :, None].expand(3, -1, -1), window.mask, window)
         return hidden[:, 0]
 
-    def _batches(self, chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
-        """Neighbours that are forwarded together: no chunk is padded to more than twice its length."""
-        start = 0
-        for end in range(1, len(chunks) + 1):
-            longest = len(chunks[start].ids)
-            if (
-                end == len(chunks)
-                or 2 * len(chunks[end].ids) < longest
-                or (end - start + 1) * longest > self._max_chunk_tokens
-            ):
-                yield chunks[start:end]
-                start = end
-
-    def _extend_together(self, chunks: Sequence[Chunk], first: int) -> list[Extended]:
+    def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Tensor, list[int]]:
+        """Hidden states (rows, longest chunk, hidden) and the position after each chunk."""
         width = len(chunks[0].ids)
         device = self._model.device
         ids = torch.full((len(chunks), width), self._model.eos_id, dtype=torch.long)
@@ -88,8 +110,4 @@ class Forwards:
         hidden = self._model.hidden(
             self._model.embed(ids.to(device), features), positions.to(device), window.mask, window
         )
-        return [
-            # A copy, so that keeping one row's last state does not keep the whole chunk's.
-            Extended(hidden=hidden[row, len(chunk.ids) - 1].clone(), position=end)
-            for row, (chunk, end) in enumerate(zip(chunks, ends))
-        ]
+        return hidden, ends

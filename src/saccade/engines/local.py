@@ -6,17 +6,16 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
+from saccade.engines.contract import ScoreRequest
 from saccade.engines.features import FeatureCache
 from saccade.engines.rows import Rows, Work
 from saccade.engines.sampling import Draw, draw_tokens
+from saccade.engines.scoring import Scorer
 from saccade.engines.seating import LocalSeat, Seating
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
-
-_SCORED_AT_ONCE = 1024
-"""Tokens whose logits are held at the same time."""
 
 
 class _Placeholders:
@@ -60,6 +59,7 @@ class LocalEngine:
         self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
         self._max_chunk_tokens = max_chunk_tokens
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
+        self._scorer = Scorer(model, max_rows=max_rows, max_chunk_tokens=max_chunk_tokens, feature_bytes=feature_bytes)
         self._token_bytes = TokenBytes(model.tokenizer)
         self._policy_version = policy_version
         self._draw = draw
@@ -73,12 +73,13 @@ class LocalEngine:
     @property
     def work(self) -> Work:
         """All work so far, counted."""
-        return self._finished_work if self._rows is None else self._finished_work.plus(self._rows.work)
+        sampled = self._finished_work if self._rows is None else self._finished_work.plus(self._rows.work)
+        return sampled.plus(Work(tokens_scored=self._scorer.tokens_forwarded))
 
     @property
     def images_encoded(self) -> int:
         """Images that went through the vision tower so far."""
-        return self._features.encoded
+        return self._features.encoded + self._scorer.images_encoded
 
     def bump_version(self) -> int:
         """Says that the weights have changed: what was worked out with the old ones is forgotten."""
@@ -95,6 +96,7 @@ class LocalEngine:
         in the last bits from one that has not.
         """
         self._features.clear()
+        self._scorer.forget_images()
 
     @asynccontextmanager
     async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSeat]]:
@@ -120,27 +122,24 @@ class LocalEngine:
                 seating.fail(SaccadeError("the batch of seats has ended"))
                 serving.cancel()
                 await asyncio.wait([serving])
-                self._finished_work = self.work
+                self._finished_work = self._finished_work.plus(rows.work)
                 self._rows = None
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
-        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; ``start`` is at least 1."""
-        if not 1 <= start <= len(ids):
-            raise ValueError(f"start={start} must be between 1 and the {len(ids)} tokens given")
-        model = self.model
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
+        [scores] = await self.score_batch([ScoreRequest(ids=tuple(ids), images=tuple(images), start=start)])
+        return scores
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        """log p of each token of each request's text, over the whole vocabulary: no token is forbidden.
+
+        What stands before the texts is forwarded once for all requests that share it. Works beside open seats, between
+        two of their ticks: they wait meanwhile, and what they sample is the same to the bit.
+        """
         with self._evaluating(), torch.no_grad():
-            whole = torch.tensor([ids], device=model.device)
-            hidden = model.hidden(
-                model.embed(whole, self._features.get(images)),
-                model.positions(ids, images)[:, None].to(model.device),
-            )
-            scores: list[float] = []
-            # In parts, because logits of a whole sequence over a large vocabulary would not fit beside the model.
-            for first in range(start, len(ids), _SCORED_AT_ONCE):
-                chosen = whole[0, first : first + _SCORED_AT_ONCE, None]
-                states = hidden[0, first - 1 : first - 1 + len(chosen)]
-                scores += model.logprob_logits(states, 1.0).log_softmax(dim=-1).gather(-1, chosen)[:, 0].tolist()
-        return tuple(scores)
+            return tuple(self._scorer.score(requests, temperature=temperature))
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:

@@ -31,6 +31,8 @@ class Work:
     tokens_decoded: int = 0
     """Tokens forwarded one at a time."""
     tokens_sampled: int = 0
+    tokens_scored: int = 0
+    """Tokens forwarded to score given texts; a prompt that several share counts once."""
     ticks: int = 0
 
     def plus(self, other: "Work") -> "Work":
@@ -41,6 +43,7 @@ class Work:
             tokens_prefilled=self.tokens_prefilled + other.tokens_prefilled,
             tokens_decoded=self.tokens_decoded + other.tokens_decoded,
             tokens_sampled=self.tokens_sampled + other.tokens_sampled,
+            tokens_scored=self.tokens_scored + other.tokens_scored,
             ticks=self.ticks + other.ticks,
         )
 
@@ -52,7 +55,7 @@ class _Row:
     seat: LocalSeat
     slot: Slot
     position: int = 0
-    """M-RoPE position of the first token that the slot does not hold."""
+    """Position of the first token that the slot does not hold."""
     image_count: int = 0
     """Images whose tokens the slot holds."""
 

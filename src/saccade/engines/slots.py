@@ -28,7 +28,7 @@ class Prompt:
     hidden: Tensor
     """The last hidden state, shape (hidden,)."""
     position: int
-    """M-RoPE position of the next token."""
+    """Of the next token."""
 
 
 @dataclass(eq=False, slots=True)

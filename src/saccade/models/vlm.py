@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import (
     AutoImageProcessor,
     AutoModelForImageTextToText,
@@ -25,8 +25,8 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, enable_packs
 from saccade.models.chat import Chat
-from saccade.models.families import Family, family_of
-from saccade.models.families.contract import ImageFeatures
+from saccade.models.families import family_of
+from saccade.models.families.contract import Family, ImageFeatures
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
@@ -134,10 +134,6 @@ class VisionLanguageModel:
         grids = [self.view.token_grid(image) for image in images]
         positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
         return torch.from_numpy(positions), end
-
-    def vision_parameters(self) -> list[nn.Parameter]:
-        """The weights that turn pixels into image tokens."""
-        return [weights for module in self.family.vision_modules(self.hf) for weights in module.parameters()]
 
     def embed(self, ids: Tensor, features: Sequence[ImageFeatures]) -> Embedded:
         """Embeds ids (rows, tokens); ``features`` are those of the images in the chunk, in row-major order."""

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from saccade.engines.contract import Completion, Sampling
+from saccade.engines.contract import Completion, Sampling, ScoreRequest
 from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 
@@ -109,6 +109,11 @@ class ScriptedEngine:
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         return (LOGPROB,) * len(ids[start:])
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        return tuple([await self.score(request.ids, request.images, request.start) for request in requests])
 
     def _sayer(self, label: str, index: int) -> Callable[[int], str]:
         script = self.script
