@@ -19,12 +19,12 @@ class ValueHead(nn.Module):
         """``width`` is the MLP's, ``hidden_size`` by default; the same seed gives the same weights."""
         super().__init__()
         self.trains_trunk = trains_trunk
-        # Layers draw their first weights from the global generator, which must not notice.
+        # Layers draw from the global generator when they are made, which must not notice.
         with torch.random.fork_rng(devices=[]), torch.no_grad():
-            torch.manual_seed(seed)
             self.inner = nn.Linear(hidden_size, width or hidden_size, dtype=torch.float32)
             self.outer = nn.Linear(width or hidden_size, 1, dtype=torch.float32)
-            self.inner.weight.normal_(0.0, 1.0 / math.sqrt(hidden_size))
+            generator = torch.Generator().manual_seed(seed)
+            self.inner.weight.normal_(0.0, 1.0 / math.sqrt(hidden_size), generator=generator)
             for zeroed in (self.inner.bias, self.outer.weight, self.outer.bias):
                 zeroed.zero_()
 
