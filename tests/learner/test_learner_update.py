@@ -10,7 +10,6 @@ from PIL import Image
 from saccade.algorithms.aggregation import Aggregation
 from saccade.algorithms.contract import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
-from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence, weighted
@@ -159,9 +158,3 @@ def test_frozen_vision_tower_keeps_its_weights(model: VisionLanguageModel) -> No
     before = [p.detach().clone() for p in model.hf.model.visual.parameters()]
     learner.update(sequences(model), negative_log_likelihood, temperature=1.0, learning_rate=1e-2)
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.model.visual.parameters()))
-
-
-def test_weights_of_half_precision_are_refused(model: VisionLanguageModel) -> None:
-    model.hf.to(torch.bfloat16)
-    with pytest.raises(UserError, match="cannot be trained"):
-        Learner(model, OptimizerSettings())

@@ -15,7 +15,7 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.train.checkpoints import checkpoints, restore_optimizer, save_checkpoint
+from saccade.train.checkpoints import checkpoints, restore_learner, save_checkpoint
 from saccade.train.position import Position
 
 START = Position(stage="rl", step=1)
@@ -39,7 +39,7 @@ def trained() -> tuple[VisionLanguageModel, Learner]:
     learner = Learner(model, OptimizerSettings())
     for parameter in learner.parameters:
         parameter.grad = torch.zeros_like(parameter)
-    learner.optimizer.step()
+    learner.optimizer.step(1e-6)
     return model, learner
 
 
@@ -49,7 +49,7 @@ def test_a_full_disk_is_one_message_and_leaves_no_half_checkpoint(small_disk: Pa
     filler = small_disk / "filler"
     filler.write_bytes(bytes(shutil.disk_usage(small_disk).free - free_kib * 1024))
     with pytest.raises(MachineError, match=os.strerror(errno.ENOSPC)) as caught:
-        save_checkpoint(small_disk / "checkpoints", START, model, learner.optimizer)
+        save_checkpoint(small_disk / "checkpoints", START, model, learner)
     assert "free some space" in str(caught.value)
     assert checkpoints(small_disk / "checkpoints") == []
     assert not [path for path in small_disk.rglob("*") if path.is_file() and path != filler]
@@ -57,12 +57,12 @@ def test_a_full_disk_is_one_message_and_leaves_no_half_checkpoint(small_disk: Pa
 
 def test_a_damaged_optimizer_names_its_file(tmp_path: Path) -> None:
     model, learner = trained()
-    checkpoint = save_checkpoint(tmp_path, START, model, learner.optimizer)
+    checkpoint = save_checkpoint(tmp_path, START, model, learner)
     state = checkpoint.path / "trainer" / "optimizer.pt"
     for content in (b"", b"nonsense", state.read_bytes()[:-2000]):
         state.write_bytes(content)
         with pytest.raises(UserError, match=r"optimizer\.pt cannot be restored: .*delete this checkpoint"):
-            restore_optimizer(checkpoint, learner.optimizer)
+            restore_learner(checkpoint, learner)
     state.unlink()
     with pytest.raises(UserError, match=r"optimizer\.pt cannot be restored"):
-        restore_optimizer(checkpoint, learner.optimizer)
+        restore_learner(checkpoint, learner)

@@ -1,67 +1,69 @@
 """The learner: one optimiser step from a batch of sequences, whatever the loss."""
 
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from saccade.algorithms.contract import PolicyLoss
-from saccade.errors import UserError
-from saccade.learner.logprobs import action_tokens
+from saccade.algorithms.contract import PolicyLoss, PolicyTokens
+from saccade.learner.logprobs import ForwardWork, action_tokens
+from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
+from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, micro_batches
+from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
 from saccade.models.vlm import VisionLanguageModel
 
+__all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
 
-@dataclass(frozen=True, kw_only=True)
-class OptimizerSettings:
-    """AdamW and how gradients are taken."""
+logger = logging.getLogger(__name__)
 
-    learning_rate: float = 1e-6
-    betas: tuple[float, float] = (0.9, 0.98)
-    weight_decay: float = 0.01
-    max_gradient_norm: float = 1.0
-    micro_batch_tokens: int = 4096
-    """Tokens forwarded at once, padding included; any value gives the same gradient."""
-    frozen_vision: bool = False
-    """Whether the vision tower keeps its weights."""
 
-    def check(self) -> None:
-        for name, value in (("learning_rate", self.learning_rate), ("weight_decay", self.weight_decay)):
-            if not 0 <= value < math.inf:
-                raise UserError(f"{name}={value} must be a finite number of 0 or more")
-        if not all(0 <= beta < 1 for beta in self.betas):
-            raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
-        if not self.max_gradient_norm > 0:
-            raise UserError(f"max_gradient_norm={self.max_gradient_norm} must be above 0; inf never clips")
-        if self.micro_batch_tokens < 1:
-            raise UserError(f"micro_batch_tokens={self.micro_batch_tokens} must be 1 or more")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NonFiniteStep:
+    """A step that was skipped because its loss or its gradient was not finite."""
+
+    sequences: tuple[TrainingSequence, ...]
+    totals: Mapping[str, float]
+    """Sums over the batch's action tokens, as far as they went."""
+    gradient_norm: float
+    suspects: tuple[int, ...]
+    """Indices of the sequences in micro-batches without a finite loss; none where only the gradient overflowed."""
 
 
 class Learner:
-    """Holds the model and its optimiser; ``update`` is one step."""
+    """Holds the model and its optimiser; ``update`` is one step.
 
-    def __init__(self, model: VisionLanguageModel, settings: OptimizerSettings) -> None:
-        if model.dtype != torch.float32:
-            raise UserError(
-                f"weights of {model.dtype} cannot be trained: small updates would round to nothing; use "
-                "model.dtype=float32 (lower precision is for evaluation)"
-            )
+    ``value_head`` is a critic's: from hidden states (tokens, hidden) to values (tokens,), trained with
+    ``critic_learning_rate`` on the schedule of the policy's. ``on_nonfinite`` is told of each skipped step.
+    """
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        settings: OptimizerSettings,
+        *,
+        value_head: nn.Module | None = None,
+        critic_learning_rate: float | None = None,
+        values_train_trunk: bool = False,
+        on_nonfinite: Callable[[NonFiniteStep], object] | None = None,
+    ) -> None:
         self.model = model
         self.settings = settings
-        for parameter in model.hf.parameters():
-            parameter.requires_grad_(True)
-        if settings.frozen_vision:
-            for parameter in model.hf.model.visual.parameters():
-                parameter.requires_grad_(False)
-        self.parameters: list[Tensor] = [p for p in model.hf.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(
-            self.parameters,
-            lr=settings.learning_rate,
-            betas=settings.betas,
-            weight_decay=settings.weight_decay,
-        )
+        self.value_head = value_head
+        self.work = ForwardWork()
+        """What went through the model so far."""
+        self._critic_share = _critic_share(settings, critic_learning_rate)
+        self._values_train_trunk = values_train_trunk
+        self._on_nonfinite = on_nonfinite
+        with memory_errors(settings):
+            self.parameters = _trained_weights(model, settings)
+            critic = list(value_head.parameters()) if value_head is not None else []
+            self.optimizer = MasterOptimizer(self.parameters, settings, critic=critic)
 
     def update(
         self,
@@ -70,44 +72,53 @@ class Learner:
         *,
         temperature: float,
         learning_rate: float,
+        entropy_gradient: bool = False,
     ) -> Mapping[str, float]:
         """One optimiser step over all sequences. Returns means over action tokens, gradient norm and counts.
 
-        A loss or gradient that is not finite changes no weight: the step is skipped and ``skipped`` is 1.
+        A loss or gradient that is not finite changes nothing: the step is skipped and ``skipped`` is 1. Raises
+        UserError when a micro-batch is smaller than an image, MachineError when memory runs out.
         """
-        self.optimizer.zero_grad(set_to_none=True)
-        totals, token_count = self.accumulate(sequences, loss, temperature=temperature)
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.max_gradient_norm)
-        is_finite = math.isfinite(float(norm)) and all(math.isfinite(total) for total in totals.values())
-        if is_finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = learning_rate
-            self.optimizer.step()
+        check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
+        self.optimizer.zero_grad()
+        with memory_errors(self.settings):
+            totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
+            norm = self.optimizer.clip()
+            is_finite = not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
+            if is_finite:
+                self.optimizer.step(learning_rate, self._critic_share * learning_rate)
+        # A rollout comes next: it needs the room.
+        self.optimizer.zero_grad()
+        if not is_finite and self._on_nonfinite is not None:
+            self._on_nonfinite(
+                NonFiniteStep(
+                    sequences=tuple(sequences), totals=totals, gradient_norm=norm, suspects=tuple(sorted(suspects))
+                )
+            )
+        token_count = sum(sequence.action_count for sequence in sequences)
         means = {name: total / max(1, token_count) for name, total in totals.items()}
         return {
             **means,
-            "gradient_norm": float(norm),
+            "gradient_norm": norm,
             "learning_rate": learning_rate,
             "action_tokens": float(token_count),
             "skipped": 0.0 if is_finite else 1.0,
         }
 
     def accumulate(
-        self, sequences: Sequence[TrainingSequence], loss: PolicyLoss, *, temperature: float
+        self,
+        sequences: Sequence[TrainingSequence],
+        loss: PolicyLoss,
+        *,
+        temperature: float,
+        entropy_gradient: bool = False,
     ) -> tuple[dict[str, float], int]:
-        """Adds the batch's gradient to the parameters; returns sums over action tokens and their count.
+        """Adds the batch's gradient to ``optimizer.masters``; returns sums over action tokens and their count.
 
         The sequences bring the weights of their tokens along (``weighted``).
         """
-        token_count = sum(sequence.action_count for sequence in sequences)
-        totals: dict[str, float] = {}
-        for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
-            tokens = action_tokens(self.model, batch, temperature=temperature)
-            result = loss(tokens)
-            result.value.backward()  # type: ignore[no-untyped-call]
-            for name, value in {**result.sums, "entropy": tokens.entropy.detach().sum()}.items():
-                totals[name] = totals.get(name, 0.0) + float(value)
-        return totals, token_count
+        totals, _ = self._accumulate(sequences, loss, temperature, entropy_gradient)
+        return totals, sum(sequence.action_count for sequence in sequences)
 
     @torch.no_grad()
     def logprobs(
@@ -116,8 +127,103 @@ class Learner:
         """log p of every action token of each sequence, under the learner's policy or another ``model``."""
         by_id: dict[int, tuple[float, ...]] = {}
         for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
-            values = action_tokens(model or self.model, batch, temperature=temperature).logprobs.tolist()
-            for sequence in batch:
-                by_id[id(sequence)] = tuple(values[: sequence.action_count])
-                values = values[sequence.action_count :]
+            with memory_errors(self.settings):
+                tokens = action_tokens(model or self.model, batch, temperature=temperature, work=self.work)
+            by_id |= _by_sequence(batch, tokens.logprobs)
         return [by_id[id(sequence)] for sequence in sequences]
+
+    @torch.no_grad()
+    def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
+        """What the critic says of every action token of each sequence; ValueError without a value head."""
+        if self.value_head is None:
+            raise ValueError("there are no values without a critic; give the learner a value_head")
+        by_id: dict[int, tuple[float, ...]] = {}
+        for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
+            values = self._forward(batch, temperature, entropy_gradient=False).values
+            assert values is not None
+            by_id |= _by_sequence(batch, values)
+        return [by_id[id(sequence)] for sequence in sequences]
+
+    def _accumulate(
+        self, sequences: Sequence[TrainingSequence], loss: PolicyLoss, temperature: float, entropy_gradient: bool
+    ) -> tuple[dict[str, float], set[int]]:
+        """Sums over action tokens, and the sequences whose micro-batch had no finite loss."""
+        totals: dict[str, float] = {}
+        suspects: set[int] = set()
+        index_of = {id(sequence): index for index, sequence in enumerate(sequences)}
+        with self._training():
+            for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
+                tokens = self._forward(batch, temperature, entropy_gradient=entropy_gradient)
+                result = loss(tokens)
+                if not math.isfinite(float(result.value.detach())):
+                    suspects |= {index_of[id(sequence)] for sequence in batch}
+                elif not suspects:
+                    result.value.backward()  # type: ignore[no-untyped-call]
+                for name, value in {**result.sums, "entropy": tokens.entropy.detach().sum()}.items():
+                    totals[name] = totals.get(name, 0.0) + float(value)
+        return totals, suspects
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(self.optimizer.collecting())
+            if self.settings.activation_checkpointing:
+                stack.enter_context(activation_checkpointing(self.model))
+            yield
+
+    def _forward(
+        self, batch: Sequence[TrainingSequence], temperature: float, *, entropy_gradient: bool
+    ) -> PolicyTokens:
+        return action_tokens(
+            self.model,
+            batch,
+            temperature=temperature,
+            entropy_gradient=entropy_gradient,
+            value_head=self.value_head,
+            values_train_trunk=self._values_train_trunk,
+            work=self.work,
+        )
+
+
+def _trained_weights(model: VisionLanguageModel, settings: OptimizerSettings) -> list[nn.Parameter]:
+    """Sets which weights have gradients; those of one stage may be frozen in the next."""
+    if settings.lora is not None:
+        return _adapter(model, settings)
+    if model.adapter is not None:
+        logger.info("the adapter of an earlier stage is merged into the model: all weights are trained now")
+        merge_adapter(model)
+    model.source = None
+    model.hf.requires_grad_(True)
+    if settings.frozen_vision:
+        for module in model.family.vision_modules(model.hf):
+            module.requires_grad_(False)
+    return [weight for weight in model.hf.parameters() if weight.requires_grad]
+
+
+def _adapter(model: VisionLanguageModel, settings: OptimizerSettings) -> list[nn.Parameter]:
+    """The weights of the adapter that the model has, where it is the one that is asked for, or of a new one."""
+    assert settings.lora is not None
+    if model.adapter is not None and not model.adapter.settings.fits(settings.lora):
+        logger.info("the adapter of an earlier stage is merged into the model: this stage has another")
+        merge_adapter(model)
+    if model.adapter is None:
+        add_adapter(model, settings.lora)
+    else:
+        mark_start(model)
+    weights = list(adapter_parameters(model).values())
+    for weight in weights:
+        weight.requires_grad_(True)
+    return weights
+
+
+def _critic_share(settings: OptimizerSettings, critic_learning_rate: float | None) -> float:
+    """Learning rate of the critic as a multiple of the policy's."""
+    if critic_learning_rate is None or settings.learning_rate == 0:
+        return 1.0
+    return critic_learning_rate / settings.learning_rate
+
+
+def _by_sequence(batch: Sequence[TrainingSequence], per_token: Tensor) -> dict[int, tuple[float, ...]]:
+    """Numbers of a micro-batch's action tokens, by the identity of their sequence."""
+    numbers: Iterator[float] = iter(per_token.tolist())
+    return {id(sequence): tuple(islice(numbers, sequence.action_count)) for sequence in batch}

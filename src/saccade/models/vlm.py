@@ -27,6 +27,7 @@ from saccade.models.attention import Layout, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
+from saccade.models.lora import ADAPTER_CONFIG, Adapter, adapter_base, base_state, load_adapter, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
@@ -88,6 +89,10 @@ class VisionLanguageModel:
         self.vocab_size = int(text.vocab_size)
         self.forbidden_ids = self._find_forbidden_ids()
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
+        self.source: Path | None = None
+        """Directory that holds these very weights; None once they may have changed."""
+        self.adapter: Adapter | None = None
+        """Where there is one, only its weights are trained."""
 
     @property
     def device(self) -> torch.device:
@@ -185,13 +190,27 @@ class VisionLanguageModel:
         return logits.index_fill(-1, self.forbidden_ids, float("-inf")) / temperature
 
     def save(self, directory: Path) -> None:
-        """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor."""
+        """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor.
+
+        Of a model with an adapter the adapter alone, in PEFT's layout; ``save_base`` writes the rest.
+        """
+        self._save_weights(directory, base=False)
+
+    def save_base(self, directory: Path) -> None:
+        """The frozen model below the adapter, as a checkpoint of its own."""
+        self._save_weights(directory, base=True)
+
+    def _save_weights(self, directory: Path, *, base: bool) -> None:
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.
         for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
             config.dtype = self.dtype
         for key in ("is_local", "local_files_only", "model_specific_special_tokens"):
             self.tokenizer.init_kwargs.pop(key, None)
-        self.hf.save_pretrained(directory)
+        if self.adapter is None or base:
+            self.hf.save_pretrained(directory, state_dict=base_state(self.hf) if self.adapter else None)
+        else:
+            save_adapter(self, directory)
+            self.hf.config.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         self.image_processor.save_pretrained(directory)
         if processor := self.family.processor_config(self.hf.config):
@@ -226,13 +245,30 @@ class LoadSettings:
 
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
-    """Loads a checkpoint directory of a known family; UserError says what is wrong with it."""
-    check_directory(path)
+    """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError."""
+    if not (path / ADAPTER_CONFIG).is_file():
+        return _load(path, media, settings, weights=path)
+    base = adapter_base(path)
+    if not (base / "config.json").is_file():
+        raise UserError(
+            f"{path} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
+            f"{ADAPTER_CONFIG} to where the base is now"
+        )
+    # An adapter that others trained may come without them.
+    has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
+    model = _load(path if has_parts else base, media, settings, weights=base)
+    load_adapter(model, path)
+    return model
+
+
+def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
+    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
+    check_directory(weights)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
         model, loading = AutoModelForImageTextToText.from_pretrained(
-            path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+            weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
         )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
@@ -248,9 +284,11 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
         parameter.data = parameter.data.clone()
     try:
         _bound_views(model.config, image_processor, settings)
-        return VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
+        loaded = VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+    loaded.source = weights.resolve()
+    return loaded
 
 
 def _bound_views(config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:

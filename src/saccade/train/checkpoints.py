@@ -5,18 +5,23 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
+from safetensors.torch import load_file, save_file
 
 from saccade.errors import UserError
+from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
+from saccade.models.soundness import first_line
 from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.train.position import Position
+from saccade.types import Json
 
 _NAME = re.compile(r"(?P<stage>.+)-(?P<step>\d{6})")
 _TRAINER = "trainer"
@@ -39,30 +44,34 @@ def save_checkpoint(
     directory: Path,
     position: Position,
     model: VisionLanguageModel,
-    optimizer: torch.optim.Optimizer | None,
+    learner: Learner | None,
+    *,
+    extras: Mapping[str, Json] = MappingProxyType({}),
 ) -> Checkpoint:
-    """Writes ``<stage>-<step>`` so that it is there whole or not at all; an existing one stays as it is."""
+    """Writes ``<stage>-<step>`` so that it is there whole or not at all; an existing one stays as it is.
+
+    ``extras`` is what else a resumed run needs. Where the base of an adapter is on no disk yet, it is written once
+    beside the checkpoints.
+    """
     path = directory / f"{position.stage}-{position.step:06d}"
     if path.exists():
         return Checkpoint(path=path, position=position)
-    unfinished = directory / f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}"
-    with disk_errors(path):
-        shutil.rmtree(unfinished, ignore_errors=True)
-        try:
-            (unfinished / _TRAINER).mkdir(parents=True)
-            with _libraries_disk_errors(unfinished):
-                model.save(unfinished)
-                if optimizer is not None:
-                    torch.save(optimizer.state_dict(), unfinished / _TRAINER / "optimizer.pt")
-            state = {"stage": position.stage, "step": position.step}
-            (unfinished / _TRAINER / "position.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
-            _sync_tree(unfinished)
-            unfinished.rename(path)
-        except OSError:
-            # On a full disk half a checkpoint would take the room that the user is asked to make.
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise
-        sync_directory(directory)
+    if model.adapter is not None and model.adapter.base is None:
+        base = directory / f"base-{position.stage}"
+        if not base.exists():
+            with _whole(base) as unfinished:
+                model.save_base(unfinished)
+        model.adapter.base = base.resolve()
+    with _whole(path) as unfinished:
+        trainer = unfinished / _TRAINER
+        trainer.mkdir()
+        model.save(unfinished)
+        if learner is not None:
+            _save_learner(trainer, learner)
+        if extras:
+            (trainer / "extras.json").write_text(json.dumps(dict(extras)) + "\n", encoding="utf-8")
+        state = {"stage": position.stage, "step": position.step}
+        (trainer / "position.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
     return Checkpoint(path=path, position=position)
 
 
@@ -92,16 +101,54 @@ def latest_checkpoint(
 
 def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSettings) -> VisionLanguageModel:
     """The model of a checkpoint, bit by bit as it was saved."""
-    return load_model(checkpoint.path, media, settings)
+    model = load_model(checkpoint.path, media, settings)
+    # Checkpoints are deleted when newer ones are there: none is a base to rely on.
+    model.source = None
+    return model
 
 
-def restore_optimizer(checkpoint: Checkpoint, optimizer: torch.optim.Optimizer) -> None:
-    """The optimiser's state as it was saved; UserError when the file is damaged or of another model."""
-    path = checkpoint.path / _TRAINER / "optimizer.pt"
+def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
+    """Optimiser, critic and reference policy as they were saved.
+
+    UserError when a file is damaged or of another model, or was written with other precision or offload.
+    """
+    trainer = checkpoint.path / _TRAINER
+    with _damage(trainer / "optimizer.pt") as path:
+        learner.optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    if learner.value_head is not None:
+        with _damage(trainer / "value_head.pt") as path:
+            learner.value_head.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    if learner.model.adapter is not None:
+        with _damage(trainer / "reference_adapter.safetensors") as path:
+            learner.model.adapter.start = load_file(path)
+
+
+def load_extras(checkpoint: Checkpoint) -> Mapping[str, Json]:
+    """The ``extras`` that were given when the checkpoint was saved; UserError when the file is damaged."""
+    path = checkpoint.path / _TRAINER / "extras.json"
+    if not path.exists():
+        return {}
+    with _damage(path):
+        extras = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(extras, dict):
+            raise ValueError("no JSON object")
+    return extras
+
+
+def _save_learner(trainer: Path, learner: Learner) -> None:
+    torch.save(learner.optimizer.state_dict(), trainer / "optimizer.pt")
+    if learner.value_head is not None:
+        torch.save(learner.value_head.state_dict(), trainer / "value_head.pt")
+    if learner.model.adapter is not None:
+        save_file(learner.model.adapter.start, trainer / "reference_adapter.safetensors")
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[Path]:
     try:
-        optimizer.load_state_dict(torch.load(path, weights_only=True))
+        yield path
     except Exception as error:  # Unpickling what a broken disk left may raise anything.
-        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+        reason = error.strerror if isinstance(error, OSError) else first_line(error)
         raise UserError(
             f"{path} cannot be restored: it is damaged or of another model ({reason}); delete this checkpoint "
             "to resume from an older one"
@@ -121,6 +168,25 @@ def prune_checkpoints(directory: Path, current: Position) -> None:
             with disk_errors(old.path):
                 old.path.rename(doomed)
                 shutil.rmtree(doomed)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A directory to write in, which becomes ``path`` at the end; nothing is left of it after an error."""
+    unfinished = path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
+    with disk_errors(path):
+        shutil.rmtree(unfinished, ignore_errors=True)
+        try:
+            unfinished.mkdir(parents=True)
+            with _libraries_disk_errors(unfinished):
+                yield unfinished
+            _sync_tree(unfinished)
+            unfinished.rename(path)
+        except OSError:
+            # On a full disk half a checkpoint would take the room that the user is asked to make.
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
+        sync_directory(path.parent)
 
 
 @contextmanager

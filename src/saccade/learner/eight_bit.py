@@ -1,0 +1,126 @@
+"""AdamW whose moments take one byte per weight (Dettmers et al. 2022, arXiv 2110.02861)."""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import torch
+from torch import Tensor
+
+_BLOCK = 256
+"""Neighbouring values that share a scale, so that one outlier costs only its neighbours their precision."""
+_SMALLEST = 4096
+"""Weights with fewer values keep fp32 moments: norms and biases are few and sensitive."""
+_CHUNK = 1 << 22
+"""Values updated at once; a multiple of the block. It bounds what a step needs beside the state."""
+_EPSILON = 1e-8
+
+
+class EightBitAdamW(torch.optim.Optimizer):
+    """As ``torch.optim.AdamW`` on fp32 weights, with moments in blocks of 8-bit codes and one scale."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, object]],
+        *,
+        lr: float,
+        betas: tuple[float, float],
+        weight_decay: float,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._step(weight, weight.grad, group["lr"], group["betas"], group["weight_decay"])
+
+    def _step(
+        self, weight: Tensor, gradient: Tensor, rate: float, betas: tuple[float, float], weight_decay: float
+    ) -> None:
+        state = self.state[weight]
+        if not state:
+            state["step"] = torch.zeros(())
+            state |= _empty("first", weight) | _empty("second", weight)
+        state["step"] += 1
+        step = int(state["step"])
+        first_correction, second_correction = 1.0 - betas[0] ** step, 1.0 - betas[1] ** step
+        values, gradient = weight.view(-1), gradient.reshape(-1)
+        for start in range(0, values.numel(), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            first = _read(state, "first", part).lerp_(gradient[part], 1.0 - betas[0])
+            second = _read(state, "second", part).mul_(betas[1])
+            second.addcmul_(gradient[part], gradient[part], value=1.0 - betas[1])
+            _write(state, "first", part, first)
+            _write(state, "second", part, second)
+            # The step is taken with what was worked out, not with what its codes remember of it.
+            scale = second.sqrt_().div_(math.sqrt(second_correction)).add_(_EPSILON)
+            values[part].mul_(1.0 - rate * weight_decay).addcdiv_(first, scale, value=-rate / first_correction)
+
+    def load_state_dict(self, state_dict: dict[str, object]) -> None:
+        super().load_state_dict(state_dict)
+        for state in self.state.values():
+            for name in ("first", "second"):
+                if f"{name}_scales" in state:
+                    # torch gives all state the precision of the weight.
+                    state[name] = state[name].to(torch.uint8)
+
+
+@cache
+def code_values(*, signed: bool) -> tuple[float, ...]:
+    """The 256 numbers within [-1, 1], or [0, 1], that a code may stand for, ascending.
+
+    Each decade towards zero has half as many as the one above it: moments spread over many orders of magnitude, and
+    the large ones matter most.
+    """
+    magnitudes: list[float] = []
+    for decade in range(7):
+        count = 2 ** ((6 if signed else 7) - decade)
+        magnitudes += [(0.1 + 0.9 * (index + 0.5) / count) * 10.0**-decade for index in range(count)]
+    mirrored = [-value for value in magnitudes] if signed else []
+    return tuple(sorted([*mirrored, 0.0, *magnitudes, 1.0]))
+
+
+def quantize(values: Tensor, *, signed: bool) -> tuple[Tensor, Tensor]:
+    """Codes (values,), uint8, and scales (blocks,): each value becomes the nearest one that a code stands for."""
+    padded = torch.nn.functional.pad(values, (0, -values.numel() % _BLOCK)).view(-1, _BLOCK)
+    scales = padded.abs().amax(dim=1)
+    # A block of zeros has no largest value to divide by.
+    relative = padded / torch.where(scales > 0, scales, 1.0)[:, None]
+    known = torch.tensor(code_values(signed=signed), device=values.device)
+    between = (known[1:] + known[:-1]) / 2
+    return torch.bucketize(relative, between, out_int32=True).to(torch.uint8).view(-1)[: values.numel()], scales
+
+
+def dequantize(codes: Tensor, scales: Tensor, *, signed: bool) -> Tensor:
+    """fp32 values (values,) of codes and the scales of their blocks."""
+    known = torch.tensor(code_values(signed=signed), device=codes.device)
+    return known[codes.int()] * scales.repeat_interleave(_BLOCK)[: codes.numel()]
+
+
+def _empty(name: str, weight: Tensor) -> dict[str, Tensor]:
+    count = weight.numel()
+    if count < _SMALLEST:
+        return {name: torch.zeros(count, device=weight.device)}
+    zero = code_values(signed=name == "first").index(0.0)
+    return {
+        name: torch.full((count,), zero, dtype=torch.uint8, device=weight.device),
+        f"{name}_scales": torch.zeros(math.ceil(count / _BLOCK), device=weight.device),
+    }
+
+
+def _read(state: dict[str, Tensor], name: str, part: slice) -> Tensor:
+    if f"{name}_scales" not in state:
+        return state[name][part].clone()
+    scales = state[f"{name}_scales"][part.start // _BLOCK : part.stop // _BLOCK]
+    return dequantize(state[name][part], scales, signed=name == "first")
+
+
+def _write(state: dict[str, Tensor], name: str, part: slice, values: Tensor) -> None:
+    if f"{name}_scales" not in state:
+        state[name][part] = values
+        return
+    codes, scales = quantize(values, signed=name == "first")
+    state[name][part] = codes
+    state[f"{name}_scales"][part.start // _BLOCK : part.stop // _BLOCK] = scales

@@ -1,0 +1,152 @@
+"""AdamW on fp32 weights, whatever precision the model has and wherever it lies."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from saccade.errors import UserError
+from saccade.learner.eight_bit import EightBitAdamW
+from saccade.models.lora import LoraSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerSettings:
+    """AdamW (Loshchilov and Hutter 2019), how gradients are taken, and what is saved in memory."""
+
+    learning_rate: float = 1e-6
+    betas: tuple[float, float] = (0.9, 0.98)
+    weight_decay: float = 0.01
+    max_gradient_norm: float = 1.0
+    micro_batch_tokens: int = 4096
+    """Tokens forwarded at once, padding included; any value gives the same gradient."""
+    frozen_vision: bool = False
+    """Whether the vision tower keeps its weights."""
+    lora: LoraSettings | None = None
+    """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
+    activation_checkpointing: bool = False
+    """Keeps only the inputs of layers for the backward pass and works the rest out again: less memory, more time."""
+    offload_optimizer: bool = False
+    """Keeps fp32 weights, gradients and moments in the memory of the CPU and takes the step there."""
+    eight_bit_optimizer: bool = False
+    """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
+    compile: bool = False
+    """Compiles the layers of the language model with torch.compile for training; needs a C++ compiler."""
+
+    def check(self) -> None:
+        for name, value in (("learning_rate", self.learning_rate), ("weight_decay", self.weight_decay)):
+            if not 0 <= value < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
+        if not self.max_gradient_norm > 0:
+            raise UserError(f"max_gradient_norm={self.max_gradient_norm} must be above 0; inf never clips")
+        if self.micro_batch_tokens < 1:
+            raise UserError(f"micro_batch_tokens={self.micro_batch_tokens} must be 1 or more")
+
+
+class MasterOptimizer:
+    """AdamW on fp32 masters: the weights themselves where they are fp32 and stay, copies of them elsewhere.
+
+    A step of half-precision weights is often smaller than their rounding; the masters add such steps up. ``critic``
+    are further weights with a learning rate of their own.
+    """
+
+    def __init__(
+        self, weights: Sequence[nn.Parameter], settings: OptimizerSettings, *, critic: Sequence[nn.Parameter] = ()
+    ) -> None:
+        self._max_norm = settings.max_gradient_norm
+        self.weights = [*weights, *critic]
+        self.masters = [_master(weight, on_cpu=settings.offload_optimizer) for weight in self.weights]
+        self._copies = [(w, m) for w, m in zip(self.weights, self.masters) if m is not w]
+        groups: list[dict[str, object]] = [{"params": self.masters[: len(weights)]}]
+        if critic:
+            groups.append({"params": self.masters[len(weights) :]})
+        kind = EightBitAdamW if settings.eight_bit_optimizer else torch.optim.AdamW
+        self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
+
+    def zero_grad(self) -> None:
+        for tensor in (*self.weights, *self.masters):
+            tensor.grad = None
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Inside, each gradient is added to its fp32 master as soon as backward has it, and freed."""
+        hooks = [
+            weight.register_post_accumulate_grad_hook(_Collect(master))  # type: ignore[no-untyped-call]
+            for weight, master in self._copies
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def clip(self) -> float:
+        """Scales the gradient down to the greatest norm that is allowed; returns its norm before."""
+        return float(torch.nn.utils.clip_grad_norm_(self.masters, self._max_norm))
+
+    def step(self, learning_rate: float, critic_learning_rate: float = 0.0) -> None:
+        """One step; the model's weights become their masters, rounded."""
+        for group, rate in zip(self.adamw.param_groups, (learning_rate, critic_learning_rate)):
+            group["lr"] = rate
+        self.adamw.step()
+        self._copy_back()
+
+    def state_dict(self) -> dict[str, object]:
+        """AdamW's state and, where they are copies, the masters."""
+        state: dict[str, object] = dict(self.adamw.state_dict())
+        if self._copies:
+            state["masters"] = [master.detach() for _, master in self._copies]
+        return state
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Takes the state of an optimiser with the same settings and weights of the same shapes; else ValueError."""
+        masters = state.get("masters", [])
+        if not isinstance(masters, list) or len(masters) != len(self._copies):
+            raise ValueError("precision, offload or trained weights were other ones")
+        if any(saved.shape != master.shape for saved, (_, master) in zip(masters, self._copies)):
+            raise ValueError("the weights have other shapes")
+        self.adamw.load_state_dict({name: value for name, value in state.items() if name != "masters"})
+        with torch.no_grad():
+            for saved, (_, master) in zip(masters, self._copies):
+                master.copy_(saved)
+        self._copy_back()
+
+    def state_bytes(self) -> int:
+        """Bytes of masters that are copies and of AdamW's moments."""
+        moments = [value for state in self.adamw.state.values() for value in state.values()]
+        return sum(value.nbytes for value in (*(master for _, master in self._copies), *moments))
+
+    @torch.no_grad()
+    def _copy_back(self) -> None:
+        for weight, master in self._copies:
+            weight.copy_(master)
+
+
+class _Collect:
+    """Adds a weight's gradient to its master's."""
+
+    def __init__(self, master: nn.Parameter) -> None:
+        self._master = master
+
+    def __call__(self, weight: Tensor) -> None:
+        if weight.grad is None:
+            return
+        # Moved before it is widened: half the bytes travel.
+        gradient = weight.grad.to(self._master.device).float()
+        if self._master.grad is None:
+            self._master.grad = gradient
+        else:
+            self._master.grad.add_(gradient)
+        weight.grad = None
+
+
+def _master(weight: nn.Parameter, *, on_cpu: bool) -> nn.Parameter:
+    if weight.dtype == torch.float32 and not on_cpu:
+        return weight
+    device = "cpu" if on_cpu else weight.device
+    return nn.Parameter(weight.detach().to(device=device, dtype=torch.float32, copy=True))

@@ -1,0 +1,190 @@
+"""Precision of training: fp32 masters of half-precision weights, offload, moments in 8 bits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from learner_samples import batch, loaded_model, same_bytes, small_model, weights
+
+from saccade.algorithms.losses import negative_log_likelihood
+from saccade.learner.eight_bit import EightBitAdamW, code_values, dequantize, quantize
+from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.learner.optimizer import MasterOptimizer
+from saccade.models.vlm import VisionLanguageModel
+
+RATE = 1e-5
+"""A step of this size is below the rounding of a bf16 weight of 0.01 or more."""
+
+
+@pytest.fixture(autouse=True)
+def deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def half(directory: Path) -> VisionLanguageModel:
+    return loaded_model(directory / "model", dtype="bfloat16")
+
+
+def imitate(learner: Learner, *, steps: int, rate: float = RATE) -> list[float]:
+    sequences = batch(learner.model)
+    return [
+        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=rate)["nll"]
+        for _ in range(steps)
+    ]
+
+
+def test_small_steps_that_bf16_weights_lose_add_up_in_their_masters(tmp_path: Path) -> None:
+    plain, ours = half(tmp_path), half(tmp_path)
+    before = torch.cat([w.detach().float().flatten() for w in plain.hf.parameters()])
+    gradients = Learner(plain, OptimizerSettings())
+    settings = OptimizerSettings(learning_rate=RATE, weight_decay=0.0)
+    adamw = torch.optim.AdamW(plain.hf.parameters(), lr=RATE, betas=settings.betas, weight_decay=0.0)
+    learner = Learner(ours, settings)
+    for _ in range(8):
+        gradients.optimizer.zero_grad()
+        gradients.accumulate(batch(plain), negative_log_likelihood, temperature=1.0)
+        for weight, master in zip(gradients.parameters, gradients.optimizer.masters):
+            weight.grad = None if master.grad is None else master.grad.bfloat16()
+        adamw.step()
+    imitate(learner, steps=8)
+    large = before.abs() > 0.02
+    moved_plain = torch.cat([w.detach().float().flatten() for w in plain.hf.parameters()]) - before
+    moved_ours = torch.cat([m.detach().flatten() for m in learner.optimizer.masters]) - before
+    assert moved_plain[large].abs().max() == 0
+    # AdamW's first steps have the size of the learning rate, and these gradients keep their direction.
+    assert moved_ours[large].abs().median() > 4 * RATE
+    rounded = torch.cat([w.detach().float().flatten() for w in ours.hf.parameters()])
+    assert torch.equal(rounded, (before + moved_ours).bfloat16().float())
+
+
+def test_bf16_weights_learn_as_fp32_weights_do(tmp_path: Path) -> None:
+    in_half = imitate(Learner(half(tmp_path), OptimizerSettings()), steps=12, rate=3e-3)
+    in_full = imitate(Learner(loaded_model(tmp_path / "model"), OptimizerSettings()), steps=12, rate=3e-3)
+    assert in_half[-1] < 0.5 * in_half[0]
+    assert in_half == pytest.approx(in_full, rel=0.05)
+
+
+def test_half_precision_gradients_are_added_up_in_fp32_and_then_freed(tmp_path: Path) -> None:
+    model = half(tmp_path)
+    learner = Learner(model, OptimizerSettings(micro_batch_tokens=150))
+    learner.accumulate(batch(model), negative_log_likelihood, temperature=1.0)
+    assert all(weight.grad is None for weight in model.hf.parameters())
+    gradients = [master.grad for master in learner.optimizer.masters]
+    assert all(gradient is not None and gradient.dtype == torch.float32 for gradient in gradients)
+    # Sums of bf16 numbers that bf16 itself could not hold.
+    assert any(not torch.equal(gradient, gradient.bfloat16().float()) for gradient in gradients if gradient is not None)
+
+
+def test_no_hook_stays_on_the_weights_after_a_step(tmp_path: Path) -> None:
+    """The next stage makes a learner of its own for the same model."""
+    model = half(tmp_path)
+    imitate(Learner(model, OptimizerSettings()), steps=1)
+    weight = next(model.hf.parameters())
+    weight.float().sum().backward()
+    assert weight.grad is not None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_offloaded_optimizer_gives_the_same_bytes(tmp_path: Path, dtype: str) -> None:
+    models = [loaded_model(tmp_path / "model", dtype=dtype) for _ in range(2)]
+    for model, is_offloaded in zip(models, (False, True)):
+        imitate(Learner(model, OptimizerSettings(offload_optimizer=is_offloaded)), steps=3, rate=1e-2)
+    assert same_bytes(weights(models[0]), weights(models[1]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("options", [{}, {"offload_optimizer": True}, {"eight_bit_optimizer": True}])
+def test_two_steps_are_the_bytes_of_one_step_a_restored_state_and_one_step(
+    tmp_path: Path, dtype: str, options: dict[str, bool]
+) -> None:
+    settings = OptimizerSettings(**options)
+    straight, first, second = (loaded_model(tmp_path / "model", dtype=dtype) for _ in range(3))
+    imitate(Learner(straight, settings), steps=2, rate=1e-2)
+    before = Learner(first, settings)
+    imitate(before, steps=1, rate=1e-2)
+    torch.save(before.optimizer.state_dict(), tmp_path / "optimizer.pt")
+    second.hf.load_state_dict(first.hf.state_dict())
+    after = Learner(second, settings)
+    after.optimizer.load_state_dict(torch.load(tmp_path / "optimizer.pt", weights_only=True))
+    imitate(after, steps=1, rate=1e-2)
+    assert same_bytes(weights(straight), weights(second))
+
+
+def test_a_state_of_other_precision_or_other_weights_is_refused(tmp_path: Path) -> None:
+    full = Learner(loaded_model(tmp_path / "model"), OptimizerSettings())
+    in_half = Learner(half(tmp_path), OptimizerSettings())
+    for learner, other in ((full, in_half), (in_half, full)):
+        with pytest.raises(ValueError, match="precision, offload"):
+            learner.optimizer.load_state_dict(other.optimizer.state_dict())
+
+
+def test_the_nearest_code_stands_for_each_value() -> None:
+    for signed in (True, False):
+        known = torch.tensor(code_values(signed=signed))
+        assert len(known) == 256
+        assert torch.equal(known, known.sort().values)
+        # One block that has the largest value, so that its scale is 1.
+        codes, scales = quantize(known, signed=signed)
+        assert torch.equal(dequantize(codes, scales, signed=signed), known)
+        values = torch.rand(1000, generator=torch.Generator().manual_seed(0))
+        values = values * 2 - 1 if signed else values
+        got = dequantize(*quantize(values, signed=signed), signed=signed)
+        largest = torch.nn.functional.pad(values, (0, 24)).view(-1, 256).abs().amax(dim=1)
+        nearest = known[(values[:, None] / largest.repeat_interleave(256)[:1000, None] - known).abs().argmin(dim=1)]
+        torch.testing.assert_close(got, nearest * largest.repeat_interleave(256)[:1000])
+
+
+def test_blocks_of_zeros_stay_zeros() -> None:
+    for signed in (True, False):
+        assert dequantize(*quantize(torch.zeros(300), signed=signed), signed=signed).abs().max() == 0
+
+
+def test_eight_bit_moments_walk_where_fp32_moments_walk() -> None:
+    """Noisy gradients of a quadratic with scales that lie far apart."""
+    scales = torch.logspace(-3, 1, 8192)
+    ends = []
+    for kind in (torch.optim.AdamW, EightBitAdamW):
+        generator = torch.Generator().manual_seed(0)
+        weight = torch.nn.Parameter(torch.ones(8192))
+        adamw = kind([weight], lr=0.02, betas=(0.9, 0.98), weight_decay=0.0)
+        for _ in range(100):
+            weight.grad = scales * (weight.detach() + 0.1 * torch.randn(8192, generator=generator))
+            adamw.step()
+        ends.append(weight.detach())
+    exact, coarse = ends
+    assert coarse.abs().mean() < 0.1
+    torch.testing.assert_close(coarse.abs().mean(), exact.abs().mean(), rtol=0.25, atol=0)
+
+
+def test_large_weights_are_updated_in_parts_as_if_in_one() -> None:
+    whole = torch.linspace(-1, 1, (1 << 22) + 4096)
+    ends = []
+    for values in (whole, whole[1 << 22 :]):
+        weight = torch.nn.Parameter(values.clone())
+        weight.grad = values.clone()
+        EightBitAdamW([weight], lr=0.1, betas=(0.9, 0.98), weight_decay=0.1).step()
+        ends.append(weight.detach())
+    assert torch.equal(ends[0][1 << 22 :], ends[1])
+
+
+def test_bytes_of_the_optimizer_state() -> None:
+    """fp32 moments 8 bytes a weight; 8-bit ones 2 and their scales; masters 4 more."""
+    weight = torch.nn.Parameter(torch.ones(1 << 16))
+    in_half = torch.nn.Parameter(torch.ones(1 << 16, dtype=torch.bfloat16))
+    measured = []
+    for options, trained in (({}, weight), ({"eight_bit_optimizer": True}, weight), ({}, in_half)):
+        optimizer = MasterOptimizer([trained], OptimizerSettings(**options))
+        optimizer.masters[0].grad = torch.ones(1 << 16)
+        optimizer.step(1e-3)
+        measured.append(optimizer.state_bytes())
+    step = 4
+    count = 1 << 16
+    assert measured == [8 * count + step, 2 * count + 2 * 4 * count // 256 + step, 12 * count + step]
+
+
+def test_steps_with_eight_bit_moments_lower_the_loss() -> None:
+    losses = imitate(Learner(small_model(), OptimizerSettings(eight_bit_optimizer=True)), steps=12, rate=3e-3)
+    assert losses[-1] < 0.5 * losses[0]
