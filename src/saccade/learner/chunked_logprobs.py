@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -31,9 +32,11 @@ def chosen_logprobs(
     rows = max(1, max_logits // model.vocab_size)
     head = model.hf.lm_head
     if type(head) is nn.Linear and head.bias is None:
-        logprobs, entropy = _Chosen.apply(
-            states, head.weight, targets, model.forbidden_ids, temperature, entropy_gradient, rows
-        )
+        logits = _Logits(_precision(head.weight), temperature)
+        with torch.autocast(head.weight.device.type, enabled=False):
+            logprobs, entropy = _Chosen.apply(
+                states, head.weight, targets, model.forbidden_ids, logits, entropy_gradient, rows
+            )
         return logprobs, entropy if entropy_gradient else entropy.detach()
     return _through_module(model, states, targets, temperature, entropy_gradient, rows)
 
@@ -64,9 +67,9 @@ def _through_module(
 
 
 class _Chosen(torch.autograd.Function):
-    """log p(target) and entropy under softmax(states @ weight.T / temperature) without forbidden tokens.
+    """log p(target) and entropy H of p = softmax(z), z = states @ weight.T / temperature, p = 0 for forbidden tokens.
 
-    With p = softmax(z): d log p_t / dz = onehot(t) - p, and dH / dz = -p * (log p + H).
+    d log p(t) / dz = onehot(t) - p, and dH / dz = -p * (log p + H).
     """
 
     @staticmethod
@@ -76,59 +79,93 @@ class _Chosen(torch.autograd.Function):
         weight: Tensor,
         targets: Tensor,
         forbidden: Tensor,
-        temperature: float,
+        logits: "_Logits",
         entropy_gradient: bool,
         rows: int,
     ) -> tuple[Tensor, Tensor]:
-        normaliser, entropy, logprobs = (states.new_empty(len(states), dtype=torch.float32) for _ in range(3))
+        normaliser, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
         p = states.new_empty(0)
         for chunk in _chunks(len(states), rows):
-            z = _logits(states[chunk], weight, forbidden, temperature)
-            normaliser[chunk] = torch.logsumexp(z, dim=-1)
-            logprobs[chunk] = z.gather(-1, targets[chunk, None])[:, 0] - normaliser[chunk]
-            p = torch.exp(z - normaliser[chunk, None])
-            # Forbidden tokens have p = 0 and z = -inf; their product counts as 0.
-            entropy[chunk] = normaliser[chunk] - p.mul(z.index_fill_(-1, forbidden, 0.0)).sum(dim=-1)
-        # What fits in one chunk is kept, and spares its backward the product with the weights.
+            z = logits.of(states[chunk], weight, forbidden)
+            highest = z.amax(dim=-1, keepdim=True)
+            p = z.sub_(highest).exp()
+            total = p.sum(dim=-1)
+            log_total, share[chunk] = total.log(), total.reciprocal()
+            normaliser[chunk] = log_total + highest[:, 0]
+            chosen = z.gather(-1, targets[chunk, None])[:, 0]
+            logprobs[chunk] = (chosen - log_total).masked_fill(chosen <= _NEVER, -torch.inf)
+            entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
+        # What fits in one chunk is kept, and spares the backward a product with the weights.
         kept = p if len(states) <= rows else p.new_empty(0)
-        ctx.save_for_backward(states, weight, targets, forbidden, normaliser, entropy, kept)
-        ctx.settings = (temperature, entropy_gradient, rows)  # type: ignore[attr-defined]
+        ctx.save_for_backward(states, weight, targets, forbidden, normaliser, entropy, share, kept)
+        ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
         return logprobs, entropy
 
     @staticmethod
     def backward(  # type: ignore[override]
         ctx: torch.autograd.function.FunctionCtx, to_logprobs: Tensor, to_entropy: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
-        states, weight, targets, forbidden, normaliser, entropy, kept = ctx.saved_tensors  # type: ignore[attr-defined]
-        temperature, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
+        states, weight, targets, forbidden, normaliser, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
         wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
         to_states = torch.empty_like(states) if wants_states else None
         to_weight = torch.zeros_like(weight, dtype=torch.float32) if wants_weight else None
         for chunk in _chunks(len(states), rows):
+            to_z = -to_logprobs[chunk, None]
             if len(kept):
-                p = kept
+                p, to_z = kept, to_z * share[:, None]
             else:
-                z = _logits(states[chunk], weight, forbidden, temperature)
-                p = z.sub_(normaliser[chunk, None]).exp_()
-            to_z = p * -to_logprobs[chunk, None]
+                p = logits.of(states[chunk], weight, forbidden).sub_(normaliser[chunk, None]).exp_()
+            to_z = p * to_z
             if entropy_gradient:
+                p = p * share[:, None] if len(kept) else p
                 log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log()
                 to_z -= p * (log_p + entropy[chunk, None]) * to_entropy[chunk, None]
             to_z.scatter_add_(-1, targets[chunk, None], to_logprobs[chunk, None])
-            to_z = (to_z / temperature if temperature != 1.0 else to_z).to(weight.dtype)
-            if to_states is not None:
-                to_states[chunk] = to_z @ weight
-            if to_weight is not None:
-                to_weight.addmm_(to_z.T, states[chunk])
-        return to_states, to_weight, None, None, None, None, None
+            logits.backward(to_z, states[chunk], weight, to_states[chunk] if wants_states else None, to_weight)
+        return to_states, None if to_weight is None else to_weight.to(weight.dtype), None, None, None, None, None
+
+
+_NEVER = -1e30
+"""Logit of a forbidden token: far enough for p = 0 exactly, and finite, so that p * log p is 0 too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logits:
+    """The product with the head's weights, and back."""
+
+    precision: torch.dtype
+    temperature: float
+
+    def of(self, states: Tensor, weight: Tensor, forbidden: Tensor) -> Tensor:
+        """fp32 (tokens, vocabulary)."""
+        z = (states.to(self.precision) @ weight.to(self.precision).T).float()
+        if self.temperature != 1.0:
+            z /= self.temperature
+        return z.index_fill_(-1, forbidden, _NEVER)
+
+    def backward(
+        self, to_z: Tensor, states: Tensor, weight: Tensor, to_states: Tensor | None, to_weight: Tensor | None
+    ) -> None:
+        """Fills ``to_states`` and adds to ``to_weight`` (fp32), where they are wanted; overwrites ``to_z``."""
+        if self.temperature != 1.0:
+            to_z /= self.temperature
+        to_z = to_z.to(self.precision)
+        if to_states is not None:
+            to_states.copy_(to_z @ weight.to(self.precision))
+        if to_weight is None:
+            return
+        if self.precision == torch.float32:
+            to_weight.addmm_(to_z.T, states.float())
+        else:
+            to_weight += to_z.T @ states.to(self.precision)
+
+
+def _precision(weight: Tensor) -> torch.dtype:
+    """Of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
+    kind = weight.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
 
 
 def _chunks(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
-
-
-def _logits(states: Tensor, weight: Tensor, forbidden: Tensor, temperature: float) -> Tensor:
-    z = (states @ weight.T).float()
-    if temperature != 1.0:
-        z /= temperature
-    return z.index_fill_(-1, forbidden, float("-inf"))
