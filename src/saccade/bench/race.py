@@ -1,0 +1,109 @@
+"""Drives frameworks through the same steps, one step each in turn, so that a busy machine hits all alike."""
+
+import importlib.util
+import logging
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+from saccade.bench.checkpoint import ModelSize, write_checkpoint
+from saccade.bench.contract import BenchSpec, DeviceName, FrameworkName, StepReport
+from saccade.bench.results import Agreement, BenchResult, FrameworkResult
+from saccade.bench.worker import started
+from saccade.bench.workload import Workload
+from saccade.errors import MachineError, UserError
+
+logger = logging.getLogger(__name__)
+
+_TOLERANCE: Mapping[DeviceName, float] = {"cpu": 1e-3, "cuda": 0.1}
+"""Largest relative difference of gradients that rounding explains: fp32 on a CPU, bf16 on a GPU."""
+
+
+def race(
+    workload: Workload,
+    frameworks: Sequence[FrameworkName],
+    *,
+    size: ModelSize,
+    steps: int,
+    threads: int = 1,
+    device: DeviceName = "cpu",
+    command: str = "",
+) -> BenchResult:
+    """``steps`` timed steps of each framework after one that warms up.
+
+    UserError when something is missing; MachineError when the frameworks did not do the same work.
+    """
+    workload.check()
+    _check(frameworks, steps, device)
+    with tempfile.TemporaryDirectory(prefix="saccade-bench-") as directory:
+        spec = BenchSpec(workload=workload, directory=Path(directory), steps=steps + 1, threads=threads, device=device)
+        parameters = write_checkpoint(spec.model, size)
+        results = _run(spec, frameworks)
+        agreement = _agreement(spec, results) if len(results) > 1 else None
+    if agreement is not None:
+        _check_agreement(agreement, device)
+    return BenchResult(
+        command=command,
+        date=datetime.now(UTC).date().isoformat(),
+        workload=workload,
+        parameters=parameters,
+        threads=threads,
+        device=device,
+        frameworks=results,
+        agreement=agreement,
+    )
+
+
+def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName) -> None:
+    if steps < 1:
+        raise UserError(f"steps={steps} times nothing; use 1 or more")
+    if "trl" in frameworks and importlib.util.find_spec("trl") is None:
+        raise UserError('TRL is not installed; run pip install "saccade[trl]", or choose --framework saccade')
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("device=cuda, but torch sees no GPU here; use device=cpu")
+
+
+def _run(spec: BenchSpec, frameworks: Sequence[FrameworkName]) -> dict[FrameworkName, FrameworkResult]:
+    with ExitStack() as stack:
+        workers = [stack.enter_context(started(framework, spec)) for framework in frameworks]
+        ready = [worker.ready() for worker in workers]
+        reports: list[list[StepReport]] = [[] for _ in workers]
+        for step in range(spec.steps):
+            # One at a time: two at work would take each other's caches and memory bandwidth.
+            for worker, of_worker in zip(workers, reports):
+                of_worker.append(worker.step())
+                logger.info("step %d of %s: %.2f s", step, worker.framework, of_worker[-1].wall_s)
+    return {
+        worker.framework: FrameworkResult(versions=hello.versions, resident_mb=hello.resident_mb, steps=tuple(steps))
+        for worker, hello, steps in zip(workers, ready, reports)
+    }
+
+
+def _agreement(spec: BenchSpec, results: Mapping[FrameworkName, FrameworkResult]) -> Agreement:
+    pairs = list(zip(results["saccade"].steps, results["trl"].steps))
+    ours, theirs = (load_file(spec.gradient_file(name)) for name in ("saccade", "trl"))
+    if ours.keys() != theirs.keys():
+        raise MachineError(f"the frameworks trained other parameters: {sorted(ours.keys() ^ theirs.keys())[:3]}")
+    difference = sum(float((ours[name].double() - theirs[name].double()).square().sum()) for name in theirs)
+    size = sum(float(gradient.double().square().sum()) for gradient in theirs.values())
+    return Agreement(
+        same_tokens=all(one.trained_on == other.trained_on for one, other in pairs),
+        gradient_error=(difference / size) ** 0.5,
+        gradient_norm_error=max(abs(one.gradient_norm / other.gradient_norm - 1.0) for one, other in pairs),
+        entropy_error=max(abs(one.entropy / other.entropy - 1.0) for one, other in pairs),
+    )
+
+
+def _check_agreement(agreement: Agreement, device: DeviceName) -> None:
+    if not agreement.same_tokens:
+        raise MachineError("the frameworks were not trained on the same tokens, so their times cannot be compared")
+    if not agreement.gradient_error <= _TOLERANCE[device]:
+        raise MachineError(
+            f"the frameworks' gradients differ by {agreement.gradient_error:.2g}, more than {_TOLERANCE[device]:g}: "
+            "they did not do the same work, so their times cannot be compared"
+        )
