@@ -173,6 +173,8 @@ class VisionLanguageModel:
             }
         if packing is not None:
             extra["packing"] = packing
+            # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.
+            attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
         output = self.hf.model.language_model(
             inputs_embeds=embedded.inputs,
             position_ids=self.family.language_positions(positions),
