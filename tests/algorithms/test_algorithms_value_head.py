@@ -1,4 +1,4 @@
-"""The value head: zero at first, fp32, its own gradient, and none for the trunk unless asked."""
+"""The value head: zero at first, fp32, its gradient, its weights on disk."""
 
 from pathlib import Path
 
@@ -30,15 +30,14 @@ def test_values_are_fp32_whatever_the_trunk_is() -> None:
     assert values.shape == (2,)
 
 
-def test_gradient_reaches_the_trunk_only_where_asked() -> None:
-    for trains_trunk in (False, True):
-        hidden = torch.randn(4, 8, generator=torch.Generator().manual_seed(1)).requires_grad_()
-        head = ValueHead(8, trains_trunk=trains_trunk)
-        torch.nn.init.constant_(head.outer.weight, 0.5)
-        head(hidden).sum().backward()
-        assert head.inner.weight.grad is not None
-        assert head.inner.weight.grad.abs().sum() > 0
-        assert (hidden.grad is not None) == trains_trunk
+def test_once_the_output_layer_has_moved_gradient_reaches_both_layers_and_the_states() -> None:
+    hidden = torch.randn(4, 8, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    head = ValueHead(8)
+    torch.nn.init.constant_(head.outer.weight, 0.5)
+    head(hidden).sum().backward()
+    for gradient in (head.inner.weight.grad, head.outer.weight.grad, hidden.grad):
+        assert gradient is not None
+        assert gradient.abs().sum() > 0
 
 
 def test_a_head_learns_to_tell_states_apart() -> None:

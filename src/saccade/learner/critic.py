@@ -11,14 +11,13 @@ class ValueHead(nn.Module):
 
     The value of an action token is read where the token is predicted: at the position before it, so it depends on
     what the policy saw and not on what it chose. The output layer starts at zero: an untrained critic says 0
-    everywhere, and the first advantages are the rewards. With ``trains_trunk`` false no gradient reaches the
-    hidden states, so the language model learns from the policy's loss alone.
+    everywhere, and the first advantages are the rewards. Whether its gradient goes on into the language model is
+    the learner's to say.
     """
 
-    def __init__(self, hidden_size: int, *, trains_trunk: bool = False, width: int = 0, seed: int = 0) -> None:
+    def __init__(self, hidden_size: int, *, width: int = 0, seed: int = 0) -> None:
         """``width`` is the MLP's, ``hidden_size`` by default; the same seed gives the same weights."""
         super().__init__()
-        self.trains_trunk = trains_trunk
         # Layers draw from the global generator when they are made, which must not notice.
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             self.inner = nn.Linear(hidden_size, width or hidden_size, dtype=torch.float32)
@@ -30,6 +29,5 @@ class ValueHead(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Values (action tokens,) of hidden states (action tokens, hidden size) after the model's final norm."""
-        seen = hidden if self.trains_trunk else hidden.detach()
-        values: Tensor = self.outer(nn.functional.silu(self.inner(seen.float())))
+        values: Tensor = self.outer(nn.functional.silu(self.inner(hidden.float())))
         return values[:, 0]
