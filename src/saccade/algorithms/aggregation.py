@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.errors import UserError
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aggregation:
@@ -16,8 +18,10 @@ class Aggregation:
     """Tokens that a sequence of full length has, for ``constant``."""
 
     def __post_init__(self) -> None:
-        if (self.over == "constant") != (self.length > 0):
-            raise ValueError(f"length={self.length} with over={self.over!r}: give a length for 'constant' only")
+        if self.over == "constant" and self.length < 1:
+            raise UserError(f"length={self.length} must be 1 or more: each token counts 1 / length of a sequence")
+        if self.over != "constant" and self.length:
+            raise UserError(f"length={self.length} would have no effect with over={self.over!r}; leave it out")
 
     def token_weights(self, counts: Sequence[int]) -> list[float]:
         """For each sequence the weight of one of its tokens; ``counts`` are action tokens, 0 for those left out."""
