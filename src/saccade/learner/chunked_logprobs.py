@@ -31,10 +31,11 @@ def chosen_logprobs(
     """
     rows = max(1, max_logits // model.vocab_size)
     head = model.hf.lm_head
-    if type(head) is nn.Linear and head.bias is None:
+    kind = type(head)
+    if kind is nn.Linear and head.bias is None:
         logits = _Logits(_precision(head.weight), temperature)
         with torch.autocast(head.weight.device.type, enabled=False):
-            logprobs, entropy = _Chosen.apply(
+            logprobs, entropy = _Chosen.apply(  # type: ignore[no-untyped-call]
                 states, head.weight, targets, model.forbidden_ids, logits, entropy_gradient, rows
             )
         return logprobs, entropy if entropy_gradient else entropy.detach()
@@ -60,8 +61,8 @@ def _through_module(
             entropy = normaliser - (p * logits.masked_fill(p == 0, 0.0)).sum(dim=-1)
         return logprobs, entropy
 
-    chunks = zip(states.split(rows), targets.split(rows))
-    parts = [checkpoint(of_chunk, *chunk, use_reentrant=False) for chunk in chunks]
+    chunks = list(_chunks(len(states), rows)) or [slice(0, 0)]
+    parts = [checkpoint(of_chunk, states[chunk], targets[chunk], use_reentrant=False) for chunk in chunks]
     logprobs, entropy = zip(*parts)
     return torch.cat(logprobs), torch.cat(entropy)
 
@@ -93,7 +94,7 @@ class _Chosen(torch.autograd.Function):
             log_total, share[chunk] = total.log(), total.reciprocal()
             normaliser[chunk] = log_total + highest[:, 0]
             chosen = z.gather(-1, targets[chunk, None])[:, 0]
-            logprobs[chunk] = (chosen - log_total).masked_fill(chosen <= _NEVER, -torch.inf)
+            logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
             entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
         # What fits in one chunk is kept, and spares the backward a product with the weights.
         kept = p if len(states) <= rows else p.new_empty(0)
@@ -102,7 +103,7 @@ class _Chosen(torch.autograd.Function):
         return logprobs, entropy
 
     @staticmethod
-    def backward(  # type: ignore[override]
+    def backward(
         ctx: torch.autograd.function.FunctionCtx, to_logprobs: Tensor, to_entropy: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
         states, weight, targets, forbidden, normaliser, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
@@ -122,7 +123,7 @@ class _Chosen(torch.autograd.Function):
                 log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log()
                 to_z -= p * (log_p + entropy[chunk, None]) * to_entropy[chunk, None]
             to_z.scatter_add_(-1, targets[chunk, None], to_logprobs[chunk, None])
-            logits.backward(to_z, states[chunk], weight, to_states[chunk] if wants_states else None, to_weight)
+            logits.backward(to_z, states[chunk], weight, None if to_states is None else to_states[chunk], to_weight)
         return to_states, None if to_weight is None else to_weight.to(weight.dtype), None, None, None, None, None
 
 

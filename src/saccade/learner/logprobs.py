@@ -8,6 +8,7 @@ from torch import Tensor
 
 from saccade.algorithms.contract import PolicyTokens
 from saccade.learner.chunked_logprobs import chosen_logprobs
+from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.packing import pack
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
@@ -34,24 +35,28 @@ def action_tokens(
     entropy_gradient: bool = False,
     value_head: ValueHead | None = None,
     values_train_trunk: bool = True,
+    frozen_images: FrozenImages | None = None,
     work: ForwardWork | None = None,
 ) -> PolicyTokens:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
     Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
     ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
-    tokens; without ``values_train_trunk`` its gradient stops there. ``work`` is counted up.
+    tokens; without ``values_train_trunk`` its gradient stops there. ``frozen_images`` encodes in place of the vision
+    tower. ``work`` is counted up.
     """
     device = model.device
     packed = pack(model, sequences)
     unique = list({image.hash: image for image in packed.images}.values())
-    encoded = dict(zip([image.hash for image in unique], model.encode_images(unique)))
+    known = 0 if frozen_images is None else frozen_images.encoded
+    features = model.encode_images(unique) if frozen_images is None else frozen_images.encode(unique)
+    encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
     hidden = model.hidden(embedded, packed.positions[:, None].to(device), packing=packed.layout)[0]
     states = hidden[packed.predicting.to(device)]
     if work is not None:
         work.tokens += len(packed.ids)
-        work.images += len(unique)
+        work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
     logprobs, entropy = chosen_logprobs(
         model, states, packed.targets.to(device), temperature=temperature, entropy_gradient=entropy_gradient
     )

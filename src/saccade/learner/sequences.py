@@ -85,19 +85,21 @@ def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> 
     forwarded once for each part. Parts fill micro-batches by first fit, the largest first. A single sequence over the
     limit gets a micro-batch of its own.
     """
-    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens)]
-    cost = {part: _forwarded(sequences, part) for part in parts}
-    bins: list[list[int]] = []
-    room: list[int] = []
-    for part in sorted(parts, key=lambda part: cost[part], reverse=True):
-        found = next((index for index, left in enumerate(room) if cost[part] <= left), None)
-        if found is None:
-            bins.append(list(part))
-            room.append(max_tokens - cost[part])
+    # Tokens of each sequence besides its prompt.
+    rest = [sequence.forwarded_count - sequence.prompt_tokens for sequence in sequences]
+    parts = [
+        part
+        for group in same_prompt(sequences)
+        for part in _fitting(group, rest, prompt=sequences[group[0]].prompt_tokens, max_tokens=max_tokens)
+    ]
+    bins: list[_Part] = []
+    for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
+        place = next((index for index, filled in enumerate(bins) if filled.tokens + part.tokens <= max_tokens), None)
+        if place is None:
+            bins.append(part)
         else:
-            bins[found] += part
-            room[found] -= cost[part]
-    return [[sequences[index] for index in sorted(chosen)] for chosen in bins]
+            bins[place] = bins[place].joined(part)
+    return [[sequences[index] for index in sorted(filled.members)] for filled in bins]
 
 
 def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
@@ -108,20 +110,26 @@ def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[tuple[int, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Indices of sequences that are forwarded together, and the tokens that takes."""
+
+    members: tuple[int, ...]
+    tokens: int
+
+    def joined(self, other: "_Part") -> "_Part":
+        return _Part(self.members + other.members, self.tokens + other.tokens)
+
+
+def _fitting(group: Sequence[int], rest: Sequence[int], *, prompt: int, max_tokens: int) -> list[_Part]:
     """The group whole, or in parts that hold as many of its sequences, longest first, as fit beside the prompt."""
-    if _forwarded(sequences, group) <= max_tokens:
-        return [tuple(group)]
-    parts: list[tuple[int, ...]] = []
-    for index in sorted(group, key=lambda index: sequences[index].forwarded_count, reverse=True):
-        if parts and _forwarded(sequences, (*parts[-1], index)) <= max_tokens:
-            parts[-1] = (*parts[-1], index)
+    whole = _Part(tuple(group), prompt + sum(rest[index] for index in group))
+    if whole.tokens <= max_tokens:
+        return [whole]
+    parts: list[_Part] = []
+    for index in sorted(group, key=lambda index: rest[index], reverse=True):
+        if parts and parts[-1].tokens + rest[index] <= max_tokens:
+            parts[-1] = parts[-1].joined(_Part((index,), rest[index]))
         else:
-            parts.append((index,))
+            parts.append(_Part((index,), prompt + rest[index]))
     return parts
-
-
-def _forwarded(sequences: Sequence[TrainingSequence], group: Sequence[int]) -> int:
-    """Tokens that sequences with one prompt take together."""
-    prompt = sequences[group[0]].prompt_tokens
-    return prompt + sum(sequences[index].forwarded_count - prompt for index in group)

@@ -48,7 +48,9 @@ class Run:
 
     def of(self, states: Tensor) -> Tensor:
         """The run's part as (count, heads, tokens of a branch, head_dim) or without the last, a view."""
-        return self.span.of(states).unflatten(2, (self.count, -1)).transpose(1, 2)[0]
+        part = self.span.of(states)
+        rows, heads, tokens, *rest = part.shape
+        return part.view(rows, heads, self.count, tokens // self.count, *rest).transpose(1, 2)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +178,7 @@ class _JoinedAttention(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, grad: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         query, key, value, out, normaliser = ctx.saved_tensors  # type: ignore[attr-defined]
         to_query, to_key, to_value = (torch.zeros_like(states) for states in (query, key, value))
         for part in _parts(ctx.layout):  # type: ignore[attr-defined]
