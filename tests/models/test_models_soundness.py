@@ -1,6 +1,7 @@
 """Checkpoint directories that are damaged, mixed or no checkpoints at all: one message each."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -100,6 +103,104 @@ def test_a_damaged_checkpoint_is_one_message_with_its_path(sound: Path, tmp_path
     assert len(str(caught.value).splitlines()) == 1
 
 
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")
+
+
+@pytest.fixture(scope="module")
+def of_family(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=4)
+    paths = {family: tmp_path_factory.mktemp(family) for family in FAMILIES}
+    for family, path in paths.items():
+        tiny_model(["Which plate?"] * 9, MediaStore(), family=family, size=size, vocab_size=300, seed=3).save(path)
+    return paths
+
+
+def with_text(name: str, old: str, new: str) -> Damage:
+    def change(path: Path) -> None:
+        text = (path / name).read_text()
+        assert old in text
+        (path / name).write_text(text.replace(old, new))
+
+    return change
+
+
+def without_image_end(path: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        with_text(name, "</img>", "</other>")(path)
+
+
+TILE_DAMAGES: dict[str, Damage] = {
+    "the tokenizer has no </img>, which stands beside every image": without_image_end,
+    "size={'height': 32, 'width': 64} in preprocessor_config.json, but the model has tiles of 64 x 64": with_json(
+        "preprocessor_config.json", "size", "height", value=32
+    ),
+    "image_seq_length=256 in config.json, but a tile of 64 x 64 px gives 16 tokens": with_json(
+        "config.json", "image_seq_length", value=256
+    ),
+    "image_token_id=9999 is no token of its tokenizer": with_json("config.json", "image_token_id", value=9999),
+}
+
+
+@pytest.mark.parametrize("message", TILE_DAMAGES)
+def test_tiles_that_do_not_fit_are_one_message_with_the_path(
+    of_family: dict[str, Path], tmp_path: Path, message: str
+) -> None:
+    path = tmp_path / "checkpoint"
+    shutil.copytree(of_family["internvl"], path)
+    TILE_DAMAGES[message](path)
+    with pytest.raises(UserError, match=re.escape(f"{path}: {message}")):
+        load_model(path, MediaStore())
+
+
+@pytest.mark.parametrize("other", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_checkpoint_that_says_it_is_of_another_family_is_refused(
+    of_family: dict[str, Path], tmp_path: Path, family: TinyFamily, other: TinyFamily
+) -> None:
+    path = tmp_path / "checkpoint"
+    shutil.copytree(of_family[family], path)
+    with_json("config.json", "model_type", value=other)(path)
+    if family == other:
+        load_model(path, MediaStore())
+        return
+    message = rf"^{path}/config.json says model_type='{other}', but .*: the weights are of another family"
+    with pytest.raises(UserError, match=message):
+        load_model(path, MediaStore())
+    with_json("config.json", "architectures", value=None)(path)
+    with pytest.raises(UserError, match=f"^{path}") as caught:
+        load_model(path, MediaStore())
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("family", "other"), [("qwen3_vl", "internvl"), ("internvl", "qwen3_vl")])
+def test_an_image_processor_of_another_family_is_refused(
+    of_family: dict[str, Path], tmp_path: Path, family: TinyFamily, other: TinyFamily
+) -> None:
+    path = tmp_path / "checkpoint"
+    shutil.copytree(of_family[family], path)
+    shutil.copy(of_family[other] / "preprocessor_config.json", path)
+    with pytest.raises(UserError, match=f"{path}: preprocessor_config.json gives a .* which is not for {family}; copy"):
+        load_model(path, MediaStore())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tokenizer_that_cannot_spell_the_tags_is_refused(
+    of_family: dict[str, Path], tmp_path: Path, family: TinyFamily
+) -> None:
+    """A word-level vocabulary knows neither tags nor bytes: everything is one unknown token."""
+    path = tmp_path / "checkpoint"
+    shutil.copytree(of_family[family], path)
+    special = json.loads((path / "tokenizer.json").read_text())["added_tokens"]
+    words = Tokenizer(WordLevel({"plate": 0, "?": 1}, unk_token="?"))
+    words.add_special_tokens([token["content"] for token in special if token["special"]])
+    words.save(str(path / "tokenizer.json"))
+    vocabulary = words.get_vocab()
+    placeholder = {"internvl": "<IMG_CONTEXT>"}.get(family, "<|image_pad|>")
+    with_json("config.json", "image_token_id", value=vocabulary[placeholder])(path)
+    with pytest.raises(UserError, match=f"{path}: the tokenizer cannot write '<answer>.*only byte-level BPE"):
+        load_model(path, MediaStore())
+
+
 def test_the_directory_of_a_run_is_told_from_a_checkpoint(sound: Path) -> None:
     for directory in (sound.parent, sound.parent.parent):
         with pytest.raises(
@@ -110,7 +211,7 @@ def test_the_directory_of_a_run_is_told_from_a_checkpoint(sound: Path) -> None:
         load_model(sound / "config.json", MediaStore())
 
 
-@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_loaded_checkpoint_saves_the_same_bytes_again(tmp_path: Path, family: TinyFamily) -> None:
     """Every file of it: a resumed run starts from a loaded model and must end like one that was never killed."""
     size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48)

@@ -1,4 +1,4 @@
-"""Our forward, positions and templates against transformers' own, on tiny models of both families."""
+"""Our forward, positions and templates against transformers' own, on tiny models of all families."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.types import ImageRef, Message, Observation
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")
 TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
 
 
@@ -25,7 +25,7 @@ def noise(media: MediaStore, width: int, height: int, seed: int) -> ImageRef:
 
 
 def small(family: TinyFamily, media: MediaStore) -> VisionLanguageModel:
-    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=family == "qwen3_vl")
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=family == "qwen3_vl", max_tiles=4)
     return tiny_model(TEXTS, media, family=family, size=size, numbers=range(0, 1001, 125), seed=3)
 
 
@@ -44,14 +44,19 @@ def conversation(model: VisionLanguageModel) -> tuple[tuple[int, ...], list[Imag
 
 @torch.no_grad()
 def reference_logits(model: VisionLanguageModel, ids: tuple[int, ...], images: list[ImageRef]) -> torch.Tensor:
-    patches = model.patches.get(images)
     tokens = torch.tensor([ids])
-    return model.hf(
-        input_ids=tokens,
-        pixel_values=torch.cat([patch.values for patch in patches]),
-        image_grid_thw=torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
-        mm_token_type_ids=(tokens == model.image_token_id).int(),
-    ).logits
+    pixels = torch.cat([patch.values for patch in model.patches.get(images)])
+    return model.hf(input_ids=tokens, pixel_values=pixels, **grids(model, tokens, images)).logits
+
+
+def grids(model: VisionLanguageModel, tokens: torch.Tensor, images: list[ImageRef]) -> dict[str, torch.Tensor]:
+    """What the Qwen families must be told besides pixels."""
+    if model.family.model_type == "internvl":
+        return {}
+    return {
+        "image_grid_thw": torch.tensor([[1, patch.rows, patch.columns] for patch in model.patches.get(images)]),
+        "mm_token_type_ids": (tokens == model.image_token_id).int(),
+    }
 
 
 @torch.no_grad()
@@ -67,13 +72,11 @@ def test_forward_equals_that_of_transformers(model: VisionLanguageModel) -> None
 
 def test_positions_equal_those_of_transformers(model: VisionLanguageModel) -> None:
     ids, images = conversation(model)
-    patches = model.patches.get(images)
     tokens = torch.tensor([ids])
-    expected, _ = model.hf.model.get_rope_index(
-        tokens,
-        mm_token_type_ids=(tokens == model.image_token_id).int(),
-        image_grid_thw=torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
-    )
+    if model.family.model_type == "internvl":
+        expected = torch.arange(len(ids)).expand(3, 1, -1)
+    else:
+        expected, _ = model.hf.model.get_rope_index(tokens, **grids(model, tokens, images))
     assert torch.equal(model.positions(ids, images), expected[:, 0])
 
 
@@ -107,9 +110,15 @@ def test_checkpoint_opens_with_transformers_and_gives_the_same_bits(model: Visio
 
 def test_scaffolding_is_forbidden_and_tags_and_end_of_turn_are_not(model: VisionLanguageModel) -> None:
     forbidden = set(model.tokenizer.convert_ids_to_tokens(model.forbidden_ids.tolist()))
-    assert {"<|im_start|>", "<|image_pad|>", "<|vision_start|>", "<|video_pad|>", "<|endoftext|>"} <= forbidden
+    of_images = {
+        "internvl": {"<IMG_CONTEXT>", "<img>", "</img>", "<video>"},
+        "qwen": {"<|image_pad|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>"},
+    }
+    assert {"<|im_start|>", "<|endoftext|>"} <= forbidden
+    assert of_images["internvl" if model.family.model_type == "internvl" else "qwen"] <= forbidden
     assert {"<tool_response>", "</tool_response>"} <= forbidden
     assert not forbidden & {"<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>", "<answer>", "</answer>"}
+    assert not forbidden & set(model.family.spoken_tokens)
 
 
 def test_forbidden_tokens_have_probability_zero(model: VisionLanguageModel) -> None:
@@ -139,7 +148,7 @@ def test_observation_after_a_sampled_end_of_turn_does_not_repeat_it(model: Visio
 
 def test_image_token_in_a_question_is_an_error(model: VisionLanguageModel) -> None:
     with pytest.raises(UserError, match="holds the image token"):
-        model.chat.prompt([Message(role="user", parts=("what is <|image_pad|>?",))])
+        model.chat.prompt([Message(role="user", parts=(f"what is {model.chat.image_token}?",))])
 
 
 def test_decoding_keeps_tags_and_drops_the_final_end_of_turn(model: VisionLanguageModel) -> None:
@@ -217,21 +226,29 @@ def test_checkpoint_of_an_unknown_family_is_named(tmp_path: Path) -> None:
 
 def test_views_can_be_bounded_when_loading_and_stay_so_when_saved(model: VisionLanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "first")
-    bounded = load_model(tmp_path / "first", MediaStore(), LoadSettings(min_pixels=256, max_pixels=1024))
+    bounds = (256, 1024) if model.family.model_type != "internvl" else (2 * 64**2, 3 * 64**2 + 1000)
+    bounded = load_model(tmp_path / "first", MediaStore(), LoadSettings(min_pixels=bounds[0], max_pixels=bounds[1]))
     bounded.save(tmp_path / "second")
     again = load_model(tmp_path / "second", MediaStore())
-    assert (bounded.view.min_pixels, bounded.view.max_pixels) == (256, 1024)
     assert again.view == bounded.view
-    image = noise(again.media, 256, 128, 3)
-    assert again.view.view_size(256, 128) == (32, 16)
-    assert again.patches.get([image])[0].values.shape[0] == 4 * 2
-    assert len(again.encode_images([image])[0].tokens) == again.view.token_count(image) == 2
+    for width, height in ((256, 128), (100, 100), (60, 90), (4, 4)):
+        view_width, view_height = again.view.view_size(width, height)
+        assert bounds[0] <= view_width * view_height <= bounds[1]
+        image = noise(again.media, width, height, 3)
+        assert len(again.encode_images([image])[0].tokens) == again.view.token_count(image)
 
 
 def test_only_one_bound_moves_the_other_when_it_must(model: VisionLanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path)
     smaller = load_model(tmp_path, MediaStore(), LoadSettings(max_pixels=1024))
-    assert (smaller.view.min_pixels, smaller.view.max_pixels) == (1024, 1024)
+    larger = load_model(tmp_path, MediaStore(), LoadSettings(min_pixels=8 * 64**2))
+    for width, height in ((256, 128), (40, 40)):
+        sides = smaller.view.view_size(width, height), larger.view.view_size(width, height)
+        if model.family.model_type == "internvl":
+            assert sides[0] == (64, 64), "a view is never less than a tile"
+        else:
+            assert sides[0][0] * sides[0][1] <= 1024
+        assert sides[1][0] * sides[1][1] >= 8 * 64**2
     with pytest.raises(UserError, match="min_pixels=900 is over max_pixels=400"):
         load_model(tmp_path, MediaStore(), LoadSettings(min_pixels=900, max_pixels=400))
 

@@ -25,9 +25,15 @@ def check_directory(path: Path) -> None:
     if not isinstance(config, dict):
         raise UserError(f"{path / 'config.json'} must hold a JSON object, not {type(config).__name__}")
     try:
-        family_of(str(config.get("model_type")))
+        family = family_of(str(config.get("model_type")))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+    architectures = config.get("architectures") or [family.architecture]
+    if family.architecture not in architectures:
+        raise UserError(
+            f"{path / 'config.json'} says model_type={family.model_type!r}, but architectures={architectures}: the "
+            f"weights are of another family than {family.architecture}; copy the configuration of this model again"
+        )
     for part in ("text_config", "vision_config"):
         if not isinstance(config.get(part), dict) or not config[part]:
             raise UserError(f"{path / 'config.json'} has no {part!r}; copy the checkpoint again")

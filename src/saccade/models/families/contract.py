@@ -34,6 +34,11 @@ class Family(Protocol):
         ...
 
     @property
+    def architecture(self) -> str:
+        """The class in transformers, as ``config.json`` names it."""
+        ...
+
+    @property
     def convention(self) -> CoordinateConvention:
         """How the family writes boxes and points."""
         ...

@@ -26,6 +26,7 @@ class InternVLFamily:
     """Checkpoints of ``InternVLForConditionalGeneration``; see ``Family`` for what each method gives."""
 
     model_type: str = "internvl"
+    architecture: str = "InternVLForConditionalGeneration"
     convention: CoordinateConvention = "relative_1000"
     eos_token: str = "<|im_end|>"
     spoken_tokens: tuple[str, ...] = ("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>")

@@ -23,6 +23,7 @@ class QwenFamily:
     """A generation of Qwen-VL; see ``Family`` for what each method gives."""
 
     model_type: str
+    architecture: str
     convention: CoordinateConvention
     eos_token: str = "<|im_end|>"
     spoken_tokens: tuple[str, ...] = (
@@ -107,5 +108,7 @@ class QwenFamily:
         return (hf.model.visual,)
 
 
-QWEN2_5_VL = QwenFamily(model_type="qwen2_5_vl", convention="absolute")
-QWEN3_VL = QwenFamily(model_type="qwen3_vl", convention="relative_1000")
+QWEN2_5_VL = QwenFamily(
+    model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute"
+)
+QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", convention="relative_1000")

@@ -1,0 +1,277 @@
+"""The same questions to every family: what its own processor in transformers does, our adapter does too."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from transformers import InternVLProcessor, Qwen2_5_VLProcessor, Qwen3VLProcessor
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (
+    GotOcr2ImageProcessorPil,
+    get_optimal_tiled_canvas,
+)
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
+
+from saccade.errors import UserError
+from saccade.geometry import Box
+from saccade.media.resize import ResizeRule
+from saccade.media.store import MediaStore
+from saccade.media.tiling import TileRule
+from saccade.models.chat import Chat
+from saccade.models.families import FAMILIES, family_of
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.coordinates import call_to_model, call_to_original
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.types import ImageRef, Message, Observation, ToolCall
+
+TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
+SHAPES = ((64, 64), (200, 100), (30, 170), (7, 5), (640, 90), (1, 1), (3, 10), (190, 1))
+
+
+@pytest.fixture(scope="module", params=[family.model_type for family in FAMILIES])
+def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=6)
+    return tiny_model(TEXTS, MediaStore(), family=request.param, size=size, vocab_size=400, seed=3)
+
+
+def noise(media: MediaStore, width: int, height: int) -> ImageRef:
+    pixels = np.random.default_rng(width * height).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    return media.add(Image.fromarray(pixels))
+
+
+def without_videos(processor: type) -> type:
+    """The family's processor without the half that needs torchvision."""
+    return type(
+        processor.__name__, (processor,), {"check_argument_for_proper_class": lambda self, name, argument: None}
+    )
+
+
+def processor_of(model: VisionLanguageModel) -> Callable[..., dict[str, torch.Tensor]]:
+    parts = (model.image_processor, model.tokenizer, None)
+    match model.family.model_type:
+        case "internvl":
+            length = model.hf.config.image_seq_length
+            return without_videos(InternVLProcessor)(*parts, image_seq_length=length)
+        case "qwen3_vl":
+            return without_videos(Qwen3VLProcessor)(model.image_processor, model.tokenizer, None)
+        case _:
+            return without_videos(Qwen2_5_VLProcessor)(*parts)
+
+
+@pytest.mark.parametrize("shapes", [SHAPES[:1], SHAPES[1:4], SHAPES[4:]])
+def test_ids_and_pixels_are_those_of_the_familys_processor(
+    model: VisionLanguageModel, shapes: tuple[tuple[int, int], ...]
+) -> None:
+    images = [noise(model.media, *shape) for shape in shapes]
+    asked = Message(role="user", parts=(*images, "Which plate?"))
+    content = [{"type": "image"} for _ in images] + [{"type": "text", "text": "Which plate?"}]
+    text = model.tokenizer.apply_chat_template(
+        [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+    )
+    pictures = [model.media.get(image) for image in images]
+    made = processor_of(model)(images=pictures, text=text, return_tensors="pt")
+    assert model.chat.prompt([asked]).ids == tuple(made["input_ids"][0].tolist())
+    ours = torch.cat([patch.values for patch in model.patches.get(images)])
+    assert torch.equal(ours, made["pixel_values"])
+
+
+def test_each_image_has_as_many_features_as_placeholders(model: VisionLanguageModel) -> None:
+    images = [noise(model.media, *shape) for shape in SHAPES]
+    together = model.encode_images(images)
+    for image, features in zip(images, together):
+        rows, columns = model.view.token_grid(image)
+        assert features.tokens.shape == (model.view.token_count(image), 32)
+        assert rows * columns == model.view.token_count(image)
+        [alone] = model.encode_images([image])
+        torch.testing.assert_close(alone.tokens, features.tokens, atol=1e-5, rtol=0)
+
+
+SIDE = st.integers(1, 5000)
+
+
+@settings(max_examples=300, deadline=None)
+@given(width=SIDE, height=SIDE, least=st.integers(1, 4), most=st.integers(1, 12), tile=st.sampled_from([14, 64, 448]))
+def test_tiles_are_those_of_the_processor(width: int, height: int, least: int, most: int, tile: int) -> None:
+    rule = TileRule(tile_px=tile, tokens_per_tile=256, min_tiles=least, max_tiles=most, convention="relative_1000")
+    processor = GotOcr2ImageProcessorPil(
+        size={"height": tile, "width": tile}, min_patches=least, max_patches=most, crop_to_patches=True
+    )
+    image = ImageRef(hash="0" * 64, width=width, height=height)
+    assert rule.tile_count(image) == processor.get_number_of_image_patches(height, width, {})
+    assert rule.token_count(image) == 256 * rule.tile_count(image)
+    if most > 1:
+        columns, rows = get_optimal_tiled_canvas((height, width), (tile, tile), least, most)
+        assert rule.view_size(width, height) == (columns * tile, rows * tile)
+    assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
+
+
+@settings(max_examples=300, deadline=None)
+@given(width=SIDE, height=SIDE, factor=st.sampled_from([16, 28, 32]), most=st.sampled_from([4096, 1 << 20, 12845056]))
+def test_views_are_those_of_the_processor(width: int, height: int, factor: int, most: int) -> None:
+    rule = ResizeRule(factor=factor, min_pixels=min(3136, most), max_pixels=most, convention="absolute")
+    if max(width, height) > 200 * min(width, height):
+        with pytest.raises(UserError, match="more than 200 times longer than wide"):
+            rule.view_size(width, height)
+        return
+    view = smart_resize(height, width, factor=factor, min_pixels=rule.min_pixels, max_pixels=most)
+    assert rule.view_size(width, height) == view[::-1]
+    assert math.prod(view) <= rule.largest_pixels
+
+
+def test_published_settings_give_the_published_counts() -> None:
+    """By hand: 448 x 448 px in patches of 14 is 32 x 32, the shuffle leaves 16 x 16 = 256; a square above 12 tiles
+    takes 3 x 3 of them, since 9 is the largest square grid, and a thumbnail."""
+    rule = TileRule(tile_px=448, tokens_per_tile=256, min_tiles=1, max_tiles=12, convention="relative_1000")
+    counts = {
+        (448, 448): 256,
+        (1344, 1344): 10 * 256,
+        (896, 448): 3 * 256,
+        (5376, 448): 13 * 256,
+        (100, 100): 256,
+    }
+    assert {shape: rule.token_count(ImageRef(hash="0" * 64, width=shape[0], height=shape[1])) for shape in counts} == (
+        counts
+    )
+
+
+def box_in_view(model: VisionLanguageModel, image: ImageRef) -> Box:
+    """Where the black rectangle of an image lies in the pixels that the vision tower gets, the thumbnail left out."""
+    [patches] = model.patches.get([image])
+    width, height = model.view.view_size(image.width, image.height)
+    if isinstance(model.view, TileRule):
+        tile = model.view.tile_px
+        tiles = patches.values[: (width // tile) * (height // tile)]
+        canvas = tiles.unflatten(0, (height // tile, width // tile)).permute(0, 3, 1, 4, 2).reshape(height, width, 3)
+    else:
+        rows, columns, side = patches.rows // 2, patches.columns // 2, int(model.image_processor.patch_size)
+        cells = patches.values.reshape(rows, columns, 2, 2, 3, side, side)
+        canvas = cells.permute(0, 2, 5, 1, 3, 6, 4).reshape(height, width, 3)
+    ys, xs = torch.nonzero(canvas.mean(-1) < 0, as_tuple=True)
+    return Box(float(xs.min()), float(ys.min()), float(xs.max()) + 1, float(ys.max()) + 1)
+
+
+@pytest.mark.parametrize("shape", [(512, 512), (640, 160), (150, 600), (384, 256)])
+def test_a_box_that_the_model_sees_is_the_box_that_a_tool_gets(
+    model: VisionLanguageModel, shape: tuple[int, int]
+) -> None:
+    """From the pixels of the tiles or patches through what the model writes to the pixels of the original image."""
+    width, height = shape
+    drawn = Box(width * 0.25, height * 0.5, width * 0.75, height * 0.875)
+    picture = Image.new("RGB", shape, "white")
+    picture.paste((0, 0, 0), tuple(int(side) for side in drawn.as_tuple()))
+    image = model.media.add(picture)
+    seen, (view_width, view_height) = box_in_view(model, image), model.view.view_size(width, height)
+    if model.view.convention == "absolute":
+        written = [round(side) for side in seen.as_tuple()]
+    else:
+        written = [
+            round(1000 * side / whole)
+            for side, whole in zip(seen.as_tuple(), (view_width, view_height, view_width, view_height))
+        ]
+    [crop] = [tool.spec for tool in IMAGE_TOOLS if tool.spec.name == "crop"]
+    call = ToolCall(name="crop", arguments={"image": 1, "bbox_2d": written})
+    original = call_to_original(call, crop, [image], model.view)
+    tolerance = 1.5 * max(width / view_width, height / view_height)
+    assert original.arguments["bbox_2d"] == pytest.approx(drawn.as_tuple(), abs=tolerance)
+    assert call_to_model(original, crop, [image], model.view).arguments["bbox_2d"] == written
+
+
+def test_the_convention_is_that_of_the_family() -> None:
+    assert {family.model_type: family.convention for family in FAMILIES} == {
+        "qwen2_5_vl": "absolute",
+        "qwen3_vl": "relative_1000",
+        "internvl": "relative_1000",
+    }
+    with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
+        family_of("llava")
+
+
+def test_the_vision_modules_hold_what_the_language_model_does_not(model: VisionLanguageModel) -> None:
+    def ids(modules: tuple[torch.nn.Module, ...]) -> set[int]:
+        return {id(weights) for module in modules for weights in module.parameters()}
+
+    seeing = ids(model.family.vision_modules(model.hf))
+    speaking = ids((model.hf.model.language_model, model.hf.lm_head))
+    assert seeing
+    assert not seeing & speaking
+    assert seeing | speaking == ids((model.hf,))
+
+
+SPEAKERS = {
+    "qwen2_5_vl": "<|vision_start|><|image_pad|><|vision_end|>",
+    "qwen3_vl": "<|vision_start|><|image_pad|><|vision_end|>",
+    "internvl": "{{ '<IMG_CONTEXT>\n' }}",
+}
+
+
+def with_template(model: VisionLanguageModel, tool_branch: str = "") -> Chat:
+    """The model's chat under a template of the published shape, with a branch of its own for tools' messages."""
+    image = SPEAKERS[model.family.model_type]
+    model.tokenizer.chat_template = (
+        "{%- macro parts(content) -%}{%- if content is string -%}{{ content }}{%- else -%}{%- for part in content -%}"
+        "{%- if part.type == 'image' -%}" + image + "{%- else -%}{{ part.text }}{%- endif -%}{%- endfor -%}"
+        "{%- endif -%}{%- endmacro -%}{%- for message in messages -%}" + tool_branch + "{{- '<|im_start|>' + "
+        "message.role + '\n' + parts(message.content) + '<|im_end|>\n' -}}"
+        + ("{%- endif -%}" if tool_branch else "")
+        + "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}"
+    )
+    chat = model.chat
+    return Chat.checked(
+        tokenizer=model.tokenizer,
+        image_token=chat.image_token,
+        image_token_id=chat.image_token_id,
+        eos_token=chat.eos_token,
+        eos_id=chat.eos_id,
+        token_count=chat.token_count,
+        before_image=chat.before_image,
+        after_image=chat.after_image,
+    )
+
+
+@pytest.fixture
+def published(model: VisionLanguageModel) -> VisionLanguageModel:
+    kept = model.tokenizer.chat_template
+    yield model
+    model.tokenizer.chat_template = kept
+
+
+@pytest.mark.parametrize(
+    ("tool_branch", "role"),
+    [
+        ("", "tool"),
+        ("{%- if message.role == 'tool' -%}{{- raise_exception('no tools') -}}{%- else -%}", "user"),
+        ("{%- if message.role not in ('system', 'user', 'assistant') -%}{%- else -%}", "user"),
+    ],
+    ids=["roles as they come", "tools refused", "tools left out"],
+)
+def test_images_in_tool_results_are_shown_whatever_the_template_makes_of_tools(
+    published: VisionLanguageModel, tool_branch: str, role: str
+) -> None:
+    chat = with_template(published, tool_branch)
+    assert chat.observation_role == role
+    image = noise(published.media, 200, 100)
+    asked = Message(role="user", parts=(image, "Which?"))
+    seen = chat.observation(Observation(text="Here", images=(image, image)), ends_with_eos=False)
+    in_pieces = chat.prompt([asked]).ids + chat.encode("look") + seen.ids
+    if role == "tool":
+        answer = Message(role="tool", parts=(image, image, "Here"))
+    else:
+        answer = Message(role="user", parts=("<tool_response>\n", image, image, "Here", "\n</tool_response>"))
+    assert in_pieces == chat.prompt([asked, Message(role="assistant", parts=("look",)), answer]).ids
+    assert seen.ids.count(chat.image_token_id) == 2 * published.view.token_count(image)
+
+
+def test_a_template_without_the_familys_placeholder_is_refused(published: VisionLanguageModel) -> None:
+    published.tokenizer.chat_template = (
+        "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\n' -}}{%- if message.content is string "
+        "-%}{{ message.content }}{%- else -%}{%- for part in message.content -%}{%- if part.type == 'image' -%}"
+        "{{ '<image>\n' }}{%- else -%}{{ part.text }}{%- endif -%}{%- endfor -%}{%- endif -%}{{- '<|im_end|>\n' -}}"
+        "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}"
+    )
+    with pytest.raises(UserError, match=r"an image must be rendered as one <.*use the template of the instruct model"):
+        VisionLanguageModel(published.hf, published.tokenizer, published.image_processor, published.media)
