@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.recipes.questions import batch, questions, split
+from saccade.recipes.questions import questions, split
+from saccade.tasks.curriculum import shuffled_epochs
 from saccade.train.context import RecipeContext
 from saccade.types import ImageRef, Task
 
@@ -47,15 +48,15 @@ def test_two_pictures_are_enough_for_both_sides(share: float, seed: int) -> None
 
 
 def test_every_task_comes_once_an_epoch_in_a_new_order() -> None:
-    drawn = [one.id for step in range(24) for one in batch(TASKS, step, 5, seed=2)]
+    drawn = [one.id for step in range(24) for one in shuffled_epochs(TASKS, 5 * step, 5, seed=2)]
     epochs = [drawn[:60], drawn[60:]]
     assert [sorted(epoch) for epoch in epochs] == [sorted(one.id for one in TASKS)] * 2
     assert epochs[0] != epochs[1]
 
 
 def test_a_batch_larger_than_the_file_spans_epochs() -> None:
-    drawn = [one.id for one in batch(TASKS[:4], 1, 10, seed=2)]
-    again = [one.id for step in range(20) for one in batch(TASKS[:4], step, 1, seed=2)]
+    drawn = [one.id for one in shuffled_epochs(TASKS[:4], 10, 10, seed=2)]
+    again = [one.id for step in range(20) for one in shuffled_epochs(TASKS[:4], step, 1, seed=2)]
     assert drawn == again[10:20]
 
 

@@ -21,11 +21,22 @@ class Settings:
         ("rl.steps=-1", "rl.steps=-1 must be 1 or more"),
         ("rl.temperature=0", "rl.temperature=0.0 gives equal trajectories; use a finite value above 0"),
         ("rl.temperature=inf", "rl.temperature=inf cannot be sampled at; use a finite value above 0"),
-        ("rl.kl_weight=-1", "rl.kl_weight=-1.0 must be a finite number of 0 or more"),
+        (
+            "rl.algorithm.options.kl_weight=-1",
+            "rl.algorithm.options.kl_weight=-1.0 must be a finite number",
+        ),
         ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a finite number of 0 or more"),
         ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a finite number of 0 or more"),
-        ("rl.clip_low=2", "rl.clip_low=2.0 must lie between 0 and 1"),
-        ("rl.clip_high=-1", "rl.clip_high=-1.0 must be 0 or more"),
+        ("rl.group_size=1", "rl.group_size=1 leaves nothing to compare inside a group; use 2 or more"),
+        ("rl.minibatches=17", "rl.minibatches=17 is more than the 16 questions of a step"),
+        ("rl.inner_epochs=0", "rl.inner_epochs=0 must be 1 or more"),
+        ("rl.staleness=-1", "rl.staleness=-1 must be a finite number of 0 or more"),
+        ("rl.algorithm.name=trpo", "--set rl.algorithm.name=trpo"),
+        ("rl.algorithm.overlong_tokens=9", "rl.algorithm.overlong_tokens=9 belongs to name=dapo, not grpo"),
+        ("rl.algorithm.options.dual_clip=0.5", "rl.algorithm.options.dual_clip=0.5 must be above 1"),
+        ("rl.algorithm.critic.gae_lambda=2", "rl.algorithm.critic.gae_lambda=2.0 must lie between 0 and 1"),
+        ("rl.algorithm.clip_low=2", "rl.algorithm.clip_low=2.0 must lie between 0 and 1"),
+        ("rl.algorithm.clip_high=-1", "rl.algorithm.clip_high=-1.0 must be a finite number of 0 or more"),
         ("sft.final_rate=inf", "sft.final_rate=inf must be a finite number of 0 or more"),
         ("sft.optimizer.learning_rate=-1", "sft.optimizer.learning_rate=-1.0 must be a finite number of 0 or more"),
         ("rl.optimizer.learning_rate=inf", "rl.optimizer.learning_rate=inf must be a finite number of 0 or more"),
@@ -42,5 +53,5 @@ def test_a_number_that_cannot_train_is_refused(override: str, message: str) -> N
 
 
 def test_numbers_at_their_bounds_are_taken() -> None:
-    overrides = ("rl.clip_high=inf", "rl.optimizer.max_gradient_norm=inf", "rl.optimizer.learning_rate=0")
-    assert apply_overrides(Settings(), overrides).rl.clip_high == float("inf")
+    overrides = ("rl.algorithm.clip_high=0", "rl.optimizer.max_gradient_norm=inf", "rl.optimizer.learning_rate=0")
+    assert apply_overrides(Settings(), overrides).rl.optimizer.max_gradient_norm == float("inf")

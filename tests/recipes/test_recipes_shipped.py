@@ -41,13 +41,7 @@ def test_demo_never_shows_a_picture_twice_across_stages() -> None:
             for one in imitation(plan).demonstrations(step)
             for image in one.example.task.images
         },
-        {
-            image
-            for stream in reinforcement(plan).streams
-            for step in range(3)
-            for task in stream.tasks(step)
-            for image in task.images
-        },
+        {image for question in reinforcement(plan).questions().draw(48) for image in question.task.images},
         {
             image
             for stage in plan.stages[1:2]
@@ -71,11 +65,11 @@ def test_demo_s_expert_looks_first_and_mostly_guesses_later() -> None:
     assert looks(range(17, 20)) == pytest.approx(0.9 * 0.25, abs=0.15)
 
 
-def test_a_step_s_tasks_are_the_same_whenever_they_are_asked_for() -> None:
-    first, second = (demo(RecipeContext(seed=4)) for _ in range(2))
-    for one, other in zip(reinforcement(first).streams, reinforcement(second).streams):
-        assert one.tasks(7) == other.tasks(7)
-    assert reinforcement(first).streams[0].tasks(7) != reinforcement(demo(RecipeContext(seed=5))).streams[0].tasks(7)
+def test_the_same_seed_asks_the_same_questions_and_two_of_sixteen_without_the_tool() -> None:
+    first, second, other = (reinforcement(demo(RecipeContext(seed=seed))).questions().draw(16) for seed in (4, 4, 5))
+    assert first == second
+    assert first != other
+    assert [question.streams for question in first] == [("looking",)] * 14 + [("silent",)] * 2
 
 
 def test_perception_covers_all_families_with_and_without_tools() -> None:
@@ -83,7 +77,7 @@ def test_perception_covers_all_families_with_and_without_tools() -> None:
     plan.check()
     assert stages(plan) == ["sft", "with_tools", "without_tools"]
     first = {one.example.task.family for one in imitation(plan).demonstrations(0)}
-    later = {one.example.task.family for step in range(700, 720) for one in imitation(plan).demonstrations(step)}
+    later = {one.example.task.family for step in range(3500, 3520) for one in imitation(plan).demonstrations(step)}
     assert first == {"visual_search"}
     assert len(later) == 13
 

@@ -1,4 +1,4 @@
-"""Sources of questions: their order, their shares, what they learn from pass rates, and that they go on after a stop."""
+"""Sources of questions: order, shares, what they learn from pass rates, and that they go on after a stop."""
 
 import json
 from collections import Counter

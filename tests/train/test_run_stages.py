@@ -1,6 +1,6 @@
 """Whole runs of a tiny real model: what each stage leaves on disk, and what a resumed run takes up again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
-from saccade.algorithms.contract import Algorithm
-from saccade.algorithms.losses import Loss, clipped_surrogate
+from saccade.algorithms.contract import Algorithm, Loss, PolicyTokens
+from saccade.algorithms.options import PolicyOptions
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner, OptimizerSettings
@@ -20,9 +20,11 @@ from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel, load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rollout.settings import RolloutSettings
+from saccade.tasks.curriculum import Question
 from saccade.testing.tasks import tiny_example
 from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.metrics import read_metrics, without_times
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import (
@@ -39,9 +41,9 @@ from saccade.train.plan import (
 )
 from saccade.train.progress import Progress
 from saccade.train.records import read_records
-from saccade.train.reinforce import reinforce
+from saccade.train.reinforce import Reinforcement
 from saccade.train.run import run_plan
-from saccade.types import Group, Score, Task, Trajectory
+from saccade.types import Group, Json, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 ROLLOUT = RolloutSettings(max_turn_tokens=12, max_tokens=400)
@@ -53,7 +55,7 @@ RL = ReinforceSettings(
     tasks_per_step=3,
     group_size=2,
     optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=400),
-    kl_weight=0.1,
+    algorithm=AlgorithmSettings(options=PolicyOptions(kl_weight=0.1)),
     checkpoint_every=1,
     evaluate_every=2,
 )
@@ -78,6 +80,27 @@ class Killed(BaseException):
 def dying(task: Task, trajectory: Trajectory) -> Score:
     """The process ends when it would score."""
     raise Killed
+
+
+class ByStep:
+    """Questions that are a function of the step alone."""
+
+    def __init__(self, asked: Callable[[int], list[Question]]) -> None:
+        self._asked = asked
+        self._step = 0
+
+    def draw(self, count: int) -> list[Question]:
+        self._step += 1
+        return self._asked(self._step - 1)
+
+    def observe(self, groups: Sequence[Group]) -> None:
+        pass
+
+    def state_dict(self) -> Mapping[str, Json]:
+        return {"step": self._step}
+
+    def load_state_dict(self, state: Mapping[str, Json]) -> None:
+        self._step = int(str(state["step"]))
 
 
 @dataclass
@@ -109,6 +132,12 @@ class Witness:
             raise Killed
         return [tiny_example(self.media, 20 + 3 * step + i).task for i in range(count)]
 
+    def asked(self, step: int) -> list[Question]:
+        """The silent stream asks the first of the same questions, and nothing in the last step."""
+        first, second = self.tasks(step, 2)
+        streams = ("looking", "silent") if step < 3 else ("looking",)
+        return [Question(task=first, streams=streams), Question(task=second, streams=("looking",))]
+
     def evaluation(self, name: str, count: int = 3) -> Evaluate:
         def tasks() -> list[Task]:
             self.evaluated.append(name)
@@ -121,35 +150,17 @@ class Witness:
         self.advantages.append(group_relative(groups))
         return self.advantages[-1]
 
-    def loss(
-        self,
-        logprobs: torch.Tensor,
-        *,
-        sampled_logprobs: torch.Tensor,
-        advantages: torch.Tensor,
-        total_tokens: int,
-        reference_logprobs: torch.Tensor | None = None,
-    ) -> Loss:
-        self.logprobs.append(logprobs.detach().clone())
-        return clipped_surrogate(
-            logprobs,
-            sampled_logprobs=sampled_logprobs,
-            advantages=advantages,
-            total_tokens=total_tokens,
-            reference_logprobs=reference_logprobs,
-            kl_weight=self.settings.kl_weight,
-        )
+    def loss(self, tokens: PolicyTokens) -> Loss:
+        self.logprobs.append(tokens.logprobs.detach().clone())
+        return chosen(self.settings.algorithm, action_tokens=24).loss(tokens)
 
     def reinforcement(self) -> Reinforce:
         return Reinforce(
             name="rl",
-            streams=(
-                Stream(name="looking", episodes=LOOKING, tasks=lambda step: self.tasks(step, 2)),
-                # The silent stream asks the first of the same questions, and nothing in the last step.
-                Stream(name="silent", episodes=SILENT, tasks=lambda step: self.tasks(step, 1 if step < 3 else 0)),
-            ),
+            streams=(Stream(name="looking", episodes=LOOKING), Stream(name="silent", episodes=SILENT)),
+            questions=lambda: ByStep(self.asked),
             reward=token_reward,
-            algorithm=Algorithm(advantages=self.compared, loss=self.loss, needs_reference=self.settings.kl_weight > 0),
+            algorithm=Algorithm(name="witness", advantages=self.compared, loss=self.loss, needs_reference=True),
             settings=self.settings,
             evaluation=self.evaluation("curve"),
         )
@@ -245,7 +256,7 @@ def test_rewards_of_two_streams_never_meet_in_a_group(finished: tuple[Witness, P
             assert [(one.task_id, one.stream) for one in group.trajectories] == [(group.task.id, group.stream)] * 2
             assert sum(turns[0] for turns in of_group) == pytest.approx(0.0, abs=1e-9)
     first = [(group.task.id, group.stream) for group in witness.groups[0]]
-    assert first == [("tiny/000020", "looking"), ("tiny/000021", "looking"), ("tiny/000020", "silent")]
+    assert first == [("tiny/000020", "looking"), ("tiny/000020", "silent"), ("tiny/000021", "looking")]
     assert [group.stream for group in witness.groups[3]] == ["looking", "looking"]
     assert min(metric(out, "silent/reward/mean")[:3]) > 90 > max(metric(out, "looking/reward/mean"))
 
@@ -333,7 +344,7 @@ def steps_with_other_weights(witness: Witness, stage: Stage, model: VisionLangua
     other = witness.build_model()
     with torch.no_grad():
         other.hf.get_input_embeddings().weight.mul_(1.5)
-    return reinforce(
+    return Reinforcement(
         stage,
         model,
         LocalEngine(other),
@@ -357,8 +368,11 @@ def test_an_engine_with_other_weights_stops_the_run_before_its_first_update() ->
 
 def idle_at_first(witness: Witness) -> Plan:
     """A stage whose first step asks nothing."""
-    stream = Stream(name="late", episodes=SILENT, tasks=lambda step: witness.tasks(step, 1) if step else [])
-    return witness.plan_of(replace(witness.reinforcement(), streams=(stream,)))
+
+    def asked(step: int) -> list[Question]:
+        return [Question(task=task, streams=("silent",)) for task in witness.tasks(step, 1 if step else 0)]
+
+    return witness.plan_of(replace(witness.reinforcement(), questions=lambda: ByStep(asked)))
 
 
 def test_a_step_that_asks_nothing_is_a_step(tmp_path: Path) -> None:
@@ -421,8 +435,11 @@ def test_a_plan_that_cannot_run_is_refused_before_anything_is_written(why: str, 
 
 def test_a_task_asked_twice_in_a_step_is_tried_with_other_chances(tmp_path: Path) -> None:
     witness = Witness(settings=replace(RL, steps=1, evaluate_every=0))
-    stream = Stream(name="twice", episodes=SILENT, tasks=lambda step: witness.tasks(step, 1) * 2)
-    witness.run(tmp_path / "run", witness.plan_of(replace(witness.reinforcement(), streams=(stream,))))
+
+    def asked(step: int) -> list[Question]:
+        return [Question(task=task, streams=("silent",)) for task in witness.tasks(step, 1) * 2]
+
+    witness.run(tmp_path / "run", witness.plan_of(replace(witness.reinforcement(), questions=lambda: ByStep(asked))))
     [groups] = witness.groups
     seeds = [trajectory.seed for group in groups for trajectory in group.trajectories]
     assert len(groups) == 2

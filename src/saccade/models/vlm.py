@@ -84,6 +84,7 @@ class VisionLanguageModel:
         )
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
+        self.hidden_size = int(text.hidden_size)
         self.kv_heads = int(text.num_key_value_heads)
         self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
         self.vocab_size = int(text.vocab_size)

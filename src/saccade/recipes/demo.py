@@ -8,18 +8,19 @@ at once and guess, so the imitator guesses too. Reinforcement learning has to fi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from saccade.algorithms.grpo import grpo
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
+from saccade.tasks.curriculum import InOrder, Mixture, Questions, Share
 from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
 from saccade.train.plan import (
     Demonstration,
@@ -76,8 +77,7 @@ class DemoSettings:
         optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
         warmup_steps=3,
         decay="linear",
-        clip_low=0.2,
-        clip_high=0.28,
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
         checkpoint_every=10,
         evaluate_every=5,
     )
@@ -99,7 +99,10 @@ class DemoSettings:
 
 
 def demo(context: RecipeContext) -> Plan:
-    """Imitation, then GRPO, each followed by an evaluation on held-out pictures; the last one without the tool."""
+    """Imitation, then reinforcement, each followed by an evaluation on held-out pictures; the last without the tool.
+
+    With a model to start from (``--model`` of a demo's own imitation) there is no imitation.
+    """
     settings = apply_overrides(DemoSettings(), context.overrides)
 
     def example(split: str, index: int) -> Example:
@@ -126,16 +129,19 @@ def demo(context: RecipeContext) -> Plan:
         is_guess = may_guess and chance.random() < settings.guess_share
         return Demonstration(example=guess if is_guess else shown, episodes=LOOKING)
 
-    def rl_tasks(step: int) -> Sequence[Task]:
+    def rl_task(number: int) -> Task:
         # After the pictures of the imitation, so that no question comes twice.
-        first = settings.sft.steps * settings.sft.batch_size + 1 + step * settings.rl.tasks_per_step
-        return [example("train", index).task for index in range(first, first + settings.rl.tasks_per_step)]
+        return example("train", settings.sft.steps * settings.sft.batch_size + 1 + number).task
 
-    def with_tool(step: int) -> Sequence[Task]:
-        return rl_tasks(step)[settings.no_tool_tasks :]
-
-    def without_tool(step: int) -> Sequence[Task]:
-        return rl_tasks(step)[: settings.no_tool_tasks]
+    def questions() -> Questions:
+        looking = InOrder(lambda index: rl_task(2 * index), streams=("looking",))
+        silent = InOrder(lambda index: rl_task(2 * index + 1), streams=("silent",))
+        without = settings.no_tool_tasks
+        shares = {
+            "looking": Share(questions=looking, share=settings.rl.tasks_per_step - without),
+            "silent": Share(questions=silent, share=without),
+        }
+        return Mixture({name: part for name, part in shares.items() if part.share})
 
     def held_out(count: int) -> Sequence[Task]:
         return [example("held_out", index).task for index in range(count)]
@@ -143,31 +149,25 @@ def demo(context: RecipeContext) -> Plan:
     def evaluation(name: str, *, episodes: Episodes = LOOKING, count: int = settings.evaluation_tasks) -> Evaluate:
         return Evaluate(name=name, tasks=lambda: held_out(count), episodes=episodes, reward=REWARD)
 
+    reinforcement = Reinforce(
+        name="rl",
+        streams=(Stream(name="looking", episodes=LOOKING), Stream(name="silent", episodes=SILENT)),
+        questions=questions,
+        reward=REWARD,
+        algorithm=chosen(settings.rl.algorithm, action_tokens=LOOKING.max_action_tokens),
+        settings=settings.rl,
+        evaluation=evaluation("curve", count=settings.curve_tasks),
+    )
+    imitation = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+    measured = (reinforcement, evaluation("after_rl"), evaluation("after_rl_without_tool", episodes=SILENT))
+    start = context.model
     return Plan(
         title="A tiny model learns to look closer",
         settings=settings,
-        build_model=lambda: _random_model(settings, context),
-        stages=(
-            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
-            evaluation("after_sft"),
-            Reinforce(
-                name="rl",
-                streams=(
-                    Stream(name="looking", episodes=LOOKING, tasks=with_tool),
-                    Stream(name="silent", episodes=SILENT, tasks=without_tool),
-                ),
-                reward=REWARD,
-                algorithm=grpo(
-                    clip_low=settings.rl.clip_low,
-                    clip_high=settings.rl.clip_high,
-                    kl_weight=settings.rl.kl_weight,
-                ),
-                settings=settings.rl,
-                evaluation=evaluation("curve", count=settings.curve_tasks),
-            ),
-            evaluation("after_rl"),
-            evaluation("after_rl_without_tool", episodes=SILENT),
+        build_model=lambda: (
+            load_model(start, context.media, LoadSettings(device="cpu")) if start else _random_model(settings, context)
         ),
+        stages=measured if start else (imitation, evaluation("after_sft"), *measured),
     )
 
 

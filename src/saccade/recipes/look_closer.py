@@ -7,7 +7,6 @@ GRPO on procedural families, by default from the base model that ships. Nothing 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.algorithms.grpo import grpo
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style
 from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
@@ -15,8 +14,10 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import seed_for
+from saccade.tasks.curriculum import InOrder
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, ReinforceSettings, Stream
 from saccade.train.settings import apply_overrides
@@ -35,8 +36,7 @@ class LookCloserSettings:
         optimizer=OptimizerSettings(learning_rate=5e-4, micro_batch_tokens=16_384),
         warmup_steps=3,
         decay="linear",
-        clip_low=0.2,
-        clip_high=0.28,
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
         checkpoint_every=20,
         evaluate_every=10,
     )
@@ -71,10 +71,6 @@ def look_closer(context: RecipeContext) -> Plan:
             difficulty=settings.difficulty,
         ).task
 
-    def rl_tasks(step: int) -> Sequence[Task]:
-        first = step * settings.rl.tasks_per_step
-        return [task("train", index) for index in range(first, first + settings.rl.tasks_per_step)]
-
     def evaluation(name: str, count: int) -> Evaluate:
         def held_out() -> Sequence[Task]:
             return [task("held_out", index) for index in range(count)]
@@ -93,11 +89,10 @@ def look_closer(context: RecipeContext) -> Plan:
             evaluation("before", settings.evaluation_tasks),
             Reinforce(
                 name="rl",
-                streams=(Stream(name="looking", episodes=episodes, tasks=rl_tasks),),
+                streams=(Stream(name="main", episodes=episodes),),
+                questions=lambda: InOrder(lambda index: task("train", index)),
                 reward=reward,
-                algorithm=grpo(
-                    clip_low=settings.rl.clip_low, clip_high=settings.rl.clip_high, kl_weight=settings.rl.kl_weight
-                ),
+                algorithm=chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens),
                 settings=settings.rl,
                 evaluation=evaluation("curve", settings.curve_tasks),
             ),

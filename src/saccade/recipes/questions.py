@@ -6,7 +6,6 @@ Imitation of the bare answers can come first (``--set sft.steps=100``) for a mod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.algorithms.grpo import grpo
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style
@@ -15,7 +14,9 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
+from saccade.tasks.curriculum import Band, ByPassRate, Questions, Shuffled, shuffled_epochs
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
 from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import (
@@ -59,8 +60,7 @@ class QuestionsSettings:
         tasks_per_step=16,
         group_size=8,
         optimizer=OptimizerSettings(learning_rate=1e-6),
-        clip_low=0.2,
-        clip_high=0.28,
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
         checkpoint_every=20,
     )
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
@@ -71,6 +71,10 @@ class QuestionsSettings:
     """Share of the questions that is never trained on, chosen by a hash of their images."""
     accuracy_weight: float = 1.0
     format_weight: float = 0.1
+    pass_rate_low: float = 0.0
+    """Questions whose last pass rate was below this are left out of later epochs for a while."""
+    pass_rate_high: float = 1.0
+    """Likewise above this; 0.999 leaves out what is always answered right."""
 
     def check(self) -> None:
         if not 0 < self.held_out_share < 1:
@@ -95,11 +99,14 @@ def questions(context: RecipeContext) -> Plan:
     reward = OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
 
     def demonstrations(step: int) -> Sequence[Demonstration]:
-        tasks = batch(training, step, settings.sft.batch_size, seed=seed_for(context.seed, "sft"))
+        size = settings.sft.batch_size
+        tasks = shuffled_epochs(training, step * size, size, seed=seed_for(context.seed, "sft"))
         return [Demonstration(example=bare_answer(task), episodes=episodes) for task in tasks]
 
-    def rl_tasks(step: int) -> Sequence[Task]:
-        return batch(training, step, settings.rl.tasks_per_step, seed=seed_for(context.seed, "rl"))
+    def asked() -> Questions:
+        shuffled = Shuffled(training, seed=seed_for(context.seed, "rl"))
+        band = Band(low=settings.pass_rate_low, high=settings.pass_rate_high)
+        return shuffled if band == Band() else ByPassRate(shuffled, band)
 
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
@@ -121,11 +128,10 @@ def questions(context: RecipeContext) -> Plan:
             *imitation,
             Reinforce(
                 name="rl",
-                streams=(Stream(name="main", episodes=episodes, tasks=rl_tasks),),
+                streams=(Stream(name="main", episodes=episodes),),
+                questions=asked,
                 reward=reward,
-                algorithm=grpo(
-                    clip_low=settings.rl.clip_low, clip_high=settings.rl.clip_high, kl_weight=settings.rl.kl_weight
-                ),
+                algorithm=chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens),
                 settings=settings.rl,
                 evaluation=evaluation("curve"),
             ),
@@ -156,16 +162,6 @@ def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[l
 
 def _picture_of(task: Task) -> str:
     return "+".join(sorted(image.hash for image in task.images)) or task.id
-
-
-def batch(tasks: Sequence[Task], step: int, size: int, *, seed: int) -> list[Task]:
-    """The tasks of a step: epochs follow one another, each in an order of its own, and no task is left out."""
-    first, chosen = step * size, []
-    for epoch in range(first // len(tasks), (first + size - 1) // len(tasks) + 1):
-        order = generator_for(seed, "epoch", epoch).permutation(len(tasks))
-        start = max(0, first - epoch * len(tasks))
-        chosen += [tasks[int(place)] for place in order[start : first + size - epoch * len(tasks)]]
-    return chosen
 
 
 def bare_answer(task: Task) -> Example:

@@ -15,3 +15,5 @@ class StepOutcome:
     tokens: int
     """Tokens that the learner saw, padding left out."""
     attempts: tuple[Attempt, ...] = ()
+    ahead: tuple[Attempt, ...] = ()
+    """Those that were rolled out and wait to be trained on; their pictures are still needed."""

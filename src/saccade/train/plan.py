@@ -17,7 +17,9 @@ from saccade.models.vlm import LoadSettings, VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
 from saccade.rewards.contract import Scorer
 from saccade.rollout.settings import RolloutSettings
+from saccade.tasks.curriculum import Questions
 from saccade.tools.contract import Tool
+from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.settings import check_settings
 from saccade.types import Example, Task
 
@@ -33,6 +35,11 @@ class Episodes:
     tools: tuple[Tool, ...]
     rollout: RolloutSettings
     max_turns: int = 3
+
+    @property
+    def max_action_tokens(self) -> int:
+        """The most tokens that a model may write in one episode."""
+        return min(self.max_turns * self.rollout.max_turn_tokens, self.rollout.max_tokens)
 
     def environment(self, media: MediaStore, view: ViewRule) -> VisualReasoningEnv:
         """An environment that takes its tasks at ``reset``."""
@@ -75,39 +82,43 @@ class ReinforceSettings:
 
     steps: int
     tasks_per_step: int = 16
-    """Over all streams."""
+    """Questions whose groups make up a batch."""
     group_size: int = 8
-    """Trajectories per task."""
+    """Trajectories per question and stream."""
     temperature: float = 1.0
     optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
     warmup_steps: int = 0
     decay: Decay = "constant"
     final_rate: float = 0.0
     """Where the decay ends, as a share of the peak."""
-    kl_weight: float = 0.0
-    """Weight of the KL penalty to the stage's first policy."""
-    clip_low: float = 0.2
-    clip_high: float = 0.2
+    algorithm: AlgorithmSettings = AlgorithmSettings()
+    inner_epochs: int = 1
+    """Passes over a batch of trajectories."""
+    minibatches: int = 1
+    """Optimiser steps per pass; each takes whole groups."""
+    staleness: int = 0
+    """Steps that trajectories are sampled ahead: a batch is trained on when the policy is so many steps further."""
     checkpoint_every: int = 10
     evaluate_every: int = 0
     """Steps between evaluations for the curves; 0 for none."""
 
     def check(self) -> None:
-        for name in ("steps", "tasks_per_step", "checkpoint_every"):
+        for name in ("steps", "tasks_per_step", "checkpoint_every", "inner_epochs", "minibatches"):
             _positive(name, getattr(self, name))
-        if self.group_size < 2:
+        if self.minibatches > self.tasks_per_step:
+            raise UserError(
+                f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
+                "(tasks_per_step), and each minibatch needs a whole group"
+            )
+        if self.group_size < 2 and self.algorithm.name != "ppo":
             raise UserError(
                 f"group_size={self.group_size} leaves nothing to compare inside a group; use 2 or more (8 is usual)"
             )
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
-        for name in ("warmup_steps", "final_rate", "kl_weight", "evaluate_every"):
+        for name in ("warmup_steps", "final_rate", "evaluate_every", "staleness"):
             _not_negative(name, getattr(self, name))
-        if not 0 <= self.clip_low <= 1:
-            raise UserError(f"clip_low={self.clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
-        if not self.clip_high >= 0:
-            raise UserError(f"clip_high={self.clip_high} must be 0 or more: ratios are clipped at 1 + clip_high")
 
 
 def rate_at(settings: SuperviseSettings | ReinforceSettings, step: int) -> float:
@@ -158,8 +169,6 @@ class Stream:
 
     name: str
     episodes: Episodes
-    tasks: Callable[[int], Sequence[Task]]
-    """The tasks of a step, a function of the step alone; may be none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +177,8 @@ class Reinforce:
 
     name: str
     streams: tuple[Stream, ...]
+    questions: Callable[[], Questions]
+    """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
     reward: Scorer
     algorithm: Algorithm
     settings: ReinforceSettings

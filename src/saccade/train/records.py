@@ -34,19 +34,25 @@ def write_records(
     header: dict[str, Json] = {"kind": "header", "version": _VERSION, "stage": position.stage, "step": position.step}
     lines = [header]
     tasks: dict[str, Task] = {}
-    images: dict[str, ImageRef] = {}
+    records = list(records)
     for record in records:
         task, trajectory = record.task, record.trajectory
         if tasks.get(task.id) != task:
             tasks[task.id] = task
             lines.append({"kind": "task", **task_to_json(task)})
         lines.append({"kind": "trajectory", **trajectory_to_json(trajectory)})
-        images |= {image.hash: image for image in images_of(record)}
+    export_images(records, media=media, media_directory=media_directory)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
+
+
+def export_images(records: Iterable[Attempt], *, media: MediaStore, media_directory: Path) -> None:
+    """Each image that the records mention as a PNG file, once per hash."""
+    images = {image.hash: image for record in records for image in images_of(record)}
+    with disk_errors(media_directory):
         for image in images.values():
             media.export(image, media_directory)
-    write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
 
 
 def read_records(path: Path) -> Iterator[Attempt]:

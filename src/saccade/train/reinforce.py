@@ -1,168 +1,164 @@
-"""Reinforcement learning: roll out, score, compare inside groups, take one step. It reads like the algorithm."""
+"""Reinforcement learning: roll out, score, compare inside groups, take a step. It reads like the algorithm."""
 
 import math
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 
-from saccade.algorithms.advantages import is_constant
 from saccade.engines.contract import Engine
-from saccade.evaluation.evaluate import play
-from saccade.evaluation.looking import look_of
-from saccade.evaluation.summary import uses_tool
 from saccade.learner.learner import Learner
-from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
+from saccade.learner.sequences import TrainingSequence, weighted
+from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.settings import RolloutRequest
-from saccade.seeding import seed_for
+from saccade.seeding import generator_for
+from saccade.train.batch_json import batch_from_json, batch_to_json
+from saccade.train.collect import Batch, Collector
+from saccade.train.credit import LogProbabilities, credited
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
-from saccade.train.plan import Reinforce, Stream, rate_at
-from saccade.types import Attempt, Group, Task
+from saccade.train.plan import Reinforce, rate_at
+from saccade.train.record_fields import Fields
+from saccade.train.rollout_metrics import attempts_of, batch_metrics
+from saccade.types import Attempt, Json
 
 
-def reinforce(
-    stage: Reinforce,
-    model: VisionLanguageModel,
-    engine: Engine,
-    learner: Learner,
-    *,
-    seed: int,
-    first_step: int,
-    weights_changed: Callable[[], object],
-    load_reference: Callable[[], VisionLanguageModel],
-) -> Iterator[StepOutcome]:
-    """Runs the stage's steps from ``first_step`` on, one at a time.
+class Reinforcement(Iterator[StepOutcome]):
+    """A reinforcement stage in progress; each ``next`` is one step, and ``state_dict`` what a resumed run needs."""
 
-    ``weights_changed`` is called after every step, also one that left nothing to learn from, so that a resumed run
-    counts the same policy versions; ``load_reference`` gives the stage's first policy and is called only when the
-    algorithm wants it.
-    """
-    settings = stage.settings
-    reference = load_reference() if stage.algorithm.needs_reference else None
-    is_probed = False
-    for step in range(first_step, settings.steps):
-        by_stream = {
-            stream.name: _play_stream(stream, stage, model, engine, seed=seed, step=step) for stream in stage.streams
-        }
-        groups = [group for groups in by_stream.values() for group in groups]
-        advantages = stage.algorithm.advantages(groups)
-        sequences = [
-            training_sequence(trajectory, turn_advantages)
-            for group, of_group in zip(groups, advantages)
-            for trajectory, turn_advantages in zip(group.trajectories, of_group)
-            if trajectory.status != "failed"
-        ]
-        if sequences and not is_probed:
-            check_parity(model, sequences[0], temperature=settings.temperature)
-            is_probed = True
-        if reference is not None:
-            sequences = _with_reference(sequences, reference, learner, settings.temperature)
-        metrics: dict[str, float] = {**_metrics(by_stream)}
-        if sequences:
-            metrics |= learner.update(
-                weighted(sequences, stage.algorithm.aggregation),
-                stage.algorithm.loss,
-                temperature=settings.temperature,
-                learning_rate=rate_at(settings, step),
-            )
-        weights_changed()
-        yield StepOutcome(
-            step=step + 1,
+    def __init__(
+        self,
+        stage: Reinforce,
+        model: VisionLanguageModel,
+        engine: Engine,
+        learner: Learner,
+        *,
+        seed: int,
+        first_step: int,
+        weights_changed: Callable[[], object],
+        load_reference: Callable[[], VisionLanguageModel],
+    ) -> None:
+        """``weights_changed`` is called after every step, also one that left nothing to learn from, so that a resumed
+        run counts the same policy versions; ``load_reference`` gives the stage's first policy and is called only when
+        the algorithm wants it.
+        """
+        self._stage = stage
+        self._model = model
+        self._engine = engine
+        self._learner = learner
+        self._seed = seed
+        self._step = first_step
+        self._weights_changed = weights_changed
+        self._questions = stage.questions()
+        self._collector = Collector(stage, model, engine, self._questions, seed=seed)
+        self._ahead: deque[Batch] = deque()
+        """Batches that were rolled out and not yet trained on, oldest first."""
+        self._reference = self._reference_policy(load_reference) if stage.algorithm.needs_reference else None
+        self._is_probed = False
+
+    def _reference_policy(self, load: Callable[[], VisionLanguageModel]) -> LogProbabilities:
+        """The stage's first policy: the model with the adapter that it began with, or a second model."""
+        learner, temperature = self._learner, self._stage.settings.temperature
+        if learner.model.adapter is None:
+            return partial(learner.logprobs, temperature=temperature, model=load())
+
+        def with_first_adapter(sequences: Sequence[TrainingSequence]) -> Sequence[tuple[float, ...]]:
+            with reference_policy(learner.model):
+                return learner.logprobs(sequences, temperature=temperature)
+
+        return with_first_adapter
+
+    def __next__(self) -> StepOutcome:
+        settings, algorithm = self._stage.settings, self._stage.algorithm
+        if self._step >= settings.steps:
+            raise StopIteration
+        batch = self._next_batch()
+        groups = credited(
+            batch.groups,
+            algorithm,
+            self._learner,
+            self._reference,
+            temperature=settings.temperature,
+            recomputes_old=algorithm.needs_old_logprobs,
+        )
+        streams = [stream.name for stream in self._stage.streams]
+        metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
+        metrics |= self._learn([sequences for sequences in groups if sequences])
+        self._weights_changed()
+        self._step += 1
+        return StepOutcome(
+            step=self._step,
             metrics=metrics,
-            tokens=sum(len(sequence.ids) for sequence in sequences),
-            attempts=tuple(_attempts(groups)),
+            tokens=sum(len(sequence.ids) for sequences in groups for sequence in sequences),
+            attempts=tuple(attempts_of(batch.played)),
+            ahead=tuple(self.ahead()),
         )
 
+    def ahead(self) -> list[Attempt]:
+        """What was rolled out and waits to be trained on."""
+        return attempts_of([group for later in self._ahead for group in later.played])
 
-def _play_stream(
-    stream: Stream, stage: Reinforce, model: VisionLanguageModel, engine: Engine, *, seed: int, step: int
-) -> list[Group]:
-    size = stage.settings.group_size
-    tasks = stream.tasks(step)
-    requests = [
-        RolloutRequest(
-            task=task,
-            stream=stream.name,
-            sample=sample,
-            seed=seed_for(seed, "rollout", stage.name, step, task.id, stream.name, sample, *again),
-        )
-        for task, again in _with_repeats(tasks)
-        for sample in range(size)
-    ]
-    attempts = play(
-        requests,
-        engine=engine,
-        chat=model.chat,
-        make_env=lambda: stream.episodes.environment(model.media, model.view),
-        settings=replace(stream.episodes.rollout, temperature=stage.settings.temperature),
-        reward=stage.reward,
-    )
-    trajectories = [attempt.trajectory for attempt in attempts]
-    return [
-        Group(task=task, stream=stream.name, trajectories=tuple(trajectories[index * size : (index + 1) * size]))
-        for index, task in enumerate(tasks)
-    ]
+    def _next_batch(self) -> Batch:
+        """The batch of this step; the engine stays ``staleness`` batches ahead of the learner."""
+        last = min(self._step + self._stage.settings.staleness, self._stage.settings.steps - 1)
+        for step in range(self._step + len(self._ahead), last + 1):
+            self._ahead.append(self._collector.collect(step))
+        return self._ahead.popleft()
+
+    def _learn(self, groups: Sequence[Sequence[TrainingSequence]]) -> Mapping[str, float]:
+        """All optimiser steps on a batch; means over them of what each reports."""
+        settings = self._stage.settings
+        if groups and not self._is_probed:
+            check_parity(self._model, groups[0][0], temperature=settings.temperature)
+            self._is_probed = True
+        reports: list[Mapping[str, float]] = []
+        for epoch in range(settings.inner_epochs):
+            for minibatch in self._minibatches(groups, epoch):
+                if sequences := self._taught(minibatch):
+                    reports.append(
+                        self._learner.update(
+                            sequences,
+                            self._stage.algorithm.loss,
+                            temperature=settings.temperature,
+                            learning_rate=rate_at(settings, self._step),
+                            entropy_gradient=self._stage.algorithm.needs_entropy_gradient,
+                        )
+                    )
+        return {"updates": float(len(reports)), **_mean_of(reports)}
+
+    def _minibatches(
+        self, groups: Sequence[Sequence[TrainingSequence]], epoch: int
+    ) -> list[list[Sequence[TrainingSequence]]]:
+        """Whole groups, dealt out in an order that each epoch draws anew; all of them at once where there is one."""
+        count = min(self._stage.settings.minibatches, len(groups))
+        if count <= 1:
+            return [list(groups)]
+        order = generator_for(self._seed, "minibatches", self._stage.name, self._step, epoch).permutation(len(groups))
+        return [[groups[int(place)] for place in order[first::count]] for first in range(count)]
+
+    def _taught(self, minibatch: Sequence[Sequence[TrainingSequence]]) -> list[TrainingSequence]:
+        """The sequences that have a gradient, with weights that count the others too."""
+        sequences = weighted([one for group in minibatch for one in group], self._stage.algorithm.aggregation)
+        if self._stage.algorithm.learns_without_advantage:
+            return sequences
+        return [one for one in sequences if any(one.advantages)]
+
+    def state_dict(self) -> Mapping[str, Json]:
+        """Where the questions are, and the batches that were rolled out ahead."""
+        return {
+            "questions": self._questions.state_dict(),
+            "ahead": [batch_to_json(batch) for batch in self._ahead],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Json]) -> None:
+        fields = Fields(state, "the saved state")
+        self._questions.load_state_dict(fields.mapping("questions"))
+        self._ahead = deque(batch_from_json(batch) for batch in fields.objects("ahead"))
 
 
-def _with_repeats(tasks: Sequence[Task]) -> list[tuple[Task, tuple[int, ...]]]:
-    """Each task with () at its first place in a step, (1,) at its second: a task asked twice must not repeat itself."""
-    seen: Counter[str] = Counter()
-    labelled: list[tuple[Task, tuple[int, ...]]] = []
-    for task in tasks:
-        labelled.append((task, (seen[task.id],) if seen[task.id] else ()))
-        seen[task.id] += 1
-    return labelled
-
-
-def _attempts(groups: Sequence[Group]) -> list[Attempt]:
-    return [Attempt(task=group.task, trajectory=trajectory) for group in groups for trajectory in group.trajectories]
-
-
-def _metrics(by_stream: Mapping[str, Sequence[Group]]) -> Mapping[str, float]:
-    """Of all streams together and, where there are several, of each under its name."""
-    groups = [group for groups in by_stream.values() for group in groups]
-    metrics = dict(rollout_metrics(_attempts(groups)))
-    metrics["rollout/constant_groups"] = _mean([float(is_constant(group)) for group in groups])
-    if len(by_stream) > 1:
-        for name, of_stream in by_stream.items():
-            metrics |= {f"{name}/{key}": value for key, value in rollout_metrics(_attempts(of_stream)).items()}
-    return metrics
-
-
-def _with_reference(
-    sequences: Sequence[TrainingSequence], reference: VisionLanguageModel, learner: Learner, temperature: float
-) -> list[TrainingSequence]:
-    logprobs = learner.logprobs(sequences, temperature=temperature, model=reference)
-    return [replace(sequence, reference_logprobs=values) for sequence, values in zip(sequences, logprobs)]
-
-
-def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
-    """Means over the trajectories that did not fail, and counts of those that did."""
-    fine = [one.trajectory for one in played if one.trajectory.score is not None]
-    scores = [trajectory.score for trajectory in fine if trajectory.score is not None]
-    names = sorted({name for score in scores for name in score.parts})
+def _mean_of(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Over the optimiser steps of a batch; ``skipped`` counts, and tokens add up."""
+    added = ("skipped", "action_tokens")
     return {
-        "reward/mean": _mean([score.total for score in scores]),
-        **{f"reward/{name}": _mean([score.parts[name] for score in scores if name in score.parts]) for name in names},
-        "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
-        "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
-        "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
-        "rollout/failed": float(len(played) - len(fine)),
-        **_look_metrics(played),
+        name: math.fsum(report[name] for report in reports) / (1 if name in added else len(reports))
+        for name in (reports[0] if reports else ())
     }
-
-
-def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
-    """How well crops fit what the answer depends on; nothing when nobody cropped."""
-    looks = [look for one in played if (look := look_of(one.task, one.trajectory)) is not None]
-    if not looks:
-        return {}
-    return {
-        "look/iou": _mean([look.iou for look in looks]),
-        "look/coverage": _mean([look.coverage for look in looks]),
-    }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values) if values else 0.0

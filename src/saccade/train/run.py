@@ -11,21 +11,26 @@ from pathlib import Path
 from saccade.errors import SaccadeError
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.learner.learner import Learner
+from saccade.learner.critic import ValueHead
+from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.media.store import MediaStore
 from saccade.rollout.batch import ignore_trajectory
+from saccade.seeding import seed_for
 from saccade.train.checkpoints import (
+    load_extras,
     prune_checkpoints,
-    restore_optimizer,
+    restore_learner,
     save_checkpoint,
 )
+from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
 from saccade.train.position import Position
 from saccade.train.progress import Progress
-from saccade.train.records import read_records, write_records
-from saccade.train.reinforce import reinforce, rollout_metrics
+from saccade.train.records import export_images, images_of, read_records, write_records
+from saccade.train.reinforce import Reinforcement
 from saccade.train.repeatable import repeatable
+from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
 from saccade.train.state import RunState, first_policy, is_done, open_run
@@ -92,27 +97,46 @@ def _run_stage(run: RunState, stage: Stage) -> None:
         return
     if is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
-    learner = Learner(run.model, stage.settings.optimizer)
+    skipped_batches: list[NonFiniteStep] = []
+    learner = _learner(run, stage, skipped_batches)
     first_step = 0
     if run.reached is not None and run.reached.position.stage == stage.name:
         first_step = run.reached.position.step
-        restore_optimizer(run.reached, learner.optimizer)
+        restore_learner(run.reached, learner)
     with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
         steps, skipped = _steps(run, stage, learner, first_step), SkippedSteps(stage.name)
         while (outcome := _step(run, stage, steps)) is not None:
             bar.advance(tokens=outcome.tokens, note=_note(outcome))
+            position = Position(stage=stage.name, step=outcome.step)
+            if skipped_batches:
+                write_nonfinite(run.directory.paths.nonfinite, position, skipped_batches)
+                skipped_batches.clear()
             skipped.count(outcome.metrics)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
-                _checkpoint(run, Position(stage=stage.name, step=outcome.step), learner)
+                state = steps.state_dict() if isinstance(steps, Reinforcement) else {}
+                _checkpoint(run, position, learner, state)
+
+
+def _learner(run: RunState, stage: Supervise | Reinforce, skipped: list[NonFiniteStep]) -> Learner:
+    """With a critic where the stage's algorithm has one."""
+    critic = stage.algorithm.critic if isinstance(stage, Reinforce) else None
+    if critic is None:
+        return Learner(run.model, stage.settings.optimizer, on_nonfinite=skipped.append)
+    head = ValueHead(run.model.hidden_size, seed=seed_for(run.seed, stage.name, "critic"))
+    return Learner(
+        run.model,
+        stage.settings.optimizer,
+        value_head=head.to(run.model.device),
+        critic_learning_rate=critic.learning_rate,
+        values_train_trunk=critic.trains_trunk,
+        on_nonfinite=skipped.append,
+    )
 
 
 def _steps(run: RunState, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
     if isinstance(stage, Supervise):
-        for outcome in supervise(stage, run.model, learner, first_step=first_step):
-            run.engine.bump_version()
-            yield outcome
-        return
-    yield from reinforce(
+        return _imitation(run, stage, learner, first_step)
+    steps = Reinforcement(
         stage,
         run.model,
         run.engine,
@@ -122,6 +146,23 @@ def _steps(run: RunState, stage: Supervise | Reinforce, learner: Learner, first_
         weights_changed=run.engine.bump_version,
         load_reference=lambda: first_policy(run, stage),
     )
+    if run.reached is not None and first_step > 0:
+        state = load_extras(run.reached)
+        steps.load_state_dict(state)
+        _keep_images(run, steps.ahead())
+    return steps
+
+
+def _imitation(run: RunState, stage: Supervise, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+    for outcome in supervise(stage, run.model, learner, first_step=first_step):
+        run.engine.bump_version()
+        yield outcome
+
+
+def _keep_images(run: RunState, attempts: Sequence[Attempt]) -> None:
+    """The pictures of trajectories that wait to be trained on, from the run's files."""
+    for image in {image.hash for attempt in attempts for image in images_of(attempt)}:
+        run.media.add_file(run.directory.paths.media / f"{image}.png")
 
 
 def _step(run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
@@ -131,7 +172,9 @@ def _step(run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutco
         outcome = next(steps, None)
         if outcome is not None:
             _record(run, stage, outcome, step_s=time.monotonic() - started_s)
-        return outcome
+    if outcome is not None:
+        _keep_images(run, outcome.ahead)
+    return outcome
 
 
 def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
@@ -140,6 +183,7 @@ def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= _curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)
+    export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
     if outcome.attempts:
         _write_records(run, run.directory.paths.trajectories(position), position, outcome.attempts)
         check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
@@ -155,10 +199,10 @@ def _curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
     return {f"held_out/{name}": value for name, value in rollout_metrics(attempts).items()}
 
 
-def _checkpoint(run: RunState, position: Position, learner: Learner) -> None:
+def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json]) -> None:
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
-    run.reached = save_checkpoint(directory, position, run.model, learner.optimizer)
+    run.reached = save_checkpoint(directory, position, run.model, learner, extras=state)
     # A run that continues from here begins with an empty engine.
     run.engine.forget_images()
     prune_checkpoints(directory, position)

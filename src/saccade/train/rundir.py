@@ -21,10 +21,9 @@ from saccade.train.settings import differences
 from saccade.types import Json
 
 _LOCK = ".lock"
+_FILES = ("settings.json", "run.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
-_OUR_FILES = frozenset(
-    {_LOCK, "settings.json", "run.json", "metrics.jsonl", "report.json", "report.html", "log.txt", *_DIRECTORIES}
-)
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite"})
 
 
 class RunDirectory:

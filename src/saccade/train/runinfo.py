@@ -80,6 +80,11 @@ class RunPaths:
         return self.root / "evaluations"
 
     @property
+    def nonfinite(self) -> Path:
+        """Batches of skipped steps; there only where a step was skipped."""
+        return self.root / "nonfinite"
+
+    @property
     def report_json(self) -> Path:
         return self.root / "report.json"
 

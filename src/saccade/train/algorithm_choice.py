@@ -1,0 +1,85 @@
+"""The algorithm by name, as settings and the command line say it; in code, pass an ``Algorithm`` value instead."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.algorithms.admission import teaches
+from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.critic import Critic
+from saccade.algorithms.dapo import SoftOverlong, dapo
+from saccade.algorithms.dr_grpo import dr_grpo
+from saccade.algorithms.grpo import grpo
+from saccade.algorithms.gspo import gspo
+from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.ppo import ppo
+from saccade.algorithms.rloo import rloo
+from saccade.errors import UserError
+
+AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo"]
+
+CLIPS: dict[AlgorithmName, tuple[float, float]] = {"dapo": (0.2, 0.28), "gspo": (3e-4, 4e-4)}
+"""Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmSettings:
+    """Which algorithm, and what can be set of it."""
+
+    name: AlgorithmName = "grpo"
+    clip_low: float | None = None
+    """Ratios are clipped at 1 - this; None takes the algorithm's own range."""
+    clip_high: float | None = None
+    scale_by_std: bool = True
+    """Whether grpo and gspo divide advantages by their group's standard deviation."""
+    max_refills: int = 9
+    """Of dapo: extra rounds of questions that replace groups with equal rewards."""
+    overlong_tokens: int = 0
+    """Of dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
+    critic: Critic = Critic()
+    """Of ppo."""
+    options: PolicyOptions = PolicyOptions()
+
+    def check(self) -> None:
+        """Raises UserError for what the algorithm would refuse or silently not use."""
+        if self.max_refills < 0 or self.overlong_tokens < 0:
+            raise UserError(
+                f"max_refills={self.max_refills} and overlong_tokens={self.overlong_tokens} must be 0 or more"
+            )
+        if self.overlong_tokens and self.name != "dapo":
+            raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
+        if not self.scale_by_std and self.name not in ("grpo", "gspo"):
+            raise UserError(f"scale_by_std=false belongs to name=grpo and gspo; {self.name} never scales, or always")
+        chosen(self, action_tokens=max(1, self.overlong_tokens))
+
+    @property
+    def clips(self) -> tuple[float, float]:
+        low, high = CLIPS.get(self.name, (0.2, 0.2))
+        return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
+
+
+def chosen(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
+    """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
+    low, high = settings.clips
+    options = settings.options
+    match settings.name:
+        case "grpo":
+            return grpo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
+        case "dr_grpo":
+            return dr_grpo(length=action_tokens, clip_low=low, clip_high=high, options=options)
+        case "rloo":
+            return rloo(clip_low=low, clip_high=high, options=options)
+        case "gspo":
+            return gspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
+        case "ppo":
+            return ppo(clip_low=low, clip_high=high, critic=settings.critic, aggregation=Aggregation(), options=options)
+        case "dapo":
+            cache = settings.overlong_tokens
+            return dapo(
+                clip_low=low,
+                clip_high=high,
+                keep_group=teaches,
+                max_refills=settings.max_refills,
+                overlong=SoftOverlong(max_tokens=action_tokens, cache_tokens=cache) if cache else None,
+                options=options,
+            )

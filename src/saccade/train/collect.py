@@ -1,0 +1,133 @@
+"""What a training step learns from: groups of trajectories, rolled out, scored, and filtered with refills."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from saccade.engines.contract import Engine
+from saccade.errors import UserError
+from saccade.evaluation.evaluate import play
+from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.settings import RolloutRequest
+from saccade.seeding import seed_for
+from saccade.tasks.curriculum import Question, Questions
+from saccade.train.plan import Reinforce
+from saccade.types import Group, Score, Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """The groups of one step."""
+
+    step: int
+    groups: tuple[Group, ...]
+    """Those to learn from."""
+    evicted: tuple[Group, ...] = ()
+    """Those that the algorithm's filter left out; they are recorded all the same."""
+    rounds: int = 1
+    """How often questions were drawn until the batch was full, or the refills used up."""
+
+    @property
+    def played(self) -> tuple[Group, ...]:
+        return self.groups + self.evicted
+
+
+class Collector:
+    """Rolls batches out with the engine's present policy."""
+
+    def __init__(
+        self, stage: Reinforce, model: VisionLanguageModel, engine: Engine, questions: Questions, *, seed: int
+    ) -> None:
+        self._stage = stage
+        self._model = model
+        self._engine = engine
+        self._questions = questions
+        self._seed = seed
+        self._streams = {stream.name: stream for stream in stage.streams}
+
+    def collect(self, step: int) -> Batch:
+        """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""
+        keep = self._stage.algorithm.keep_group
+        wanted = self._stage.settings.tasks_per_step
+        asked: Counter[tuple[str, str]] = Counter()
+        kept: list[Group] = []
+        evicted: list[Group] = []
+        rounds = 0
+        missing = wanted
+        while missing and rounds <= (self._stage.algorithm.max_refills if keep else 0):
+            rounds += 1
+            for groups in self._play(self._questions.draw(missing), step, asked):
+                # A question that several streams asked stays whole: they may compare with one another.
+                if keep is None or any(keep(group) for group in groups):
+                    kept += groups
+                    missing -= 1
+                else:
+                    evicted += groups
+        return Batch(step=step, groups=tuple(kept), evicted=tuple(evicted), rounds=rounds)
+
+    def _play(
+        self, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
+    ) -> list[tuple[Group, ...]]:
+        """The scored groups of each question."""
+        check_streams(questions, tuple(self._streams))
+        by_stream = {name: self._play_stream(name, questions, step, asked) for name in self._streams}
+        self._questions.observe([group for groups in by_stream.values() for group in groups.values()])
+        return [
+            tuple(by_stream[name][index] for name in self._streams if index in by_stream[name])
+            for index in range(len(questions))
+        ]
+
+    def _play_stream(
+        self, name: str, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
+    ) -> Mapping[int, Group]:
+        """The group of each question that this stream asks, by the question's index."""
+        stream, settings = self._streams[name], self._stage.settings
+        chosen = [(index, question.task) for index, question in enumerate(questions) if name in question.streams]
+        requests: list[RolloutRequest] = []
+        for _, task in chosen:
+            # A task that is asked twice in a step must not repeat itself.
+            again = (asked[name, task.id],) if asked[name, task.id] else ()
+            asked[name, task.id] += 1
+            requests += [
+                RolloutRequest(
+                    task=task,
+                    stream=name,
+                    sample=sample,
+                    seed=seed_for(self._seed, "rollout", self._stage.name, step, task.id, name, sample, *again),
+                )
+                for sample in range(settings.group_size)
+            ]
+        attempts = play(
+            requests,
+            engine=self._engine,
+            chat=self._model.chat,
+            make_env=lambda: stream.episodes.environment(self._model.media, self._model.view),
+            settings=replace(stream.episodes.rollout, temperature=settings.temperature),
+            reward=self._stage.reward,
+        )
+        trajectories = [self._shaped(attempt.trajectory) for attempt in attempts]
+        size = settings.group_size
+        return {
+            index: Group(task=task, stream=name, trajectories=tuple(trajectories[place * size : (place + 1) * size]))
+            for place, (index, task) in enumerate(chosen)
+        }
+
+    def _shaped(self, trajectory: Trajectory) -> Trajectory:
+        """With the algorithm's own term in the score, where it has one."""
+        shape = self._stage.algorithm.shape_reward
+        if shape is None or trajectory.score is None:
+            return trajectory
+        term = shape(trajectory)
+        score = Score(total=trajectory.score.total + term, parts={**trajectory.score.parts, "shaping": term})
+        return replace(trajectory, score=score)
+
+
+def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None:
+    """UserError for a question that no stream, or an unknown one, asks."""
+    for question in questions:
+        unknown = [name for name in question.streams if name not in streams]
+        if unknown or not question.streams:
+            raise UserError(
+                f"the question about task {question.task.id} is to be asked in streams {question.streams}, but the "
+                f"stage has {', '.join(streams)}"
+            )

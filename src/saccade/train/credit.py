@@ -1,0 +1,85 @@
+"""From a batch of scored groups to what the learner takes: who is compared with whom, and which tokens count."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from saccade.algorithms.admission import is_truncated
+from saccade.algorithms.advantages import GroupAdvantages
+from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
+from saccade.learner.learner import Learner
+from saccade.learner.sequences import TrainingSequence, training_sequence
+from saccade.types import Group
+
+_Numbers = tuple[float, ...]
+LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]]
+"""log p of the action tokens of each sequence under some policy."""
+
+_Learned = Literal["reference_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
+_Place = tuple[int, int]
+"""Index of a group in the batch and of a trajectory in the group."""
+
+
+def credited(
+    groups: Sequence[Group],
+    algorithm: Algorithm,
+    learner: Learner,
+    reference: LogProbabilities | None,
+    *,
+    temperature: float,
+    recomputes_old: bool,
+) -> list[list[TrainingSequence]]:
+    """For each group the sequences that count in the batch's mean, with their advantages.
+
+    ``reference`` is the policy that a KL ties the learner to, where the algorithm wants one. Trajectories that the
+    machine failed are left out, and truncated ones where the algorithm masks them. With
+    ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
+    needed once a batch takes more than one optimiser step, and to tell the two apart.
+    """
+    trajectories = {(g, t): one for g, group in enumerate(groups) for t, one in enumerate(group.trajectories)}
+    sequences = {
+        place: training_sequence(one)
+        for place, one in trajectories.items()
+        if one.status != "failed" and any(one.action_mask)
+    }
+
+    def learn(name: _Learned, values: Sequence[_Numbers]) -> None:
+        for (place, sequence), numbers in zip(list(sequences.items()), values):
+            sequences[place] = replace(sequence, **{name: numbers})  # type: ignore[arg-type]
+
+    if reference is not None:
+        learn("reference_logprobs", reference([*sequences.values()]))
+    if recomputes_old:
+        learn("old_logprobs", learner.logprobs([*sequences.values()], temperature=temperature))
+    kl_rewards = {place: _kl_rewards(sequence, algorithm.kl_in_reward) for place, sequence in sequences.items()}
+    advantages: GroupAdvantages
+    if algorithm.critic is None:
+        advantages = algorithm.advantages(
+            with_kl_in_reward(groups, _nested(groups, kl_rewards)) if algorithm.kl_in_reward else groups
+        )
+    else:
+        learn("old_values", learner.values([*sequences.values()], temperature=temperature))
+        values = {place: sequence.old_values or () for place, sequence in sequences.items()}
+        advantages, returns = algorithm.critic.targets(groups, _nested(groups, values), _nested(groups, kl_rewards))
+        learn("returns", [returns[g][t] for g, t in sequences])
+    learn("advantages", [training_sequence(trajectories[g, t], advantages[g][t]).advantages for g, t in sequences])
+    return [
+        [
+            sequences[g, t]
+            for t, one in enumerate(group.trajectories)
+            if (g, t) in sequences and not (algorithm.masks_truncated and is_truncated(one))
+        ]
+        for g, group in enumerate(groups)
+    ]
+
+
+def _nested(groups: Sequence[Group], values: Mapping[_Place, _Numbers]) -> list[list[_Numbers]]:
+    """By group and trajectory; nothing for those that are left out."""
+    return [[values.get((g, t), ()) for t in range(len(group.trajectories))] for g, group in enumerate(groups)]
+
+
+def _kl_rewards(sequence: TrainingSequence, weight: float) -> _Numbers:
+    if not weight or sequence.reference_logprobs is None:
+        return (0.0,) * sequence.action_count
+    return kl_token_rewards(sequence.sampled_logprobs, sequence.reference_logprobs, weight=weight)

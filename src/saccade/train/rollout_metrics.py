@@ -1,0 +1,61 @@
+"""What a batch of trajectories says of the policy: rewards, tool use, lengths, and where it looked."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from saccade.algorithms.admission import is_truncated
+from saccade.algorithms.advantages import is_constant
+from saccade.evaluation.looking import look_of
+from saccade.evaluation.summary import uses_tool
+from saccade.train.collect import Batch
+from saccade.types import Attempt, Group
+
+
+def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
+    """Of all groups that were played, also those that a filter left out; per stream too where there are several."""
+    metrics = dict(rollout_metrics(attempts_of(batch.played)))
+    metrics["rollout/constant_groups"] = _mean([float(is_constant(group)) for group in batch.played])
+    metrics["rollout/evicted_groups"] = float(len(batch.evicted))
+    metrics["rollout/rounds"] = float(batch.rounds)
+    versions = [one.policy_version for group in batch.groups for one in group.trajectories]
+    metrics["rollout/staleness"] = float(policy_version - min(versions, default=policy_version))
+    for name in streams if len(streams) > 1 else ():
+        of_stream = rollout_metrics(attempts_of([group for group in batch.played if group.stream == name]))
+        metrics |= {f"{name}/{key}": value for key, value in of_stream.items()}
+    return metrics
+
+
+def attempts_of(groups: Sequence[Group]) -> list[Attempt]:
+    return [Attempt(task=group.task, trajectory=trajectory) for group in groups for trajectory in group.trajectories]
+
+
+def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
+    """Means over the trajectories that did not fail, and counts of those that did."""
+    fine = [one.trajectory for one in played if one.trajectory.score is not None]
+    scores = [trajectory.score for trajectory in fine if trajectory.score is not None]
+    names = sorted({name for score in scores for name in score.parts})
+    return {
+        "reward/mean": _mean([score.total for score in scores]),
+        **{f"reward/{name}": _mean([score.parts[name] for score in scores if name in score.parts]) for name in names},
+        "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
+        "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
+        "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
+        "rollout/truncated": _mean([float(is_truncated(one)) for one in fine]),
+        "rollout/failed": float(len(played) - len(fine)),
+        **_look_metrics(played),
+    }
+
+
+def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
+    """How well crops fit what the answer depends on; nothing when nobody cropped."""
+    looks = [look for one in played if (look := look_of(one.task, one.trajectory)) is not None]
+    if not looks:
+        return {}
+    return {
+        "look/iou": _mean([look.iou for look in looks]),
+        "look/coverage": _mean([look.coverage for look in looks]),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0

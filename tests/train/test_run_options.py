@@ -1,0 +1,167 @@
+"""Runs with options together: whatever is switched on, a run that died ends with the bytes of one that did not."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from saccade.learner.optimizer import OptimizerSettings
+from saccade.media.store import MediaStore
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.settings import RolloutSettings
+from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Question, Questions, Share, Shuffled
+from saccade.testing.tasks import tiny_example
+from saccade.tools.contract import tool_from
+from saccade.tools.images import crop
+from saccade.train.algorithm_choice import chosen
+from saccade.train.metrics import read_metrics, without_times
+from saccade.train.plan import Episodes, Plan, Reinforce, ReinforceSettings, Stream
+from saccade.train.progress import Progress
+from saccade.train.run import run_plan
+from saccade.train.settings import apply_overrides
+from saccade.types import Group, Json, Score, Task, Trajectory
+
+ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
+LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
+
+
+class Killed(BaseException):
+    """What a process does not survive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=4,
+        tasks_per_step=3,
+        group_size=2,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=400),
+        checkpoint_every=1,
+    )
+
+
+def rounded_reward(task: Task, trajectory: Trajectory) -> Score:
+    """Equal for some groups and not for others, even of an untrained model."""
+    said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
+    accuracy = float(sum(said) % 3 == 0)
+    return Score(total=accuracy, parts={"accuracy": accuracy})
+
+
+class Dying:
+    """Questions whose ``die_at``-th drawing ends the process."""
+
+    def __init__(self, inner: Questions, die_at: int) -> None:
+        self._inner = inner
+        self._left = die_at
+
+    def draw(self, count: int) -> list[Question]:
+        self._left -= 1
+        if self._left == 0:
+            raise Killed
+        return self._inner.draw(count)
+
+    def observe(self, groups: Sequence[Group]) -> None:
+        self._inner.observe(groups)
+
+    def state_dict(self) -> Mapping[str, Json]:
+        return self._inner.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Json]) -> None:
+        self._inner.load_state_dict(state)
+
+
+def run(out: Path, overrides: Sequence[str], *, die_at: int = 0, resume: bool = False) -> None:
+    media = MediaStore()
+    settings = apply_overrides(Settings(), overrides)
+    fixed = [tiny_example(media, index).task for index in range(4)]
+
+    def build_model() -> VisionLanguageModel:
+        size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
+        return tiny_model(["Which colour has the square? I look."] * 9, media, size=size, vocab_size=320, seed=4)
+
+    def questions() -> Questions:
+        made = InOrder(lambda index: tiny_example(media, 20 + index).task, streams=("looking", "again"))
+        kept = ByPassRate(Shuffled(fixed, seed=2, streams=("looking",)), NOT_ALL_CORRECT)
+        mixed = Mixture({"made": Share(questions=made, share=2), "kept": Share(questions=kept, share=1)})
+        return Dying(mixed, die_at)
+
+    stage = Reinforce(
+        name="rl",
+        streams=(Stream(name="looking", episodes=LOOKING), Stream(name="again", episodes=LOOKING)),
+        questions=questions,
+        reward=rounded_reward,
+        algorithm=chosen(settings.rl.algorithm, action_tokens=LOOKING.max_action_tokens),
+        settings=settings.rl,
+    )
+    plan = Plan(title="Options", settings=settings, build_model=build_model, stages=(stage,))
+    run_plan(plan, out=out, media=media, seed=7, resume=resume, progress=Progress("quiet"))
+
+
+def files(out: Path) -> dict[str, bytes]:
+    patterns = ("trajectories/*/*.jsonl", "media/*.png", "checkpoints/**/*")
+    return {str(p.relative_to(out)): p.read_bytes() for pattern in patterns for p in out.glob(pattern) if p.is_file()}
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "rl.algorithm.name": ("grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo"),
+    "rl.algorithm.options.kl_weight": ("0", "0.05"),
+    "rl.algorithm.options.kl_estimator": ("k1", "k2", "k3"),
+    "rl.algorithm.options.kl_in_reward": ("0", "0.05"),
+    "rl.algorithm.options.entropy_weight": ("0", "0.01"),
+    "rl.algorithm.options.dual_clip": ("0", "3"),
+    "rl.algorithm.options.importance": ("none", "token", "sequence"),
+    "rl.algorithm.options.masks_truncated": ("false", "true"),
+    "rl.inner_epochs": ("1", "2"),
+    "rl.minibatches": ("1", "2"),
+    "rl.staleness": ("0", "1", "2"),
+    "rl.optimizer.frozen_vision": ("false", "true"),
+}
+
+
+def combination(number: int) -> list[str]:
+    """Chance decides, but every algorithm and every value of the other settings comes up within a few numbers."""
+    chance = random.Random(number)
+    values = {key: options[(number + chance.randrange(9)) % len(options)] for key, options in CHOICES.items()}
+    values["rl.algorithm.name"] = CHOICES["rl.algorithm.name"][number % 6]
+    return [f"{key}={value}" for key, value in values.items()]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_any_options_together_resume_to_the_byte(number: int, tmp_path: Path) -> None:
+    overrides = combination(number)
+    run(tmp_path / "whole", overrides)
+    died = tmp_path / "died"
+    with pytest.raises(Killed):
+        run(died, overrides, die_at=3)
+    run(died, overrides, resume=True)
+    assert without_times(died / "metrics.jsonl") == without_times(tmp_path / "whole" / "metrics.jsonl")
+    assert files(died) == files(tmp_path / "whole")
+
+
+def metric(out: Path, name: str) -> list[float]:
+    return [values[name] for _, values in read_metrics(out / "metrics.jsonl")]
+
+
+def test_a_batch_is_trained_on_so_many_updates_after_it_was_sampled(tmp_path: Path) -> None:
+    run(tmp_path / "run", ["rl.staleness=2"])
+    assert metric(tmp_path / "run", "rollout/staleness") == [0.0, 1.0, 2.0, 2.0]
+
+
+def test_inner_epochs_and_minibatches_are_steps_of_the_optimiser(tmp_path: Path) -> None:
+    run(tmp_path / "run", ["rl.inner_epochs=3", "rl.minibatches=2", "rl.algorithm.options.entropy_weight=0.01"])
+    assert metric(tmp_path / "run", "updates") == [6.0] * 4
+
+
+def test_dapo_replaces_groups_with_equal_rewards_and_records_them(tmp_path: Path) -> None:
+    run(tmp_path / "run", ["rl.algorithm.name=dapo", "rl.algorithm.max_refills=2"])
+    evicted, rounds = metric(tmp_path / "run", "rollout/evicted_groups"), metric(tmp_path / "run", "rollout/rounds")
+    assert sum(evicted) > 0
+    assert max(rounds) in (2.0, 3.0)
+    for step, count in enumerate(evicted, start=1):
+        lines = (tmp_path / "run" / "trajectories" / "rl" / f"step-{step:06d}.jsonl").read_text().splitlines()
+        played = sum('"kind": "trajectory"' in line for line in lines)
+        assert played >= 2 * (count + 3)
