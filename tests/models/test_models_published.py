@@ -1,0 +1,133 @@
+"""Checkpoints as they are published: other file contents than ours, other language models inside a family."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
+
+from saccade.media.store import MediaStore
+from saccade.media.tiling import TileRule
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.types import ImageRef, Message, Observation
+
+NAMED = {
+    "start_image_token": "<img>",
+    "end_image_token": "</img>",
+    "context_image_token": "<IMG_CONTEXT>",
+    "video_token": "<video>",
+}
+SPECIAL = ["<|im_start|>", "<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>", "<ref>", "</ref>", "<box>", "</box>"]
+
+
+def tiles(media: MediaStore) -> VisionLanguageModel:
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=12)
+    return tiny_model(["Which plate?"] * 9, media, family="internvl", size=size, vocab_size=300, seed=3)
+
+
+def noise(media: MediaStore, width: int, height: int) -> ImageRef:
+    pixels = np.random.default_rng(width).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    return media.add(Image.fromarray(pixels))
+
+
+def as_published(path: Path) -> None:
+    """Rewrites the files around the weights in the way in which the family's authors wrote them."""
+
+    def rewrite(name: str, **changes: object) -> None:
+        before = json.loads((path / name).read_text()) if (path / name).exists() else {}
+        (path / name).write_text(json.dumps(before | changes))
+
+    rewrite(
+        "preprocessor_config.json",
+        image_processor_type="GotOcr2ImageProcessorFast",
+        processor_class="InternVLProcessor",
+        crop_to_patches=False,
+        data_format="channels_first",
+        default_to_square=True,
+        device=None,
+    )
+    added = json.loads((path / "tokenizer.json").read_text())["added_tokens"]
+    (path / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "tokenizer_class": "Qwen2Tokenizer",
+                "processor_class": "InternVLProcessor",
+                "added_tokens_decoder": {str(token.pop("id")): token for token in added},
+                "additional_special_tokens": SPECIAL,
+                "extra_special_tokens": NAMED,
+                "eos_token": "<|im_end|>",
+                "pad_token": "<|endoftext|>",
+                "bos_token": None,
+                "unk_token": None,
+                "errors": "replace",
+                "return_token_type_ids": False,
+                "model_max_length": 8192,
+                **NAMED,
+            }
+        )
+    )
+
+
+def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_path: Path) -> None:
+    media = MediaStore()
+    ours = tiles(media)
+    ours.save(tmp_path / "published")
+    as_published(tmp_path / "published")
+    opened = load_model(tmp_path / "published", media)
+    assert opened.view == TileRule(
+        tile_px=64, tokens_per_tile=16, min_tiles=1, max_tiles=12, convention="relative_1000"
+    )
+    asked = [Message(role="user", parts=(noise(media, 200, 100), "Which plate?"))]
+    assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
+    assert torch.equal(opened.forbidden_ids, ours.forbidden_ids)
+    opened.save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
+def test_an_internvl_around_another_language_model_is_the_same_family(tmp_path: Path) -> None:
+    """InternVL3.5 has the layers of Qwen3 inside, with a head size of its own."""
+    media = MediaStore()
+    ours = tiles(media)
+    text = Qwen3Config(
+        vocab_size=len(ours.tokenizer),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        initializer_range=0.1,
+        pad_token_id=None,
+        bos_token_id=None,
+        eos_token_id=ours.eos_id,
+    )
+    config = InternVLConfig(
+        text_config=text,
+        vision_config=ours.hf.config.vision_config,
+        image_token_id=ours.image_token_id,
+        image_seq_length=16,
+        tie_word_embeddings=False,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        hf = InternVLForConditionalGeneration(config).eval()
+    VisionLanguageModel(hf, ours.tokenizer, ours.image_processor, media).save(tmp_path)
+    model = load_model(tmp_path, media)
+    assert (model.head_dim, model.kv_heads, model.layer_count) == (16, 2, 2)
+    image = noise(media, 90, 60)
+    ids = model.chat.prompt([Message(role="user", parts=(image, "Which?"))]).ids
+    ids += (
+        model.chat.encode("look")
+        + model.chat.observation(Observation(text="Here", images=(image,)), ends_with_eos=False).ids
+    )
+    with torch.no_grad():
+        embedded = model.embed(torch.tensor([ids]), model.encode_images([image, image]))
+        logits = model.hf.lm_head(model.hidden(embedded, model.positions(ids, [image, image])[:, None]))
+        pixels = torch.cat([patch.values for patch in model.patches.get([image, image])])
+        expected = hf(input_ids=torch.tensor([ids]), pixel_values=pixels).logits
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
