@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CoordinateConvention = Literal["absolute", "relative_1000"]
-"""``absolute``: pixels of the resized view (Qwen2.5-VL). ``relative_1000``: 0-1000 in each direction (Qwen3-VL)."""
+"""``absolute``: pixels of the resized view (Qwen2.5-VL). ``relative_1000``: 0-1000 in each direction (Qwen3-VL,
+InternVL3)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class ReplayingSeat:
     def close(self) -> None: ...
 
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl"])
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
 def vlm(request, media):
     env = VisualReasoningEnv(family="visual_search", media=media, shows_pixels=False)
     text, _ = env.reset(seed=0)

@@ -17,7 +17,7 @@ from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Answer, Example, ExpertTurn, ToolCall, Trajectory
 
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl"])
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
     size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
     return tiny_model(["Which texture has the red plate?"] * 9, MediaStore(), family=request.param, size=size)

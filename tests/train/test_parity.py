@@ -41,9 +41,9 @@ def babbling_protocol(unit: int) -> ChatProtocol:
     return replace(tagged_protocol(style="full"), parse=parse, stop=("e", "a", "t"))
 
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl"])
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
-    size = TinySize(heads=2, kv_heads=1, deepstack=request.param == "qwen3_vl")
+    size = TinySize(heads=2, kv_heads=1, deepstack=request.param == "qwen3_vl", max_tiles=3)
     return tiny_model(["Which texture is on the red plate?"] * 9, MediaStore(), family=request.param, size=size)
 
 
