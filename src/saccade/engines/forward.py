@@ -90,7 +90,9 @@ class Forwards:
         window = self._cache.window(0, cached, 1)
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
         embedded = self._model.embed(ids[:, None], ())
-        hidden = self._model.hidden(embedded, places[None, :, None].expand(3, -1, -1), window.mask, window)
+        hidden = self._model.hidden(
+            embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
+        )
         return hidden[:, 0]
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Tensor, list[int]]:
@@ -108,6 +110,6 @@ class Forwards:
         features = self._features.get([image for chunk in chunks for image in chunk.images])
         window = self._cache.window(first, [chunk.cached for chunk in chunks], width)
         hidden = self._model.hidden(
-            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window
+            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
         )
         return hidden, ends

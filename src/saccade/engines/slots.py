@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
@@ -139,7 +140,16 @@ class SlotCache:
             rows=torch.arange(len(lengths), device=self.device)[:, None],
             columns=start[:, None] + torch.arange(width, device=self.device),
             total=total,
+            prefix=self._prefix(first, len(lengths)),
         )
+
+    def _prefix(self, first: int, count: int) -> SharedPrefix | None:
+        """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""
+        if self.device.type != "cpu":
+            return None
+        prompts = [slot.prompt for slot in self.slots[first : first + count]]
+        # By identity: a prompt is handed on from slot to slot, and hashing its ids in every tick would cost more.
+        return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
 
     def _reserved(self, length: int) -> Tensor:
         """The storage, grown by doubling to hold every slot and ``length`` tokens."""
@@ -176,11 +186,20 @@ class Window:
     """(rows, width): where each new token goes in its row."""
     total: int
     """Tokens that attention reads, from the start of each row."""
+    prefix: SharedPrefix | None
+    """Where rows begin alike."""
 
     @property
     def mask(self) -> Tensor:
-        """Bool (rows, 1, width, total): each new token looks at its own row up to itself."""
-        return (torch.arange(self.total, device=self.columns.device) <= self.columns[:, :, None])[:, None]
+        """(rows, 1, width, total): each new token looks at its own row up to itself.
+
+        Bool, true where it looks; with a ``prefix`` of what follows that alone, to be added to the scores.
+        """
+        start = self.prefix.length if self.prefix else 0
+        seen = (torch.arange(start, self.total, device=self.columns.device) <= self.columns[:, :, None])[:, None]
+        if self.prefix is None:
+            return seen
+        return torch.zeros(seen.shape, dtype=self.storage.dtype).masked_fill(~seen, float("-inf"))
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Writes new keys and values (rows, head, width, dim); returns those of the whole rows."""

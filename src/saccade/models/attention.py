@@ -18,6 +18,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from saccade.errors import UserError
+from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
 
 IMPLEMENTATION = "saccade_packed"
 """Name under which transformers finds ``attend``."""
@@ -100,10 +101,16 @@ def attend(
     dropout: float = 0.0,
     scaling: float | None = None,
     packing: Layout | None = None,
+    prefix: SharedPrefix | None = None,
     sliding_window: int | None = None,
     **others: object,
 ) -> tuple[Tensor, None]:
     """transformers' attention interface: (1, heads, tokens, head_dim) each in, (1, tokens, heads, head_dim) out."""
+    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    if packing is None and attention_mask is not None and query.device.type == "cpu" and not dropout:
+        if prefix is not None:
+            return attend_sharing(query, key, value, attention_mask, prefix, scale), None
+        return attend_folded(query, key, value, attention_mask, scale), None
     if packing is None:
         plain: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
@@ -114,7 +121,6 @@ def attend(
             f"attention with dropout={dropout} and sliding_window={sliding_window} cannot be trained on packs; set "
             "attention_dropout to 0 and use_sliding_window to false in the checkpoint's config.json"
         )
-    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     repeats = query.shape[1] // key.shape[1]
     if repeats > 1:
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))

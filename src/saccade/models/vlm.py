@@ -29,6 +29,7 @@ from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
 from saccade.models.lora import ADAPTER_CONFIG, Adapter, adapter_base, base_state, load_adapter, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache
+from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
 
@@ -159,12 +160,14 @@ class VisionLanguageModel:
         attention_mask: Tensor | None = None,
         cache: Cache | None = None,
         packing: Layout | None = None,
+        prefix: SharedPrefix | None = None,
     ) -> Tensor:
         """Last hidden states (rows, tokens, hidden).
 
         ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
         (rows, 1, tokens, keys), true where a token may look. ``packing`` says which tokens of a single row belong
-        together; it goes with neither mask nor cache.
+        together; it goes with neither mask nor cache. With ``prefix``, on a CPU only, the mask is of the keys that
+        follow the prefix and is added to the scores.
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
@@ -172,6 +175,8 @@ class VisionLanguageModel:
                 "visual_pos_masks": embedded.is_image,
                 "deepstack_visual_embeds": list(embedded.deepstack),
             }
+        if prefix is not None:
+            extra["prefix"] = prefix
         if packing is not None:
             extra["packing"] = packing
             # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.
