@@ -85,21 +85,8 @@ def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> 
     forwarded once for each part. Parts fill micro-batches by first fit, the largest first. A single sequence over the
     limit gets a micro-batch of its own.
     """
-    # Tokens of each sequence besides its prompt.
-    rest = [sequence.forwarded_count - sequence.prompt_tokens for sequence in sequences]
-    parts = [
-        part
-        for group in same_prompt(sequences)
-        for part in _fitting(group, rest, prompt=sequences[group[0]].prompt_tokens, max_tokens=max_tokens)
-    ]
-    bins: list[_Part] = []
-    for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
-        place = next((index for index, filled in enumerate(bins) if filled.tokens + part.tokens <= max_tokens), None)
-        if place is None:
-            bins.append(part)
-        else:
-            bins[place] = bins[place].joined(part)
-    return [[sequences[index] for index in sorted(filled.members)] for filled in bins]
+    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens)]
+    return [[sequences[index] for index in sorted(batch.members)] for batch in _first_fit(parts, max_tokens)]
 
 
 def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
@@ -117,19 +104,21 @@ class _Part:
     members: tuple[int, ...]
     tokens: int
 
-    def joined(self, other: "_Part") -> "_Part":
-        return _Part(self.members + other.members, self.tokens + other.tokens)
+
+def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[_Part]:
+    """The group whole, or in parts that fit beside the prompt."""
+    prompt = sequences[group[0]].prompt_tokens
+    rests = [_Part((index,), sequences[index].forwarded_count - prompt) for index in group]
+    return [_Part(part.members, prompt + part.tokens) for part in _first_fit(rests, max_tokens - prompt)]
 
 
-def _fitting(group: Sequence[int], rest: Sequence[int], *, prompt: int, max_tokens: int) -> list[_Part]:
-    """The group whole, or in parts that hold as many of its sequences, longest first, as fit beside the prompt."""
-    whole = _Part(tuple(group), prompt + sum(rest[index] for index in group))
-    if whole.tokens <= max_tokens:
-        return [whole]
-    parts: list[_Part] = []
-    for index in sorted(group, key=lambda index: rest[index], reverse=True):
-        if parts and parts[-1].tokens + rest[index] <= max_tokens:
-            parts[-1] = parts[-1].joined(_Part((index,), rest[index]))
+def _first_fit(parts: Sequence[_Part], room: int) -> list[_Part]:
+    """Parts joined by first fit, the largest first; one that is over the room stays alone."""
+    joined: list[_Part] = []
+    for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
+        place = next((index for index, other in enumerate(joined) if other.tokens + part.tokens <= room), None)
+        if place is None:
+            joined.append(part)
         else:
-            parts.append(_Part((index,), prompt + rest[index]))
-    return parts
+            joined[place] = _Part(joined[place].members + part.members, joined[place].tokens + part.tokens)
+    return joined
