@@ -109,6 +109,13 @@ def test_truncated_importance_sampling_weighs_each_token() -> None:
     assert loss.sums["importance_weight"].item() == pytest.approx(3.5)
 
 
+def test_the_correction_ends_where_the_ratio_begins() -> None:
+    # p(old) / p(sampler) = 1.5 from the sampler to the batch's beginning, ratio 1.1 from there to the policy.
+    tokens = policy_tokens([math.log(1.1)], old=[0.0], sampled=[-math.log(1.5)], advantages=[1.0])
+    loss = clipped_surrogate(tokens, options=PolicyOptions(importance="token"))
+    assert loss.value.item() == pytest.approx(-1.5 * 1.1)
+
+
 def test_a_sequence_s_importance_is_the_product_of_its_tokens() -> None:
     sampled = [-math.log(2.0), -math.log(0.5), -math.log(1.25), -math.log(1.2), -math.log(9.0)]
     tokens = policy_tokens([0.0] * 5, sampled=sampled, advantages=[1.0] * 5, sequence=[0, 0, 1, 1, 2])
