@@ -57,12 +57,13 @@ class Collector:
         while missing and rounds <= (self._stage.algorithm.max_refills if keep else 0):
             rounds += 1
             for groups in self._play(self._questions.draw(missing), step, asked):
-                # A question that several streams asked stays whole: they may compare with one another.
+                # A question that several streams asked stays whole: they may compare with one another. The filter
+                # judges what the task's own reward says, not the algorithm's additions to it.
                 if keep is None or any(keep(group) for group in groups):
-                    kept += groups
+                    kept += map(self._shaped, groups)
                     missing -= 1
                 else:
-                    evicted += groups
+                    evicted += map(self._shaped, groups)
         return Batch(step=step, groups=tuple(kept), evicted=tuple(evicted), rounds=rounds)
 
     def _play(
@@ -105,21 +106,26 @@ class Collector:
             settings=replace(stream.episodes.rollout, temperature=settings.temperature),
             reward=self._stage.reward,
         )
-        trajectories = [self._shaped(attempt.trajectory) for attempt in attempts]
+        trajectories = [attempt.trajectory for attempt in attempts]
         size = settings.group_size
         return {
             index: Group(task=task, stream=name, trajectories=tuple(trajectories[place * size : (place + 1) * size]))
             for place, (index, task) in enumerate(chosen)
         }
 
-    def _shaped(self, trajectory: Trajectory) -> Trajectory:
-        """With the algorithm's own term in the score, where it has one."""
+    def _shaped(self, group: Group) -> Group:
+        """With the algorithm's own term in the scores, where it has one."""
         shape = self._stage.algorithm.shape_reward
-        if shape is None or trajectory.score is None:
-            return trajectory
-        term = shape(trajectory)
-        score = Score(total=trajectory.score.total + term, parts={**trajectory.score.parts, "shaping": term})
-        return replace(trajectory, score=score)
+        if shape is None:
+            return group
+        return replace(group, trajectories=tuple(_with_term(one, shape(one)) for one in group.trajectories))
+
+
+def _with_term(trajectory: Trajectory, term: float) -> Trajectory:
+    score = trajectory.score
+    if score is None:
+        return trajectory
+    return replace(trajectory, score=Score(total=score.total + term, parts={**score.parts, "shaping": term}))
 
 
 def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None:
