@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from saccade.algorithms.contract import PolicyLoss, PolicyTokens
+from saccade.learner.compiled import CompiledParts
+from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.logprobs import ForwardWork, action_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
 from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
@@ -64,6 +66,10 @@ class Learner:
             self.parameters = _trained_weights(model, settings)
             critic = list(value_head.parameters()) if value_head is not None else []
             self.optimizer = MasterOptimizer(self.parameters, settings, critic=critic)
+        vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
+        is_frozen = not any(weight.requires_grad for weight in vision)
+        self._frozen_images = FrozenImages(model) if is_frozen else None
+        self._compiled = CompiledParts(model) if settings.compile else None
 
     def update(
         self,
@@ -128,7 +134,10 @@ class Learner:
         by_id: dict[int, tuple[float, ...]] = {}
         for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
             with memory_errors(self.settings):
-                tokens = action_tokens(model or self.model, batch, temperature=temperature, work=self.work)
+                if model is None:
+                    tokens = self._forward(batch, temperature, critic=False)
+                else:
+                    tokens = action_tokens(model, batch, temperature=temperature, work=self.work)
             by_id |= _by_sequence(batch, tokens.logprobs)
         return [by_id[id(sequence)] for sequence in sequences]
 
@@ -139,7 +148,8 @@ class Learner:
             raise ValueError("there are no values without a critic; give the learner a value_head")
         by_id: dict[int, tuple[float, ...]] = {}
         for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
-            values = self._forward(batch, temperature, entropy_gradient=False).values
+            with memory_errors(self.settings):
+                values = self._forward(batch, temperature).values
             assert values is not None
             by_id |= _by_sequence(batch, values)
         return [by_id[id(sequence)] for sequence in sequences]
@@ -169,18 +179,26 @@ class Learner:
             stack.enter_context(self.optimizer.collecting())
             if self.settings.activation_checkpointing:
                 stack.enter_context(activation_checkpointing(self.model))
+            if self._compiled is not None:
+                stack.enter_context(self._compiled.in_place())
             yield
 
     def _forward(
-        self, batch: Sequence[TrainingSequence], temperature: float, *, entropy_gradient: bool
+        self,
+        batch: Sequence[TrainingSequence],
+        temperature: float,
+        *,
+        entropy_gradient: bool = False,
+        critic: bool = True,
     ) -> PolicyTokens:
         return action_tokens(
             self.model,
             batch,
             temperature=temperature,
             entropy_gradient=entropy_gradient,
-            value_head=self.value_head,
+            value_head=self.value_head if critic else None,
             values_train_trunk=self._values_train_trunk,
+            frozen_images=self._frozen_images,
             work=self.work,
         )
 

@@ -34,7 +34,7 @@ class OptimizerSettings:
     eight_bit_optimizer: bool = False
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
     compile: bool = False
-    """Compiles the layers of the language model with torch.compile for training; needs a C++ compiler."""
+    """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later."""
 
     def check(self) -> None:
         for name, value in (("learning_rate", self.learning_rate), ("weight_decay", self.weight_decay)):
