@@ -28,6 +28,7 @@ from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
 from saccade.models.lora import ADAPTER_CONFIG, Adapter, adapter_base, base_state, load_adapter, save_adapter
+from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.soundness import check_directory, check_parts, first_line
@@ -63,6 +64,7 @@ class VisionLanguageModel:
     ) -> None:
         config = hf.config
         enable_packs(hf)
+        project_by_product(hf)
         self.hf = hf
         self.media = media
         self.tokenizer = tokenizer
