@@ -139,6 +139,21 @@ def test_scoring_beside_open_seats_changes_neither(model, picture, prompt):
     assert set(found) == {scored(LocalEngine(model), requests)}
 
 
+def test_a_score_does_not_depend_on_what_was_scored_before(model, picture, prompt):
+    """To the bit: an image's features may move by rounding with those that it is encoded beside, so it is alone."""
+    both = prompt("Which?", picture(1), picture(2, 200, 90), picture(5, 64, 300))
+    requests = candidates(both, [model.chat.encode("red"), model.chat.encode("rows of it")])
+    earlier = candidates(prompt("What?", picture(2, 200, 90)), [model.chat.encode("red")] * 2)
+    engine = LocalEngine(model)
+    scored(engine, earlier)
+    forwards: list[object] = []
+    counting = model.family.vision_modules(model.hf)[0].register_forward_pre_hook(lambda *seen: forwards.append(seen))
+    with counting:
+        fresh = scored(LocalEngine(model), requests)
+    assert len(forwards) == 3
+    assert scored(engine, requests) == fresh
+
+
 def test_new_weights_give_new_scores(model, picture, prompt):
     """An image is encoded anew when the weights have changed."""
     tokens = prompt("What?", picture(1))

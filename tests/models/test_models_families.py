@@ -110,6 +110,14 @@ def test_tiles_are_those_of_the_processor(width: int, height: int, least: int, m
     assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
 
 
+@pytest.mark.parametrize("side", [316, 317, 633, 634, 950, 951, 5000])
+def test_of_equally_near_grids_the_size_decides_as_in_the_processor(side: int) -> None:
+    """Every square grid fits a square image; the borders lie where half of 1, 4 and 9 tiles of 448 px are full."""
+    rule = TileRule(tile_px=448, tokens_per_tile=256, min_tiles=1, max_tiles=12, convention="relative_1000")
+    columns, rows = get_optimal_tiled_canvas((side, side), (448, 448), 1, 12)
+    assert rule.grid(side, side) == (columns, rows)
+
+
 @settings(max_examples=300, deadline=None)
 @given(width=SIDE, height=SIDE, factor=st.sampled_from([16, 28, 32]), most=st.sampled_from([4096, 1 << 20, 12845056]))
 def test_views_are_those_of_the_processor(width: int, height: int, factor: int, most: int) -> None:
