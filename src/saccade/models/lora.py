@@ -178,7 +178,7 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
         raise UserError(f"{directory} holds no adapter that can be loaded: {error}; copy it again") from error
     add_adapter(model, settings)
     ours = adapter_parameters(model)
-    if {_file_name(name) for name in ours} != weights.keys():
+    if {_file_name(name): w.shape for name, w in ours.items()} != {name: w.shape for name, w in weights.items()}:
         raise UserError(f"{directory / ADAPTER_WEIGHTS} is an adapter of another model than {adapter_base(directory)}")
     with torch.no_grad():
         for name, weight in ours.items():

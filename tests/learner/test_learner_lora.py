@@ -1,0 +1,244 @@
+"""Adapters: what is trained, the reference policy without a copy, files that PEFT reads, merging."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from learner_samples import batch, loaded_model, same_bytes, sequence, small_model, weights
+from peft import PeftModel
+from transformers import AutoModelForImageTextToText
+
+from saccade.algorithms.losses import negative_log_likelihood
+from saccade.engines.contract import Sampling
+from saccade.engines.local import LocalEngine
+from saccade.errors import UserError
+from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.models.loading import load_model
+from saccade.models.lora import LoraSettings, adapter_parameters, merge_adapter, reference_policy
+from saccade.models.tiny import TinyFamily
+from saccade.models.vlm import VisionLanguageModel
+
+FOUR = OptimizerSettings(lora=LoraSettings(rank=4))
+
+
+def trained(directory: Path, settings: OptimizerSettings = FOUR, *, steps: int = 3) -> VisionLanguageModel:
+    """The small model of the directory with an adapter that has learned something."""
+    model = loaded_model(directory / "base")
+    imitate(Learner(model, settings), steps=steps)
+    return model
+
+
+def imitate(learner: Learner, *, steps: int) -> list[float]:
+    sequences = batch(learner.model)
+    return [
+        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-2)["nll"]
+        for _ in range(steps)
+    ]
+
+
+def logprobs(model: VisionLanguageModel) -> torch.Tensor:
+    learner = Learner(model, FOUR if model.adapter else OptimizerSettings())
+    return torch.tensor([value for values in learner.logprobs(batch(model), temperature=1.0) for value in values])
+
+
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "internvl"])
+def test_only_the_adapter_of_the_language_model_learns(family: TinyFamily) -> None:
+    model = small_model(family)
+    before = weights(model)
+    learner = Learner(model, FOUR)
+    losses = imitate(learner, steps=8)
+    assert losses[-1] < 0.8 * losses[0]
+    names = adapter_parameters(model)
+    # A and B for each of seven linear layers, in two layers.
+    assert len(names) == len(learner.parameters) == 2 * 7 * 2
+    assert all("language_model" in name for name in names)
+    after = {name.replace(".base_layer.", "."): weight for name, weight in weights(model).items()}
+    assert same_bytes(before, {name: after[name] for name in before})
+
+
+def test_the_vision_tower_can_have_adapters_too() -> None:
+    model = small_model()
+    settings = OptimizerSettings(
+        lora=LoraSettings(
+            rank=2,
+            targets=r".*(language_model|visual)\.(layers|blocks)\..*"
+            r"(_proj|qkv|fc\d)",
+        )
+    )
+    imitate(Learner(model, settings), steps=1)
+    moved = [name for name, weight in adapter_parameters(model).items() if "visual" in name and weight.abs().max() > 0]
+    assert any("lora_B" in name for name in moved)
+
+
+@pytest.mark.parametrize("targets", [r".*no_such_layer", r".*language_model\.layers\.0"])
+def test_targets_that_are_no_linear_layers_are_refused(targets: str) -> None:
+    with pytest.raises(UserError, match=r"lora\.targets=.*; a linear layer of this model is model\.language_model"):
+        Learner(small_model(), OptimizerSettings(lora=LoraSettings(targets=targets)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (LoraSettings(rank=0), "rank=0 must be 1 or more"),
+        (LoraSettings(alpha=float("nan")), "alpha=nan must be a finite number"),
+        (LoraSettings(targets="("), "is no regular expression"),
+    ],
+)
+def test_bad_settings_of_an_adapter_are_refused(settings: LoraSettings, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        settings.check()
+
+
+def test_the_reference_of_a_new_adapter_is_the_base_to_the_bit(tmp_path: Path) -> None:
+    base = logprobs(loaded_model(tmp_path / "base"))
+    model = trained(tmp_path)
+    learned = weights(model)
+    learner = Learner(model, FOUR)
+    assert model.adapter is not None
+    model.adapter.start = {name: torch.zeros_like(start) for name, start in model.adapter.start.items()}
+    with reference_policy(model):
+        values = learner.logprobs(batch(model), temperature=1.0)
+    assert torch.equal(torch.tensor([value for one in values for value in one]), base)
+    assert same_bytes(weights(model), learned)
+
+
+def test_the_reference_of_a_later_stage_is_what_the_stage_began_with(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    begun = logprobs(model)
+    second = Learner(model, FOUR)
+    imitate(second, steps=2)
+    with reference_policy(model):
+        values = second.logprobs(batch(model), temperature=1.0)
+    assert torch.equal(torch.tensor([value for one in values for value in one]), begun)
+    assert not torch.equal(logprobs(model), begun)
+
+
+def test_an_engine_that_was_there_before_samples_from_the_adapted_policy(tmp_path: Path) -> None:
+    model = loaded_model(tmp_path / "base")
+    engine = LocalEngine(model)
+    learner = Learner(model, FOUR)
+    imitate(learner, steps=3)
+    engine.bump_version()
+    one = sequence(model, 0)
+    start = one.prompt_tokens
+
+    async def sampled() -> tuple[tuple[int, ...], tuple[float, ...]]:
+        async with engine.seats(["a"]) as [seat]:
+            got = await seat.sample(one.ids[:start], one.images[:1], Sampling(seed=1, max_tokens=8))
+            return got.ids, got.logprobs
+
+    ids, expected = asyncio.run(sampled())
+    said = replace(
+        one,
+        ids=(*one.ids[:start], *ids),
+        is_action=(False,) * start + (True,) * len(ids),
+        images=one.images[:1],
+        sampled_logprobs=expected,
+        advantages=(0.0,) * len(ids),
+    )
+    assert learner.logprobs([said], temperature=1.0)[0] == pytest.approx(expected, abs=1e-4)
+    with reference_policy(model):
+        assert learner.logprobs([said], temperature=1.0)[0] != pytest.approx(expected, abs=1e-2)
+
+
+def test_a_saved_adapter_loads_to_the_same_bytes(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    model.save(tmp_path / "adapter")
+    loaded = load_model(tmp_path / "adapter", model.media)
+    assert same_bytes(weights(model), weights(loaded))
+    assert loaded.adapter is not None
+    assert loaded.adapter.base == tmp_path / "base"
+
+
+def test_an_adapter_and_its_base_can_be_moved_together(tmp_path: Path) -> None:
+    model = trained(tmp_path / "here")
+    model.save(tmp_path / "here" / "adapter")
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert same_bytes(weights(model), weights(load_model(tmp_path / "there" / "adapter", model.media)))
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # PEFT asks transformers for it.
+def test_peft_reads_our_adapter_and_computes_the_same(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    model.save(tmp_path / "adapter")
+    plain = AutoModelForImageTextToText.from_pretrained(tmp_path / "base", dtype="float32")
+    theirs = PeftModel.from_pretrained(plain, str(tmp_path / "adapter")).eval()
+    ids = torch.tensor([model.chat.encode("Which plate is red?")])
+    with torch.no_grad():
+        expected = theirs(input_ids=ids).logits
+        assert torch.equal(model.hf(input_ids=ids).logits, expected)
+
+
+def test_we_read_an_adapter_that_names_its_targets_as_peft_lists_them(tmp_path: Path) -> None:
+    model = trained(tmp_path, OptimizerSettings(lora=LoraSettings(rank=4, targets=r".*language_model.*\.[qv]_proj")))
+    model.save(tmp_path / "adapter")
+    config = tmp_path / "adapter" / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"target_modules": ["v_proj", "q_proj"]}))
+    # Others save no tokenizer beside an adapter.
+    for name in ("preprocessor_config.json", "tokenizer_config.json", "config.json"):
+        (tmp_path / "adapter" / name).unlink()
+    assert same_bytes(weights(model), weights(load_model(tmp_path / "adapter", model.media)))
+
+
+def test_a_merged_adapter_is_a_plain_checkpoint_of_the_same_policy(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    before = logprobs(model)
+    merge_adapter(model)
+    model.save(tmp_path / "merged")
+    merged = load_model(tmp_path / "merged", model.media)
+    assert weights(merged).keys() == weights(loaded_model(tmp_path / "base")).keys()
+    torch.testing.assert_close(logprobs(merged), before, atol=1e-5, rtol=0)
+
+
+def test_a_stage_that_trains_all_weights_goes_on_from_the_adapted_policy(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    before = logprobs(model)
+    learner = Learner(model, OptimizerSettings())
+    assert model.adapter is None
+    torch.testing.assert_close(logprobs(model), before, atol=1e-5, rtol=0)
+    assert len(learner.parameters) == len(list(loaded_model(tmp_path / "base").hf.parameters()))
+
+
+def test_an_adapter_of_another_rank_begins_anew_on_the_adapted_policy(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    before = logprobs(model)
+    learner = Learner(model, OptimizerSettings(lora=LoraSettings(rank=2)))
+    assert {weight.shape[0] for name, weight in adapter_parameters(model).items() if "lora_A" in name} == {2}
+    values = learner.logprobs(batch(model), temperature=1.0)
+    torch.testing.assert_close(torch.tensor([v for one in values for v in one]), before, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"use_dora": True}, "with use_dora; Saccade loads plain LoRA only"),
+        ({"peft_type": "IA3"}, "with peft_type=IA3"),
+        ({"base_model_name_or_path": None}, "names no base_model_name_or_path"),
+        ({"base_model_name_or_path": "../gone"}, "gone, which is no checkpoint"),
+        ({"r": 8}, "is an adapter of another model"),
+        ({"r": "many"}, "holds no adapter that can be loaded"),
+        ({"target_modules": r".*language_model.*\.q_proj"}, "is an adapter of another model"),
+    ],
+)
+def test_a_damaged_or_foreign_adapter_is_one_message(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    model = trained(tmp_path, steps=1)
+    model.save(tmp_path / "adapter")
+    config = tmp_path / "adapter" / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | changes))
+    with pytest.raises(UserError, match=message):
+        load_model(tmp_path / "adapter", model.media)
+
+
+def test_adapters_in_half_precision_models_are_fp32(tmp_path: Path) -> None:
+    model = loaded_model(tmp_path / "base", dtype="bfloat16")
+    learner = Learner(model, FOUR)
+    losses = imitate(learner, steps=8)
+    assert losses[-1] < 0.8 * losses[0]
+    assert {weight.dtype for weight in learner.parameters} == {torch.float32}
+    assert model.dtype == torch.bfloat16
+    # Two moments of 4 bytes for each weight of the adapter, and a counter; no masters beside them.
+    count = sum(weight.numel() for weight in learner.parameters)
+    assert learner.optimizer.state_bytes() == 8 * count + 4 * len(learner.parameters)
