@@ -9,8 +9,9 @@ from PIL import Image
 from saccade.algorithms.aggregation import Aggregation
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
 SMALL = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48)

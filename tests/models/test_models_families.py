@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from transformers import InternVLProcessor, Qwen2_5_VLProcessor, Qwen3VLProcessor
+from transformers import InternVLConfig, InternVLProcessor, Qwen2_5_VLProcessor, Qwen3VLProcessor
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (
     GotOcr2ImageProcessorPil,
     get_optimal_tiled_canvas,
@@ -142,6 +142,8 @@ def test_published_settings_give_the_published_counts() -> None:
         (5376, 448): 13 * 256,
         (100, 100): 256,
     }
+    processor = GotOcr2ImageProcessorPil(size={"height": 448, "width": 448}, min_patches=1, max_patches=12)
+    assert family_of("internvl").view_rule(processor, InternVLConfig()) == rule
     assert {shape: rule.token_count(ImageRef(hash="0" * 64, width=shape[0], height=shape[1])) for shape in counts} == (
         counts
     )

@@ -14,8 +14,8 @@ from tokenizers.models import WordLevel
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.models.loading import load_model
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import load_model
 
 Damage = Callable[[Path], object]
 

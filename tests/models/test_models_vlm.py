@@ -11,8 +11,9 @@ from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTo
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
 FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")

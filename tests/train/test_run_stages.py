@@ -16,8 +16,9 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import micro_batches, training_sequence
 from saccade.media.store import MediaStore
+from saccade.models.loading import load_model
 from saccade.models.tiny import TinySize, tiny_model
-from saccade.models.vlm import VisionLanguageModel, load_model
+from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Question

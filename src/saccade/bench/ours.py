@@ -24,7 +24,7 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.sequences import training_sequence, weighted
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.models.vlm import LoadSettings, load_model
+from saccade.models.loading import LoadSettings, load_model
 from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutRequest, RolloutSettings

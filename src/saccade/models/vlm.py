@@ -5,33 +5,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 from transformers import (
-    AutoImageProcessor,
-    AutoModelForImageTextToText,
-    AutoTokenizer,
     Cache,
-    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
 from transformers.utils import logging as transformers_logging
 
-from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
-from saccade.models.lora import ADAPTER_CONFIG, Adapter, adapter_base, base_state, load_adapter, save_adapter
+from saccade.models.lora import Adapter, base_state, save_adapter
 from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.shared_prefix import SharedPrefix
-from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.types import ImageRef
 
 # A run has its own progress; transformers' bars for each saved file would tear it.
@@ -226,83 +219,3 @@ class VisionLanguageModel:
         if processor := self.family.processor_config(self.hf.config):
             text = json.dumps(processor, indent=2, sort_keys=True)
             (directory / "processor_config.json").write_text(text + "\n", encoding="utf-8")
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadSettings:
-    """Where a checkpoint's weights go and how large its pictures are."""
-
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """``auto`` is the GPU where torch sees one."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    min_pixels: int | None = None
-    """Smallest area of a view; None keeps what the checkpoint's image processor says."""
-    max_pixels: int | None = None
-    """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint."""
-
-    def check(self) -> None:
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise UserError("device=cuda, but torch sees no GPU here; use device=cpu or auto")
-        for name, value in (("min_pixels", self.min_pixels), ("max_pixels", self.max_pixels)):
-            if value is not None and value < 1:
-                raise UserError(f"{name}={value} must be 1 or more")
-
-    @property
-    def torch_device(self) -> str:
-        if self.device == "auto":
-            return "cuda" if torch.cuda.is_available() else "cpu"
-        return self.device
-
-
-def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
-    """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError."""
-    if not (path / ADAPTER_CONFIG).is_file():
-        return _load(path, media, settings, weights=path)
-    base = adapter_base(path)
-    if not (base / "config.json").is_file():
-        raise UserError(
-            f"{path} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
-            f"{ADAPTER_CONFIG} to where the base is now"
-        )
-    # An adapter that others trained may come without them.
-    has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
-    model = _load(path if has_parts else base, media, settings, weights=base)
-    load_adapter(model, path)
-    return model
-
-
-def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
-    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
-    check_directory(weights)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-        image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-        model, loading = AutoModelForImageTextToText.from_pretrained(
-            weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
-        )
-    except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
-    if missing := sorted(loading["missing_keys"]):
-        # transformers would make random numbers up for them.
-        raise UserError(
-            f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
-        )
-    check_parts(path, model, tokenizer, image_processor)
-    for parameter in model.parameters():
-        # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
-        # resumed run would not end with the bytes of one that was left alone.
-        parameter.data = parameter.data.clone()
-    try:
-        _bound_views(model.config, image_processor, settings)
-        loaded = VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
-    loaded.source = weights.resolve()
-    return loaded
-
-
-def _bound_views(config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:
-    smallest, largest = settings.min_pixels, settings.max_pixels
-    if smallest and largest and smallest > largest:
-        raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
-    family_of(config.model_type).bound_views(image_processor, min_pixels=smallest, max_pixels=largest)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from saccade.learner.learner import OptimizerSettings
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
-from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.vlm import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.loading import LoadSettings, load_model
+from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings

@@ -13,7 +13,8 @@ from saccade.learner.learner import OptimizerSettings
 from saccade.learner.schedule import Decay, learning_rate
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.models.vlm import LoadSettings, VisionLanguageModel
+from saccade.models.loading import LoadSettings
+from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
 from saccade.rewards.contract import Scorer
 from saccade.rollout.settings import RolloutSettings
