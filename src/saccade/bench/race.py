@@ -46,7 +46,7 @@ def race(
         results = _run(spec, frameworks)
         agreement = _agreement(spec, results) if len(results) > 1 else None
     if agreement is not None:
-        _check_agreement(agreement, device)
+        check_agreement(agreement, device)
     return BenchResult(
         command=command,
         date=datetime.now(UTC).date().isoformat(),
@@ -99,7 +99,8 @@ def _agreement(spec: BenchSpec, results: Mapping[FrameworkName, FrameworkResult]
     )
 
 
-def _check_agreement(agreement: Agreement, device: DeviceName) -> None:
+def check_agreement(agreement: Agreement, device: DeviceName) -> None:
+    """MachineError when two frameworks did not do the same work, for then their times say nothing."""
     if not agreement.same_tokens:
         raise MachineError("the frameworks were not trained on the same tokens, so their times cannot be compared")
     if not agreement.gradient_error <= _TOLERANCE[device]:

@@ -1,0 +1,124 @@
+"""Steps of the benchmark: each thing done once, on the scripted tokens, in Saccade and in TRL alike."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from bench_small import SMALL, SMALL_SIZE
+from transformers import PreTrainedTokenizerFast
+
+from saccade.bench.contract import BenchSpec
+from saccade.bench.measuring import fingerprint
+from saccade.bench.ours import SaccadeSide
+from saccade.bench.race import check_agreement, race
+from saccade.bench.results import Agreement, write_json
+from saccade.bench.script import Script
+from saccade.cli import run_command
+from saccade.errors import MachineError, UserError
+
+
+def expected_sequences(script: Script, side: SaccadeSide) -> list[tuple[list[int], list[bool]]]:
+    """The sequences of the first step, put together by hand."""
+    image = side.model.image_token_id
+
+    def rendered(role: str, text: str, count: int) -> list[int]:
+        message = {"role": role, "content": [{"type": "image"}, {"type": "text", "text": text}]}
+        text = script.tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
+        ids = script.tokenizer.encode(text if role == "user" else "\n" + text, add_special_tokens=False)
+        place = ids.index(image)
+        return [*ids[:place], *[image] * count, *ids[place + 1 :]]
+
+    prompt, shown = rendered("user", script.question, 16), rendered("tool", script.observation, 4)
+    sequences = []
+    for question in range(2):
+        for sample in range(3):
+            first, second = (list(script.turn(0, question, sample, turn)) for turn in range(2))
+            ids = [*prompt, *first, *shown, *second]
+            mask = [False] * len(prompt) + [True] * 50 + [False] * len(shown) + [True] * 50
+            sequences.append((ids, mask))
+    return sequences
+
+
+def test_a_step_does_everything_once_and_trains_on_the_script(
+    spec: BenchSpec, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    side = SaccadeSide(spec)
+    report = side.step(0)
+    work, unique = report.work, SMALL.unique_work
+    assert (work.images_preprocessed, work.images_encoded_rollout, work.images_encoded_training) == (8, 8, 8)
+    assert (work.tokens_prefilled, work.tokens_decoded) == (unique.tokens_prefilled, unique.tokens_decoded)
+    assert 0.95 * unique.tokens_trained <= work.tokens_trained <= unique.tokens_trained
+    assert report.trained_on == fingerprint(expected_sequences(Script.of(SMALL, tokenizer), side))
+    assert report.gradient_norm > 0
+    assert report.cpu_s > 0
+
+
+def test_the_next_step_is_on_other_tokens(spec: BenchSpec) -> None:
+    side = SaccadeSide(spec)
+    assert side.step(0).trained_on != side.step(1).trained_on
+
+
+def test_without_trl_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    # None is how Python itself is told that a module cannot be imported.
+    monkeypatch.setitem(sys.modules, "trl", None)
+    with pytest.raises(UserError, match=r'pip install "saccade\[trl\]"'):
+        race(SMALL, ("saccade", "trl"), size=SMALL_SIZE, steps=1)
+
+
+def test_a_race_without_steps_is_refused() -> None:
+    with pytest.raises(UserError, match="steps=0"):
+        race(SMALL, ("saccade",), size=SMALL_SIZE, steps=0)
+
+
+def agreement(**changes: object) -> Agreement:
+    values = {"same_tokens": True, "gradient_error": 1e-6, "gradient_norm_error": 1e-6, "entropy_error": 1e-6}
+    return Agreement(**{**values, **changes})
+
+
+def test_times_of_other_work_are_never_shown() -> None:
+    check_agreement(agreement(), "cpu")
+    with pytest.raises(MachineError, match="same tokens"):
+        check_agreement(agreement(same_tokens=False), "cpu")
+    with pytest.raises(MachineError, match=r"differ by 0\.01"):
+        check_agreement(agreement(gradient_error=0.01), "cpu")
+    with pytest.raises(MachineError, match="differ by nan"):
+        check_agreement(agreement(gradient_error=float("nan")), "cpu")
+
+
+@pytest.mark.slow
+def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_path: Path) -> None:
+    result = race(SMALL, ("saccade", "trl"), size=SMALL_SIZE, steps=1, command="saccade bench rl")
+    assert result.agreement is not None
+    assert result.agreement.same_tokens
+    assert result.agreement.gradient_error < 1e-4
+    theirs = result.frameworks["trl"].work
+    # Six prompts, then two images in each of six second turns, the six crops once more for their tokens, all again.
+    assert theirs.images_preprocessed == 6 + 12 + 6 + 12
+    assert (theirs.images_encoded_rollout, theirs.images_encoded_training) == (6 + 12, 12)
+    assert theirs.tokens_prefilled == 6 * 60 + 6 * (60 + 50 + 30)
+    assert theirs.tokens_decoded == 6 * 2 * 49
+    assert theirs.tokens_trained == 6 * (60 + 50 + 30 + 50)
+    file = tmp_path / "figures" / "bench.json"
+    write_json(result, file)
+    written = json.loads(file.read_text())
+    assert set(written["frameworks"]) == {"saccade", "trl"}
+    ours = written["frameworks"]["saccade"]
+    assert ours["cpu_s_min"] == min(ours["cpu_s"][1:])
+    assert ours["wall_s_min"] == min(ours["wall_s"][1:])
+    assert written["speedup_cpu"] == written["frameworks"]["trl"]["cpu_s_min"] / ours["cpu_s_min"]
+    assert written["frameworks"]["trl"]["versions"]["trl"].startswith("1.16")
+    assert ours["peak_mb"] > ours["resident_mb"] > 0
+
+
+@pytest.mark.slow
+def test_the_command_writes_its_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bench.json"
+    command = ["bench", "rl", "--framework", "saccade", "--image-px", "112", "--steps", "1", "--json", str(file)]
+    assert run_command([*command, "--quiet"]) == 0
+    assert "tokens prefilled" in capsys.readouterr().out
+    written = json.loads(file.read_text())
+    assert written["agreement"] is None
+    assert written["workload"]["image_px"] == 112
+    assert written["command"].startswith("saccade bench rl --framework saccade")
+    assert len(written["frameworks"]["saccade"]["wall_s"]) == 2
