@@ -50,7 +50,7 @@ class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=16_000,
+        steps=10_000,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=1.2e-3, micro_batch_tokens=2600),
         warmup_steps=100,
@@ -65,10 +65,13 @@ class PerceptionSettings:
     first_families: tuple[str, ...] = ("visual_search",)
     """Taught alone at first: to find a thing by its colour is what the others build on, and it is not learned from a
     mixture in which most things are too small to be seen from afar."""
-    first_steps: int = 700
+    first_steps: int = 400
     scene_families: tuple[str, ...] = ("attributes", "counting", "spatial_relation", "geometry_length", "map_regions")
     """Taught next, beside the first: pictures of coloured things that are large enough to be seen from afar."""
-    scene_steps: int = 2800
+    scene_steps: int = 3000
+    costly_families: tuple[str, ...] = ("video_event",)
+    """Families of many pictures a question, of which there are fewer demonstrations."""
+    costly_share: float = 0.02
     later_share: float = 0.1
     """Share of the first families afterwards, so that they are not forgotten."""
     direct_share: float = 0.15
@@ -77,13 +80,19 @@ class PerceptionSettings:
     """Held-out tasks, spread evenly over the families."""
 
 
-def _lesson(settings: PerceptionSettings, step: int, *, repeats: bool) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """The families and the difficulties that a demonstration of this step is drawn from."""
+def _lesson(settings: PerceptionSettings, step: int, chance: float) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The families and the difficulties that a demonstration of this step is drawn from; ``chance`` is in [0, 1)."""
     if step < settings.first_steps:
         return settings.first_families, (0.5,)
-    if step < settings.first_steps + settings.scene_steps:
-        return settings.first_families if repeats else settings.scene_families, (0.0, 0.25, 0.5)
-    return settings.first_families if repeats else settings.families, (0.0, 0.25, 0.5, 0.75, 1.0)
+    is_scene = step < settings.first_steps + settings.scene_steps
+    difficulties = (0.0, 0.25, 0.5) if is_scene else (0.0, 0.25, 0.5, 0.75, 1.0)
+    if chance < settings.later_share:
+        return settings.first_families, difficulties
+    if is_scene:
+        return settings.scene_families, difficulties
+    if chance < settings.later_share + settings.costly_share:
+        return settings.costly_families, difficulties
+    return tuple(one for one in settings.families if one not in settings.costly_families), difficulties
 
 
 def perception(context: RecipeContext) -> Plan:
@@ -99,9 +108,7 @@ def perception(context: RecipeContext) -> Plan:
 
     def demonstration(index: int) -> Demonstration:
         chance = generator_for(context.seed, "demonstration", index)
-        families, difficulties = _lesson(
-            settings, index // settings.sft.batch_size, repeats=chance.random() < settings.later_share
-        )
+        families, difficulties = _lesson(settings, index // settings.sft.batch_size, chance.random())
         difficulty = float(chance.choice(difficulties))
         shown = example(families[int(chance.integers(len(families)))], "train", index, difficulty)
         if chance.random() < settings.direct_share:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import FAINT, INK
-from saccade.tasks.scene import call
+from saccade.tasks.scene import call, place_of
 from saccade.types import ExpertTurn
 
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 40, 248, 20, 220
@@ -51,9 +51,10 @@ def draw_axes(canvas: Canvas, categories: Sequence[str]) -> list[Box]:
     ]
 
 
-def measure_turns(x: int, from_value: int, to_value: int) -> tuple[ExpertTurn, ExpertTurn]:
+def measure_turns(what: str, x: int, from_value: int, to_value: int) -> tuple[ExpertTurn, ExpertTurn]:
     """Measure the axis, then a span of values above one place: their ratio is the span in hundredths."""
+    thought = f"{what} {place_of(Point(x, height_of(to_value)))}"
     return (
         call("measure the axis", "measure", start=[LEFT_PX, BOTTOM_PX], end=[LEFT_PX, TOP_PX]),
-        call("measure the value", "measure", start=[x, height_of(from_value)], end=[x, height_of(to_value)]),
+        call(thought, "measure", start=[x, height_of(from_value)], end=[x, height_of(to_value)]),
     )

@@ -43,7 +43,8 @@ def draw_attributes(rng: Generator, difficulty: float) -> Scene:
     question, answer, sought = _ASKS[int(rng.integers(len(_ASKS)))](rng, things[0])
     target = target_of(things[0].name, covered[0])
     looks = (crop_turn(look_box(target.box), sought),)
-    asked = Asked(question=question, answer=answer, targets=(target,), looks=looks)
+    # What is seen comes before what follows from it: "no" cannot be learned before "blue" is.
+    asked = Asked(question=question, answer=answer, targets=(target,), looks=looks, conclusion=things[0].name)
     return Scene(images=(canvas.image,), asked=asked)
 
 

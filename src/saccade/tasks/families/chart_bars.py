@@ -93,7 +93,7 @@ def _ask_value(rng: Generator, bars: list[_Bar]) -> Asked:
         answer_kind="number",
         tolerance=chart_axes.TOLERANCE,
         targets=(_target(bar),),
-        looks=chart_axes.measure_turns(int(bar.box.center.x), 0, bar.value),
+        looks=chart_axes.measure_turns(bar.item, int(bar.box.center.x), 0, bar.value),
     )
 
 
@@ -106,7 +106,7 @@ def _ask_difference(rng: Generator, bars: list[_Bar]) -> Asked:
         answer_kind="number",
         tolerance=chart_axes.TOLERANCE,
         targets=(_target(high), _target(low)),
-        looks=chart_axes.measure_turns(int(high.box.center.x), low.value, high.value),
+        looks=chart_axes.measure_turns(high.item, int(high.box.center.x), low.value, high.value),
     )
 
 

@@ -104,7 +104,7 @@ def _ask_value(rng: Generator, chart: _Chart) -> Asked:
         answer_kind="number",
         tolerance=chart_axes.TOLERANCE,
         targets=(chart.target(line, day),),
-        looks=chart_axes.measure_turns(chart.x(day), 0, value),
+        looks=chart_axes.measure_turns(f"{chart.colours[line]} {DAYS[day]}", chart.x(day), 0, value),
     )
 
 

@@ -20,6 +20,7 @@ from saccade.tasks.scene import (
     look_box,
     pick,
     pick_several,
+    place_of,
     target_of,
     whole_knob,
 )
@@ -100,8 +101,8 @@ def _ask_share(rng: Generator, slices: list[_Slice]) -> Asked:
         tolerance=TOLERANCE,
         targets=(_target(asked),),
         looks=(
-            _measure_edge("measure one edge", asked.start),
-            _measure_edge("measure the other edge", asked.start + 3.6 * asked.share),
+            _measure_edge(f"{asked.item} from", asked.start),
+            _measure_edge("to", asked.start + 3.6 * asked.share),
         ),
     )
 
@@ -121,7 +122,7 @@ def _ask_larger(rng: Generator, slices: list[_Slice]) -> Asked:
 def _measure_edge(thought: str, degrees: float) -> ExpertTurn:
     rim = on_circle(CENTER, RADIUS_PX, degrees)
     center = [round(CENTER.x), round(CENTER.y)]
-    return call(thought, "measure", start=center, end=[round(rim.x), round(rim.y)])
+    return call(f"{thought} {place_of(rim)}", "measure", start=center, end=[round(rim.x), round(rim.y)])
 
 
 _ASKS: tuple[Callable[[Generator, list[_Slice]], Asked], ...] = (_ask_extreme, _ask_share, _ask_larger)

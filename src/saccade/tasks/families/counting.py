@@ -15,6 +15,7 @@ from saccade.tasks.scene import (
     call,
     knob,
     pick,
+    place_of,
     target_of,
     whole_knob,
 )
@@ -48,12 +49,13 @@ def draw_counting(rng: Generator, difficulty: float) -> Scene:
         "colour": f"How many objects are {colour}?",
         "shape": f"How many objects have the shape {shape}?",
     }
+    places = " ".join(place_of(things[i].center) for i in counted)
     asked = Asked(
         question=words[asked_for],
         answer=str(count),
         answer_kind="integer",
         targets=tuple(target_of(things[i].name, covered[i]) for i in counted),
-        looks=(call("mark each", "draw_points", points=[_mark(things[i].center) for i in counted]),),
+        looks=(call(places, "draw_points", points=[_mark(things[i].center) for i in counted]),),
         conclusion="count the marks",
     )
     return Scene(images=(canvas.image,), asked=asked)

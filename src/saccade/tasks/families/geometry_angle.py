@@ -9,7 +9,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, on_circle
 from saccade.tasks.palette import COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, knob, pick_several, target_of
+from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, knob, pick_several, place_of, target_of
 from saccade.types import ExpertTurn
 
 LINE_PX = 2
@@ -113,6 +113,6 @@ def _away(point: Point, middle: Point) -> Point:
 def _measure_arms(corner: Point, first: Point, second: Point) -> tuple[ExpertTurn, ExpertTurn]:
     start = [round(corner.x), round(corner.y)]
     return (
-        call("measure one arm", "measure", start=start, end=[round(first.x), round(first.y)]),
-        call("measure the other arm", "measure", start=start, end=[round(second.x), round(second.y)]),
+        call(f"one arm {place_of(first)}", "measure", start=start, end=[round(first.x), round(first.y)]),
+        call(f"other arm {place_of(second)}", "measure", start=start, end=[round(second.x), round(second.y)]),
     )

@@ -63,7 +63,7 @@ def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
         targets=(target_of(f"{line.colour} line", line.covered),),
         looks=(
             _measure("measure the scale", Point(BAR_X_PX, BAR_Y_PX), Point(BAR_X_PX + bar_px, BAR_Y_PX)),
-            _measure(f"{line.colour} {place_of(line.start)}", line.start, line.end),
+            _measure(f"{line.colour} {place_of(line.start)} {place_of(line.end)}", line.start, line.end),
         ),
     )
     return Scene(images=(canvas.image,), asked=asked)

@@ -114,6 +114,7 @@ def _ask_colour(rng: Generator, drawn: _Map) -> Asked:
         answer=drawn.colours[region],
         targets=(drawn.target(region),),
         looks=(crop_turn(look_box(drawn.labels[region]), drawn.names[region]),),
+        conclusion=f"{drawn.colours[region]} {drawn.names[region]}",
     )
 
 
@@ -124,6 +125,7 @@ def _ask_name(rng: Generator, drawn: _Map) -> Asked:
         answer=drawn.names[region],
         targets=(drawn.target(region),),
         looks=(crop_turn(look_box(drawn.labels[region]), drawn.colours[region]),),
+        conclusion=f"{drawn.colours[region]} {drawn.names[region]}",
     )
 
 
@@ -133,6 +135,7 @@ def _ask_star(rng: Generator, drawn: _Map) -> Asked:
         answer=drawn.names[drawn.star_region],
         targets=(drawn.target(drawn.star_region), drawn.star),
         looks=(crop_turn(look_box(drawn.labels[drawn.star_region]), "star"),),
+        conclusion=f"{drawn.colours[drawn.star_region]} {drawn.names[drawn.star_region]}",
     )
 
 

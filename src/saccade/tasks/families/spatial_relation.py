@@ -54,6 +54,7 @@ def draw_spatial_relation(rng: Generator, difficulty: float) -> Scene:
         choices=words.choices,
         targets=(target_of(moved.name, covered[0]), target_of(fixed.name, covered[1])),
         looks=(call(both, "measure", start=_whole(fixed.center), end=_whole(moved.center)),),
+        conclusion=f"{moved.colour} {side}",
     )
     return Scene(images=(canvas.image,), asked=asked)
 

@@ -100,6 +100,7 @@ def _ask(table: _Table, row: int, column: int, question: str, *, is_number_asked
         answer_kind="integer" if is_number_asked else "exact",
         targets=(rectangle_target(item, item_box), rectangle_target(number, number_box)),
         looks=(crop_turn(both, item if is_number_asked else number),) if both.width <= WIDEST_CROP_PX else read_both,
+        conclusion=f"{item} {number}",
     )
 
 
