@@ -202,6 +202,19 @@ def report(run_directory: Path) -> None:
     click.echo(f"Report: {run_directory / 'report.html'}")
 
 
+@saccade.command()
+@click.argument("adapter", type=_PATH, metavar="ADAPTER_DIR")
+@click.argument("out", type=_PATH, metavar="OUT_DIR")
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), default="float32", show_default=True)
+def merge(adapter: Path, out: Path, dtype: "Literal['float32', 'bfloat16']") -> None:
+    """Write a LoRA checkpoint and its base as one plain checkpoint."""
+    prepare_machine(None)
+    from saccade.models.merging import write_merged
+
+    write_merged(adapter, out, dtype=dtype)
+    click.echo(f"Model: {out}")
+
+
 @saccade.group()
 def bench() -> None:
     """Measure Saccade, also beside its peers."""

@@ -12,6 +12,7 @@ from peft import PeftModel
 from transformers import AutoModelForImageTextToText
 
 from saccade.algorithms.losses import negative_log_likelihood
+from saccade.cli import run_command
 from saccade.engines.contract import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
@@ -191,6 +192,20 @@ def test_a_merged_adapter_is_a_plain_checkpoint_of_the_same_policy(tmp_path: Pat
     merged = load_model(tmp_path / "merged", model.media)
     assert weights(merged).keys() == weights(loaded_model(tmp_path / "base")).keys()
     torch.testing.assert_close(logprobs(merged), before, atol=1e-5, rtol=0)
+
+
+def test_the_command_merges_a_checkpoint_of_an_adapter_into_one_without(tmp_path: Path) -> None:
+    model = trained(tmp_path)
+    model.save(tmp_path / "adapter")
+    before = logprobs(model)
+    for dtype, tolerance in (("float32", 1e-5), ("bfloat16", 0.2)):
+        out = tmp_path / dtype
+        assert run_command(["merge", str(tmp_path / "adapter"), str(out), "--dtype", dtype]) == 0
+        merged = loaded_model(out, dtype=dtype)
+        torch.testing.assert_close(logprobs(merged), before, atol=tolerance, rtol=0)
+    assert run_command(["merge", str(tmp_path / "base"), str(tmp_path / "new")]) == 2
+    assert run_command(["merge", str(tmp_path / "adapter"), str(tmp_path / "base")]) == 2
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_stage_that_trains_all_weights_goes_on_from_the_adapted_policy(tmp_path: Path) -> None:
