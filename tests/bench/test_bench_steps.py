@@ -108,7 +108,7 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
     assert ours["wall_s_min"] == min(ours["wall_s"][1:])
     assert written["speedup_cpu"] == written["frameworks"]["trl"]["cpu_s_min"] / ours["cpu_s_min"]
     assert written["frameworks"]["trl"]["versions"]["trl"].startswith("1.16")
-    assert ours["peak_mb"] > ours["resident_mb"] > 0
+    assert ours["peak_mb"] >= ours["resident_mb"] > 0
 
 
 @pytest.mark.slow

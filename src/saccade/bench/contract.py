@@ -60,7 +60,7 @@ class Ready:
 
     versions: Mapping[str, str]
     resident_mb: float
-    """Before the first step."""
+    """Largest resident set before the first step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,13 +5,13 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,10 +43,10 @@ def fingerprint(sequences: Iterable[tuple[Sequence[int], Sequence[bool]]]) -> st
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def save_gradients(model: nn.Module, file: Path) -> None:
-    """Every parameter's gradient by name; zeros where there is none."""
-    gradients: Mapping[str, torch.Tensor] = {
+def save_gradients(parameters: Iterable[tuple[str, Tensor]], file: Path) -> None:
+    """Every named parameter's gradient; zeros where there is none."""
+    gradients = {
         name: (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).detach().cpu().contiguous()
-        for name, parameter in model.named_parameters()
+        for name, parameter in parameters
     }
-    save_file(dict(gradients), file)
+    save_file(gradients, file)

@@ -1,6 +1,7 @@
 """Saccade's side of the benchmark: the rollout, the advantages and the update that ``train/reinforce.py`` calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 import saccade
 from saccade.algorithms.grpo import grpo
-from saccade.bench.contract import BenchSpec, Channel, Ready, StepReport
+from saccade.bench.contract import BenchSpec, Channel, DeviceName, Ready, StepReport
 from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
 from saccade.bench.work import WorkCounter
@@ -63,7 +64,7 @@ class SaccadeSide:
     def __init__(self, spec: BenchSpec) -> None:
         self.spec = spec
         self.media = MediaStore()
-        self.model = load_model(spec.model, self.media, LoadSettings(device=spec.device))
+        self.model = load_model(spec.model, self.media, _loading(spec.device))
         # A peer scores over the whole vocabulary, so nothing is forbidden here either.
         self.model.forbidden_ids = self.model.forbidden_ids[:0]
         self.script = Script.of(spec.workload, self.model.tokenizer)
@@ -100,6 +101,22 @@ class SaccadeSide:
             trained_on=fingerprint((one.ids, one.action_mask) for one in trained),
             peak_mb=peak_mb(self.spec.device),
         )
+
+    @contextmanager
+    def keeping_gradients(self) -> Iterator[None]:
+        """Writes the clipped gradient of a step inside to its file."""
+        optimizer = self.learner.optimizer
+        names = {id(weight): name for name, weight in self.model.hf.named_parameters()}
+        masters = [(names[id(weight)], master) for weight, master in zip(optimizer.weights, optimizer.masters)]
+
+        def keep(*_: object) -> None:
+            save_gradients(masters, self.spec.gradient_file("saccade"))
+
+        hook = optimizer.adamw.register_step_pre_hook(keep)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def _tasks(self, step: int) -> list[Task]:
         workload = self.spec.workload
@@ -171,6 +188,11 @@ class SaccadeSide:
         )
 
 
+def _loading(device: DeviceName) -> LoadSettings:
+    """Half precision on a GPU, as the peer is told to use there."""
+    return LoadSettings(device=device, dtype="bfloat16" if device == "cuda" else "float32")
+
+
 def _protocol(script: Script) -> ChatProtocol:
     """The tagged protocol with the script's texts; a turn ends with the end-of-turn token, as a peer's does."""
 
@@ -193,7 +215,6 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
     for index in range(spec.steps):
         if channel.recv() == "stop":
             return
-        report = side.step(index)
-        if index == 0:
-            save_gradients(side.model.hf, spec.gradient_file("saccade"))
+        with side.keeping_gradients() if index == 0 else nullcontext():
+            report = side.step(index)
         channel.send(report)

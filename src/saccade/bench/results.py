@@ -31,7 +31,7 @@ class FrameworkResult:
 
     versions: Mapping[str, str]
     resident_mb: float
-    """Before the first step."""
+    """Largest resident set before the first step."""
     steps: tuple[StepReport, ...]
 
     @property

@@ -151,7 +151,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         if self.step == 0:
-            save_gradients(self._model, self._spec.gradient_file("trl"))
+            save_gradients(self._model.named_parameters(), self._spec.gradient_file("trl"))
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self._end = Moment.now(self._spec.device)
