@@ -250,7 +250,7 @@ def bench_rl(
 
     from saccade.bench.checkpoint import SIZES
     from saccade.bench.race import race
-    from saccade.bench.results import write_json
+    from saccade.bench.results import write_figures
     from saccade.bench.workload import WORKLOADS, with_image
 
     chosen = WORKLOADS[workload] if image_px is None else with_image(WORKLOADS[workload], image_px)
@@ -265,7 +265,7 @@ def bench_rl(
     )
     Console().print(result.table())
     if json_file is not None:
-        write_json(result, json_file)
+        write_figures(result.as_json(), json_file)
 
 
 def start(

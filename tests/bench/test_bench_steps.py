@@ -12,7 +12,7 @@ from saccade.bench.contract import BenchSpec
 from saccade.bench.measuring import fingerprint
 from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
-from saccade.bench.results import Agreement, write_json
+from saccade.bench.results import Agreement, write_figures
 from saccade.bench.script import Script
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
@@ -100,7 +100,7 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
     assert theirs.tokens_decoded == 6 * 2 * 49
     assert theirs.tokens_trained == 6 * (60 + 50 + 30 + 50)
     file = tmp_path / "figures" / "bench.json"
-    write_json(result, file)
+    write_figures(result.as_json(), file)
     written = json.loads(file.read_text())
     assert set(written["frameworks"]) == {"saccade", "trl"}
     ours = written["frameworks"]["saccade"]

@@ -153,13 +153,13 @@ class BenchResult:
         )
 
 
-def write_json(result: BenchResult, file: Path) -> None:
-    """UserError when the file cannot be written."""
+def write_figures(figures: Json, file: Path) -> None:
+    """As JSON, with the folder of the file made where needed; UserError when it cannot be written."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(result.as_json(), indent=2) + "\n")
+        file.write_text(json.dumps(figures, indent=2) + "\n")
     except OSError as error:
-        raise UserError(f"--json {file} cannot be written ({error.strerror}); choose another place") from error
+        raise UserError(f"{file} cannot be written ({error.strerror}); choose another place") from error
 
 
 def hardware() -> Mapping[str, Json]:

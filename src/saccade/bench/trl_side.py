@@ -188,10 +188,13 @@ class Stopped(Exception):  # noqa: N818 - not an error
 def _configuration(spec: BenchSpec, directory: str, observed: int) -> GRPOConfig:
     """TRL's defaults but for what the workload fixes; checkpointing of activations is off, which makes TRL faster."""
     workload = spec.workload
+    most = min(spec.micro_batch_sequences, workload.trajectories)
+    # Its micro-batches must be of one size.
+    rows = next(count for count in range(most, 0, -1) if workload.trajectories % count == 0)
     return GRPOConfig(
         output_dir=directory,
-        per_device_train_batch_size=min(spec.micro_batch_sequences, workload.trajectories),
-        gradient_accumulation_steps=max(1, workload.trajectories // spec.micro_batch_sequences),
+        per_device_train_batch_size=rows,
+        gradient_accumulation_steps=workload.trajectories // rows,
         num_generations=workload.group_size,
         max_completion_length=workload.turns * workload.turn_tokens + observed,
         max_steps=spec.steps,
