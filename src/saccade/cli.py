@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.contract import DeviceName, FrameworkName
+    from saccade.bench.contract import DeviceName, DtypeName, FrameworkName
     from saccade.bench.workload import WorkloadName
     from saccade.train.context import RecipeContext
     from saccade.train.plan import Plan
@@ -228,6 +228,7 @@ def bench() -> None:
 @click.option("--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU.")
 @click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Of the model.")
 @click.option("--image-px", type=click.IntRange(min=56), help="Side of the image; prompts grow with it.")
 @click.option("--json", "json_file", type=_PATH, help="Write all figures to this file.")
@@ -238,6 +239,7 @@ def bench_rl(
     steps: int,
     threads: int | None,
     device: "DeviceName",
+    dtype: "DtypeName | None",
     size: "SizeName",
     image_px: int | None,
     json_file: Path | None,
@@ -261,6 +263,7 @@ def bench_rl(
         steps=steps,
         threads=threads,
         device=device,
+        dtype=dtype,
         command=shlex.join(("saccade", *click.get_current_context().obj)),
     )
     Console().print(result.table())

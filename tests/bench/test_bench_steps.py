@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,12 @@ def test_a_step_does_everything_once_and_trains_on_the_script(
     assert report.cpu_s > 0
 
 
+def test_half_precision_does_the_same_work(spec: BenchSpec) -> None:
+    full, half = (SaccadeSide(replace(spec, dtype=dtype)).step(0) for dtype in ("float32", "bfloat16"))
+    assert (half.work, half.trained_on) == (full.work, full.trained_on)
+    assert half.gradient_norm == pytest.approx(full.gradient_norm, rel=0.2)
+
+
 def test_the_next_step_is_on_other_tokens(spec: BenchSpec) -> None:
     side = SaccadeSide(spec)
     assert side.step(0).trained_on != side.step(1).trained_on
@@ -77,13 +84,13 @@ def agreement(**changes: object) -> Agreement:
 
 
 def test_times_of_other_work_are_never_shown() -> None:
-    check_agreement(agreement(), "cpu")
+    check_agreement(agreement(), "float32")
     with pytest.raises(MachineError, match="same tokens"):
-        check_agreement(agreement(same_tokens=False), "cpu")
+        check_agreement(agreement(same_tokens=False), "float32")
     with pytest.raises(MachineError, match=r"differ by 0\.01"):
-        check_agreement(agreement(gradient_error=0.01), "cpu")
+        check_agreement(agreement(gradient_error=0.01), "float32")
     with pytest.raises(MachineError, match="differ by nan"):
-        check_agreement(agreement(gradient_error=float("nan")), "cpu")
+        check_agreement(agreement(gradient_error=float("nan")), "float32")
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from saccade.bench.workload import Workload
 
 FrameworkName = Literal["saccade", "trl"]
 DeviceName = Literal["cpu", "cuda"]
+DtypeName = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +24,8 @@ class BenchSpec:
     """All steps, the first included, which warms up and is compared but not timed."""
     threads: int
     device: DeviceName
+    dtype: DtypeName = "float32"
+    """In half precision both frameworks train fp32 weights."""
     learning_rate: float = 1e-6
     micro_batch_sequences: int = 8
     """Trajectories that a framework without packing forwards at once."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import saccade
 from saccade.algorithms.grpo import grpo
-from saccade.bench.contract import BenchSpec, Channel, DeviceName, Ready, StepReport
+from saccade.bench.contract import BenchSpec, Channel, Ready, StepReport
 from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
 from saccade.bench.work import WorkCounter
@@ -64,7 +64,7 @@ class SaccadeSide:
     def __init__(self, spec: BenchSpec) -> None:
         self.spec = spec
         self.media = MediaStore()
-        self.model = load_model(spec.model, self.media, _loading(spec.device))
+        self.model = load_model(spec.model, self.media, LoadSettings(device=spec.device, dtype=spec.dtype))
         # A peer scores over the whole vocabulary, so nothing is forbidden here either.
         self.model.forbidden_ids = self.model.forbidden_ids[:0]
         self.script = Script.of(spec.workload, self.model.tokenizer)
@@ -186,11 +186,6 @@ class SaccadeSide:
             max_turns=self.spec.workload.turns,
             shows_pixels=False,
         )
-
-
-def _loading(device: DeviceName) -> LoadSettings:
-    """Half precision on a GPU, as the peer is told to use there."""
-    return LoadSettings(device=device, dtype="bfloat16" if device == "cuda" else "float32")
 
 
 def _protocol(script: Script) -> ChatProtocol:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from saccade.bench.contract import DeviceName, FrameworkName, StepReport
+from saccade.bench.contract import DeviceName, DtypeName, FrameworkName, StepReport
 from saccade.bench.work import Work
 from saccade.bench.workload import Workload
 from saccade.errors import UserError
@@ -91,6 +91,7 @@ class BenchResult:
     parameters: int
     threads: int
     device: DeviceName
+    dtype: DtypeName
     frameworks: Mapping[FrameworkName, FrameworkResult]
     agreement: Agreement | None
     """None when only one framework ran."""
@@ -113,6 +114,7 @@ class BenchResult:
             "parameters": self.parameters,
             "threads": self.threads,
             "device": self.device,
+            "dtype": self.dtype,
             "unique_work": dict(self.workload.unique_work.as_json()),
             "frameworks": {name: dict(result.as_json()) for name, result in self.frameworks.items()},
             "agreement": asdict(self.agreement) if self.agreement else None,
@@ -125,7 +127,8 @@ class BenchResult:
         shown = self.workload
         title = (
             f"{shown.name}: {shown.prompts} prompts x {shown.group_size}, {shown.turns} x {shown.turn_tokens} tokens, "
-            f"{self.parameters / 1e6:.2f} M parameters, {self.threads} thread{'s' * (self.threads > 1)}, {self.device}"
+            f"{self.parameters / 1e6:.2f} M parameters, {self.threads} thread{'s' * (self.threads > 1)}, "
+            f"{self.device}, {self.dtype}"
         )
         table = Table(title=title, caption=self._caption())
         table.add_column("per step")

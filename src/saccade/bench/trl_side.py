@@ -205,7 +205,7 @@ def _configuration(spec: BenchSpec, directory: str, observed: int) -> GRPOConfig
         loss_type="dapo",
         scale_rewards="group",
         shuffle_dataset=False,
-        bf16=spec.device == "cuda",
+        bf16=spec.dtype == "bfloat16",
         use_cpu=spec.device == "cpu",
         gradient_checkpointing=False,
         save_strategy="no",
