@@ -186,7 +186,7 @@ class _JoinedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         query, key, value, out, normaliser = ctx.saved_tensors  # type: ignore[attr-defined]
-        to_query, to_key, to_value = (torch.zeros_like(states) for states in (query, key, value))
+        to_query, to_key, to_value = (torch.empty_like(states) for states in (query, key, value))
         for part in _parts(ctx.layout):  # type: ignore[attr-defined]
             for_query, for_key, for_value = _backward(
                 part.queries(grad),
@@ -199,9 +199,10 @@ class _JoinedAttention(torch.autograd.Function):
                 part.is_causal,
                 scale=ctx.scale,  # type: ignore[attr-defined]
             )
-            part.queries(to_query).add_(for_query)
-            part.keys(to_key).add_(for_key)
-            part.keys(to_value).add_(for_value)
+            _add(part.queries(to_query), for_query, is_first=part.is_first)
+            # What attends to itself comes before what else attends to it.
+            _add(part.keys(to_key), for_key, is_first=part.is_causal)
+            _add(part.keys(to_value), for_value, is_first=part.is_causal)
         return to_query, to_key, to_value, None, None
 
 
@@ -230,6 +231,10 @@ def _parts(layout: Layout) -> Iterator[_Part]:
                 yield _Part(grown.crown, grown.trunk, is_causal=False, is_first=True)
         for run in grown.runs:
             yield _Part(run, run, is_causal=True, is_first=not grown.trunk.length)
+
+
+def _add(into: Tensor, gradient: Tensor, *, is_first: bool) -> None:
+    into.copy_(gradient) if is_first else into.add_(gradient)
 
 
 def _join(into: Tensor, log_total: Tensor, attended: Tensor, log_sum: Tensor) -> None:
