@@ -140,6 +140,17 @@ def test_updates_lower_the_loss(model: VisionLanguageModel) -> None:
     assert losses[-1] < 0.5 * losses[0]
 
 
+def test_tokens_that_a_step_forwards_are_counted_with_each_prompt_once_in_a_micro_batch(
+    model: VisionLanguageModel,
+) -> None:
+    one = sequences(model, 1)[0]
+    rest = one.forwarded_count - one.prompt_tokens
+    for limit, prompts in ((1_000_000, 1), (one.forwarded_count, 3)):
+        learner = Learner(model, OptimizerSettings(micro_batch_tokens=limit))
+        metrics = learner.update([one] * 3, negative_log_likelihood, temperature=1.0, learning_rate=0.0)
+        assert metrics["forwarded_tokens"] == prompts * one.prompt_tokens + 3 * rest
+
+
 def test_a_loss_that_is_not_finite_changes_no_weight(model: VisionLanguageModel) -> None:
     learner = Learner(model, OptimizerSettings())
     before = [p.detach().clone() for p in model.hf.parameters()]

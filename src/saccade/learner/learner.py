@@ -87,6 +87,7 @@ class Learner:
         """
         check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
         self.optimizer.zero_grad()
+        forwarded = self.work.tokens
         with memory_errors(self.settings):
             totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
             norm = self.optimizer.clip()
@@ -108,6 +109,7 @@ class Learner:
             "gradient_norm": norm,
             "learning_rate": learning_rate,
             "action_tokens": float(token_count),
+            "forwarded_tokens": float(self.work.tokens - forwarded),
             "skipped": 0.0 if is_finite else 1.0,
         }
 

@@ -22,7 +22,8 @@ class OptimizerSettings:
     weight_decay: float = 0.01
     max_gradient_norm: float = 1.0
     micro_batch_tokens: int = 4096
-    """Tokens forwarded at once, padding included; any value gives the same gradient."""
+    """Tokens forwarded at once. A prompt counts once for the sequences that share it, and again in each micro-batch
+    that its group is split over; any value gives the same gradient."""
     frozen_vision: bool = False
     """Whether the vision tower keeps its weights."""
     lora: LoraSettings | None = None

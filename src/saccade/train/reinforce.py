@@ -157,7 +157,7 @@ class Reinforcement(Iterator[StepOutcome]):
 
 def _mean_of(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     """Over the optimiser steps of a batch; ``skipped`` counts, and tokens add up."""
-    added = ("skipped", "action_tokens")
+    added = ("skipped", "action_tokens", "forwarded_tokens")
     return {
         name: math.fsum(report[name] for report in reports) / (1 if name in added else len(reports))
         for name in (reports[0] if reports else ())
