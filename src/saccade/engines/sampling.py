@@ -34,8 +34,10 @@ def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequenc
     """
     logprobs = logits.log_softmax(dim=-1)
     tokens = _inverse_distribution(_kept_probabilities(logprobs, samplings), uniforms)
-    is_greedy = torch.tensor([sampling.temperature == 0 for sampling in samplings], device=logits.device)
-    tokens = torch.where(is_greedy, logits.argmax(dim=-1), tokens)
+    is_greedy = [sampling.temperature == 0 for sampling in samplings]
+    if any(is_greedy):
+        # Only where it is wanted: over a large vocabulary it is a good part of the work of drawing.
+        tokens = torch.where(torch.tensor(is_greedy, device=logits.device), logits.argmax(dim=-1), tokens)
     chosen = logprobs.gather(-1, tokens[:, None])[:, 0]
     drawn = [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens.tolist(), chosen.double().tolist())]
     # A comparison with NaN is false, so this catches NaN and -inf alike.
