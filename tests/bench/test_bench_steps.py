@@ -15,6 +15,7 @@ from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
 from saccade.bench.results import Agreement, write_figures
 from saccade.bench.script import Script
+from saccade.bench.worker import started
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
 
@@ -116,6 +117,15 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
     assert written["speedup_cpu"] == written["frameworks"]["trl"]["cpu_s_min"] / ours["cpu_s_min"]
     assert written["frameworks"]["trl"]["versions"]["trl"].startswith("1.16")
     assert ours["peak_mb"] >= ours["resident_mb"] > 0
+
+
+@pytest.mark.slow
+def test_a_framework_that_fails_says_why(tmp_path: Path, spec: BenchSpec) -> None:
+    with (
+        started("saccade", replace(spec, directory=tmp_path)) as worker,
+        pytest.raises(MachineError, match=r"saccade failed in the benchmark(?s:.*)model"),
+    ):
+        worker.ready()
 
 
 @pytest.mark.slow
