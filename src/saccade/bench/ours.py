@@ -50,12 +50,13 @@ class ScriptedDraw:
         self._scripts = {seed: iter(tokens) for seed, tokens in scripts.items()}
 
     def __call__(self, logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequence[float]) -> list[Drawn]:
-        # The work of sampling is done in full, since it belongs to a step.
-        draw_tokens(logits, samplings, uniforms)
+        # The work of sampling is done in full, since it belongs to a step; what is put in its place costs next to none.
+        drawn = draw_tokens(logits, samplings, uniforms)
         tokens = [next(self._scripts[sampling.seed]) for sampling in samplings]
-        chosen = torch.tensor(tokens, device=logits.device)[:, None]
-        logprobs = logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0].double().tolist()
-        return [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens, logprobs)]
+        either = torch.tensor([[one.token for one in drawn], tokens], device=logits.device)
+        # log p of two tokens of a row differ by their logits.
+        gap = logits.gather(-1, either.T).diff(dim=-1)[:, 0].double().tolist()
+        return [Drawn(token=token, logprob=one.logprob + more) for token, one, more in zip(tokens, drawn, gap)]
 
 
 class SaccadeSide:
