@@ -85,7 +85,8 @@ def test_perception_covers_all_families_with_and_without_tools() -> None:
 def test_look_closer_starts_from_the_base_model() -> None:
     plan = look_closer(RecipeContext())
     plan.check()
-    assert stages(plan) == ["before", "rl", "after_rl"]
+    assert stages(plan) == ["before", "sft", "after_sft", "rl", "after_rl"]
+    assert stages(look_closer(RecipeContext(overrides=("sft.steps=0",)))) == ["before", "rl", "after_rl"]
     assert plan.build_model().layer_count >= 2
 
 

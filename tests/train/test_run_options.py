@@ -119,6 +119,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rl.minibatches": ("1", "2"),
     "rl.staleness": ("0", "1", "2"),
     "rl.optimizer.frozen_vision": ("false", "true"),
+    "rl.optimizer.activation_checkpointing": ("false", "true"),
+    "rl.optimizer.offload_optimizer": ("false", "true"),
+    "rl.optimizer.eight_bit_optimizer": ("false", "true"),
+    "rl.optimizer.lora.rank": ("", "4"),
 }
 
 
@@ -127,7 +131,7 @@ def combination(number: int) -> list[str]:
     chance = random.Random(number)
     values = {key: options[(number + chance.randrange(9)) % len(options)] for key, options in CHOICES.items()}
     values["rl.algorithm.name"] = CHOICES["rl.algorithm.name"][number % 6]
-    return [f"{key}={value}" for key, value in values.items()]
+    return [f"{key}={value}" for key, value in values.items() if value]
 
 
 @pytest.mark.parametrize("number", range(6))

@@ -1,7 +1,9 @@
-"""Reinforcement from a checkpoint that already sees: it learns to look in better places.
+"""Reinforcement from a checkpoint that already sees: it learns where to look.
 
-GRPO on procedural families, by default from the base model that ships. Nothing but the answer is rewarded; the report's
-``look`` metrics tell how well the crops fit what the answer depends on.
+The base model finds things, but a short imitation of a careless expert, who mostly crops the middle and then
+guesses, gives it a bad habit: it could see where to look and does not go there, like a pretrained model that was
+never rewarded for looking. Reinforcement rewards nothing but the answer; the report's ``look`` metrics tell how well
+the crops fit what the answer depends on. With ``--set sft.steps=0`` the habit is left out.
 """
 
 from collections.abc import Sequence
@@ -14,15 +16,27 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.seeding import seed_for
+from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder
+from saccade.tasks.guessing import centred
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
-from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, ReinforceSettings, Stream
+from saccade.train.plan import (
+    Demonstration,
+    Episodes,
+    Evaluate,
+    ImitationSettings,
+    Plan,
+    Reinforce,
+    ReinforceSettings,
+    Stage,
+    Stream,
+    Supervise,
+)
 from saccade.train.settings import apply_overrides
-from saccade.types import Task
+from saccade.types import Example, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +44,21 @@ class LookCloserSettings:
     """Settings of reinforcement from a model that sees."""
 
     model: LoadSettings = LoadSettings()
+    sft: ImitationSettings = ImitationSettings(
+        steps=150,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=10,
+        decay="cosine",
+        final_rate=0.1,
+    )
+    careless_share: float = 0.75
+    """Share of demonstrations whose expert looks at the middle."""
     rl: ReinforceSettings = ReinforceSettings(
-        steps=50,
-        tasks_per_step=48,
+        steps=40,
+        tasks_per_step=16,
         group_size=8,
-        optimizer=OptimizerSettings(learning_rate=5e-4, micro_batch_tokens=16_384),
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
         warmup_steps=3,
         decay="linear",
         algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
@@ -42,15 +66,15 @@ class LookCloserSettings:
         evaluate_every=10,
     )
     families: tuple[str, ...] = ("visual_search",)
-    difficulty: float = 1.0
-    """At 1 there are up to six plates in eight colours, some of them alike."""
+    """Families whose experts begin with a crop."""
+    difficulty: float = 0.5
     max_turns: int = 5
     evaluation_tasks: int = 300
     curve_tasks: int = 100
 
 
 def look_closer(context: RecipeContext) -> Plan:
-    """Evaluation, GRPO, evaluation on held-out pictures of the same families."""
+    """The habit, reinforcement, and evaluations around them on held-out pictures of the same families."""
     settings = apply_overrides(LookCloserSettings(), context.overrides)
     path = context.model or base_checkpoint()
     episodes = Episodes(
@@ -61,7 +85,7 @@ def look_closer(context: RecipeContext) -> Plan:
     )
     reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
 
-    def task(split: str, index: int) -> Task:
+    def example(split: str, index: int) -> Example:
         family = settings.families[index % len(settings.families)]
         return generate(
             family,
@@ -70,7 +94,21 @@ def look_closer(context: RecipeContext) -> Plan:
             seed=seed_for(context.seed, "look_closer"),
             media=context.media,
             difficulty=settings.difficulty,
-        ).task
+        )
+
+    def task(split: str, index: int) -> Task:
+        return example(split, index).task
+
+    def demonstration(index: int) -> Demonstration:
+        chance = generator_for(context.seed, "demonstration", index)
+        shown, other = example("train", 2 * index), example("train", 2 * index + 1)
+        if chance.random() < settings.careless_share:
+            shown = centred(shown, other=other)
+        return Demonstration(example=shown, episodes=episodes)
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        first = step * settings.sft.batch_size
+        return [demonstration(index) for index in range(first, first + settings.sft.batch_size)]
 
     def evaluation(name: str, count: int) -> Evaluate:
         def held_out() -> Sequence[Task]:
@@ -81,17 +119,24 @@ def look_closer(context: RecipeContext) -> Plan:
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
 
+    imitated = 2 * settings.sft.steps * settings.sft.batch_size
+    habit: tuple[Stage, ...] = ()
+    if settings.sft.steps:
+        stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        habit = (stage, evaluation("after_sft", settings.evaluation_tasks))
     return Plan(
-        title=f"{path.name} learns to look in better places",
+        title=f"{path.name} learns where to look",
         settings=settings,
         build_model=build_model,
         load=settings.model,
         stages=(
             evaluation("before", settings.evaluation_tasks),
+            *habit,
             Reinforce(
                 name="rl",
                 streams=(Stream(name="main", episodes=episodes),),
-                questions=lambda: InOrder(lambda index: task("train", index)),
+                # After the pictures of the imitation, so that no question comes twice.
+                questions=lambda: InOrder(lambda index: task("train", imitated + index)),
                 reward=reward,
                 algorithm=chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens),
                 settings=settings.rl,

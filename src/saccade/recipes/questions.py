@@ -24,30 +24,16 @@ from saccade.train.plan import (
     Demonstration,
     Episodes,
     Evaluate,
+    ImitationSettings,
     Plan,
     Reinforce,
     ReinforceSettings,
     Stage,
     Stream,
     Supervise,
-    SuperviseSettings,
 )
 from saccade.train.settings import apply_overrides
 from saccade.types import Answer, Example, ExpertTurn, Task
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImitationSettings(SuperviseSettings):
-    """As for any imitation, but it may be left out."""
-
-    steps: int = 0
-    """0 goes straight to reinforcement."""
-
-    def check(self) -> None:
-        if self.steps < 0:
-            raise UserError(f"steps={self.steps} must be 0 (no imitation) or more")
-        if self.steps:
-            super().check()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,20 @@ class SuperviseSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImitationSettings(SuperviseSettings):
+    """As for any imitation, but it may be left out."""
+
+    steps: int = 0
+    """0 goes straight to reinforcement."""
+
+    def check(self) -> None:
+        if self.steps < 0:
+            raise UserError(f"steps={self.steps} must be 0 (no imitation) or more")
+        if self.steps:
+            super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReinforceSettings:
     """How long and how fast to learn from rewards."""
 
