@@ -1,4 +1,4 @@
-"""Reinforcement from the base model for several seeds: accuracy and where it looks, before and after.
+"""Reinforcement that has to find out where to look, for several seeds: accuracy and crops before, with the habit, after.
 
 python benchmarks/look_closer_seeds.py --seeds 0 1 2 --out runs/look_closer --json docs/results/look_closer.json
 """
@@ -10,6 +10,8 @@ import sys
 from datetime import date
 from pathlib import Path
 
+STAGES = {"before": "base model", "after_sft": "with the habit", "after_rl": "after RL"}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -19,9 +21,9 @@ def main() -> None:
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     runs = [run(seed, arguments.out / f"seed-{seed}", arguments.overrides) for seed in arguments.seeds]
-    print("| seed | family | before | after RL | crop IoU before | after |\n|---|---|---|---|---|---|")
+    print("| seed | " + " | ".join(STAGES.values()) + " |\n|---|" + "---|" * len(STAGES))
     for one in runs:
-        print("\n".join(rows(one)))
+        print(f"| {one['seed']} | " + " | ".join(cell(one, name) for name in STAGES) + " |")
     if arguments.json:
         result = {
             "command": "python benchmarks/look_closer_seeds.py " + " ".join(sys.argv[1:]),
@@ -38,29 +40,21 @@ def run(seed: int, out: Path, overrides: list[str]) -> dict[str, object]:
     subprocess.run([*command, "--threads", "1", "--quiet", *settings], check=True, stdout=subprocess.DEVNULL)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     records = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    looks = {record["stage"]: record["look/iou"] for record in records if "look/iou" in record}
-    return {
-        "seed": seed,
-        "wall_s": report["wall_s"],
-        "stages": report["stages"],
-        "look_iou": {name: looks.get(name) for name in ("before", "after_rl")},
+    looks = {
+        record["stage"]: {name: record[f"look/{name}"] for name in ("iou", "coverage")}
+        for record in records
+        if record["stage"] in STAGES and "look/iou" in record
     }
+    return {"seed": seed, "wall_s": report["wall_s"], "stages": report["stages"], "looks": looks}
 
 
-def rows(one: dict[str, object]) -> list[str]:
-    """A line for all families together and one for each."""
-    before, after = (next(stage for stage in one["stages"] if stage["name"] == name) for name in ("before", "after_rl"))
-    looks = [f"{one['look_iou'][name]:.2f}" if one["look_iou"][name] is not None else "-" for name in one["look_iou"]]
-    lines = [f"| {one['seed']} | all | {cell(before)} | {cell(after)} | {looks[0]} | {looks[1]} |"]
-    for family in before["families"]:
-        cells = f"{cell(before['families'][family])} | {cell(after['families'][family])}"
-        lines.append(f"| {one['seed']} | {family} | {cells} | | |")
-    return lines
-
-
-def cell(accuracy: dict[str, object]) -> str:
-    low, high = accuracy["ci95"]
-    return f"{accuracy['accuracy']:.1%} ({low:.1%} to {high:.1%}, n={accuracy['n']})"
+def cell(one: dict[str, object], name: str) -> str:
+    """Accuracy with its Wilson 95 % interval, mean IoU of the best crop, share of the target inside it."""
+    stage = next(stage for stage in one["stages"] if stage["name"] == name)
+    low, high = stage["ci95"]
+    look = one["looks"][name]
+    right = f"{stage['accuracy']:.1%} ({low:.1%} to {high:.1%}, n={stage['n']})"
+    return f"{right}, IoU {look['iou']:.2f}, covered {look['coverage']:.2f}"
 
 
 if __name__ == "__main__":
