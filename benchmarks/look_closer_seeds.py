@@ -1,4 +1,4 @@
-"""Reinforcement that has to find out where to look, for several seeds: accuracy and crops before, with the habit, after.
+"""Reinforcement that has to find out where to look, for several seeds: accuracy and crops at each stage.
 
 python benchmarks/look_closer_seeds.py --seeds 0 1 2 --out runs/look_closer --json docs/results/look_closer.json
 """
