@@ -29,14 +29,15 @@ class Work:
 
 
 class WorkCounter:
-    """Counts a model's work from hooks on its vision tower, its language model and its image processor."""
+    """Counts a model's work from hooks on its vision tower, its embeddings and its image processor."""
 
     def __init__(self, model: nn.Module, image_processor: object) -> None:
         """``model`` is transformers' whole class, with ``model.visual`` and ``model.language_model`` inside."""
         self._counts: dict[str, int] = {}
         inner = model.get_submodule("model")
         inner.get_submodule("visual").register_forward_pre_hook(self._saw_images, with_kwargs=True)
-        inner.get_submodule("language_model").register_forward_pre_hook(self._saw_tokens, with_kwargs=True)
+        # Every token is embedded once for each time that it is forwarded.
+        inner.get_submodule("language_model.embed_tokens").register_forward_pre_hook(self._saw_tokens)
         self._count_preprocessed(image_processor)
 
     def take(self) -> Work:
@@ -52,15 +53,14 @@ class WorkCounter:
         if isinstance(grid, Tensor):
             self._add(f"images_encoded_{'training' if torch.is_grad_enabled() else 'rollout'}", len(grid))
 
-    def _saw_tokens(self, module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        inputs = kwargs["inputs_embeds"]
-        if not isinstance(inputs, Tensor):
-            return
-        count = inputs.shape[0] * inputs.shape[1]
+    def _saw_tokens(self, module: nn.Module, args: tuple[Tensor, ...]) -> None:
+        ids = args[0]
+        if ids.dim() < 2:
+            return  # A placeholder's own embedding, which transformers looks up to find images.
         if torch.is_grad_enabled():
-            self._add("tokens_trained", count)
+            self._add("tokens_trained", ids.numel())
         else:
-            self._add("tokens_decoded" if inputs.shape[1] == 1 else "tokens_prefilled", count)
+            self._add("tokens_decoded" if ids.shape[1] == 1 else "tokens_prefilled", ids.numel())
 
     def _count_preprocessed(self, image_processor: object) -> None:
         preprocess: Callable[..., Mapping[str, Tensor]] = image_processor.preprocess  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from saccade.engines.features import FeatureCache
 from saccade.engines.slots import SlotCache
+from saccade.models.decoding import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
 
@@ -67,6 +68,7 @@ class Forwards:
         self._features = features
         self._cache = cache
         self._max_chunk_tokens = max_chunk_tokens
+        self._decoder = TokenDecoder.of(model.hf)
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
         """Appends chunks, longest first, to the slots from ``first`` on."""
@@ -89,6 +91,8 @@ class Forwards:
         """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
         window = self._cache.window(0, cached, 1)
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
+        if self._decoder is not None:
+            return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
         hidden = self._model.hidden(
             embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix

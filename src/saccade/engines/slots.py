@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from saccade.models.shared_prefix import SharedPrefix, shared_prefix
+from saccade.models.decoding import Attend
+from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing, shared_prefix
 from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
@@ -207,3 +208,16 @@ class Window:
             part[self.rows, :, self.columns] = written.transpose(1, 2)
         held = self.storage[:, layer, :, :, : self.total]
         return held[0], held[1]
+
+    def attention(self) -> Attend:
+        """How single new tokens attend to their rows; on a CPU only."""
+        mask, prefix = self.mask, self.prefix
+
+        def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+            keys, values = self.update(key[:, :, None], value[:, :, None], layer)
+            asking = query[:, :, None]
+            if prefix is None:
+                return attend_folded(asking, keys, values, mask, scale).flatten(1)
+            return attend_sharing(asking, keys, values, mask, prefix, scale).flatten(1)
+
+        return attend

@@ -110,6 +110,8 @@ def attend_folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale
 
 def _for_folded(mask: Tensor, repeats: int) -> Tensor:
     """The mask of new tokens for all the query heads of a key head, one after the other."""
+    if mask.shape[2] == 1:
+        return mask.expand(-1, -1, repeats, -1)
     return mask[:, :, None].expand(-1, -1, repeats, -1, -1).flatten(2, 3)
 
 

@@ -1,0 +1,121 @@
+"""The bare forward of single tokens: the modules' own numbers, and the modules themselves where it does not apply."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from saccade.engines.features import FeatureCache
+from saccade.engines.forward import Chunk, Forwards
+from saccade.engines.slots import Prompt, PromptKey, SlotCache
+from saccade.media.store import MediaStore
+from saccade.models.decoding import TokenDecoder
+from saccade.models.lora import LoraSettings, add_adapter
+from saccade.models.tiny import tiny_model
+
+PROMPT_TOKENS = 40
+"""Enough for rows to share it."""
+
+
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+def scattered(request):
+    """A model whose biases and norms are not the zeros and ones that models begin with."""
+    model = tiny_model(["some words to say"], MediaStore(), family=request.param, vocab_size=300)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, weight in model.hf.named_parameters():
+            if name.endswith("bias") or "norm" in name:
+                weight += 0.3 * torch.randn(weight.shape, generator=generator)
+    return model
+
+
+@pytest.fixture
+def small():
+    return tiny_model(["some words to say"], MediaStore(), vocab_size=300)
+
+
+def decoded(model, rows, *, sharing):
+    """States of the last token of each row, which alone is decoded: the others are in the cache."""
+    cache = SlotCache(
+        layer_count=model.layer_count,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        dtype=model.dtype,
+        device=model.device,
+    )
+    slots = [cache.take(()) for _ in rows]
+    forwards = Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096)
+    forwards.extend([Chunk(ids=tuple(row[:-1]), images=(), cached=0, position=0) for row in rows], first=0)
+    if sharing:
+        prompt = Prompt(key=PromptKey(tuple(rows[0][:PROMPT_TOKENS]), ()), hidden=torch.empty(0), position=0)
+        for slot in slots:
+            slot.prompt = prompt
+    lengths = [len(row) - 1 for row in rows]
+    return forwards.decode([row[-1] for row in rows], lengths, lengths)
+
+
+def plain(model, row):
+    """The same by transformers' modules on the whole row at once."""
+    positions = torch.arange(len(row)).expand(3, 1, -1)
+    return model.hidden(model.embed(torch.tensor([row]), ()), positions)[0, -1]
+
+
+def ragged_rows(model, count=5):
+    """Rows with one beginning, longest first."""
+    ids = torch.randint(len(model.tokenizer) - 40, (count, 90), generator=torch.Generator().manual_seed(2))
+    ids[:, :PROMPT_TOKENS] = ids[0, :PROMPT_TOKENS]
+    ids[ids == model.image_token_id] = 1
+    return [row[: 90 - 7 * index].tolist() for index, row in enumerate(ids)]
+
+
+@pytest.mark.parametrize("sharing", [False, True])
+@torch.inference_mode()
+def test_a_decoded_token_has_the_states_of_the_modules_whatever_the_rows_share(scattered, sharing):
+    assert TokenDecoder.of(scattered.hf) is not None
+    rows = ragged_rows(scattered)
+    torch.testing.assert_close(
+        decoded(scattered, rows, sharing=sharing),
+        torch.stack([plain(scattered, row) for row in rows]),
+        atol=2e-5,
+        rtol=2e-5,
+    )
+
+
+@torch.inference_mode()
+def test_weights_that_change_in_place_are_seen(scattered):
+    decoder = TokenDecoder.of(scattered.hf)
+    before = decoder._layers[0].gate.weight.clone()
+    gate = scattered.hf.model.language_model.layers[0].mlp.gate_proj.weight
+    gate.mul_(2.0)
+    try:
+        assert torch.equal(decoder._layers[0].gate.weight, 2.0 * before)
+    finally:
+        gate.mul_(0.5)
+
+
+def test_a_model_with_an_adapter_is_left_to_its_modules(small):
+    add_adapter(small, LoraSettings(rank=2))
+    assert TokenDecoder.of(small.hf) is None
+
+
+def test_a_model_with_a_hook_inside_a_layer_is_left_to_its_modules(small):
+    hook = small.hf.model.language_model.layers[1].mlp.register_forward_hook(lambda *seen: None)
+    assert TokenDecoder.of(small.hf) is None
+    hook.remove()
+    assert TokenDecoder.of(small.hf) is not None
+
+
+def test_a_model_in_half_precision_is_left_to_its_modules(small):
+    assert TokenDecoder.of(copy.deepcopy(small.hf).to(torch.bfloat16)) is None
+
+
+def test_a_layer_of_an_unknown_kind_is_left_to_its_modules(small):
+    layers = small.hf.model.language_model.layers
+
+    class OtherNorm(type(layers[0].input_layernorm)):
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return nn.functional.layer_norm(states, states.shape[-1:])
+
+    layers[0].input_layernorm.__class__ = OtherNorm
+    assert TokenDecoder.of(small.hf) is None
