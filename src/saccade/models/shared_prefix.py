@@ -25,9 +25,9 @@ class SharedPrefix:
     length: int
     alike: tuple[tuple[int, slice], ...]
     """Groups of one size that are looked at in one call: that size, and the rows that hold their prefixes."""
-    order: Tensor
-    """Rows sorted by group, and ``places`` the way back; both int64 of shape (rows,)."""
-    places: Tensor
+    order: Tensor | None
+    """Rows sorted by group, and ``places`` the way back; both int64 of shape (rows,), or None where they lie so."""
+    places: Tensor | None
 
 
 def shared_prefix(prompts: Sequence[tuple[Hashable, int] | None]) -> SharedPrefix | None:
@@ -43,12 +43,13 @@ def shared_prefix(prompts: Sequence[tuple[Hashable, int] | None]) -> SharedPrefi
     length = min((prompt[1] for prompt in prompts if prompt is not None), default=0)
     if length < _SHORTEST or 2 * len(groups) > len(prompts):
         return None
-    order = torch.tensor([row for rows in groups.values() for row in rows])
+    rows = [row for rows in groups.values() for row in rows]
+    order = None if rows == list(range(len(rows))) else torch.tensor(rows)
     return SharedPrefix(
         length=length,
         alike=tuple(_alike(list(groups.values()))),
         order=order,
-        places=order.argsort(),
+        places=None if order is None else order.argsort(),
     )
 
 
@@ -119,7 +120,7 @@ def _attend_prefix(
     asking: Tensor, key: Tensor, value: Tensor, prefix: SharedPrefix, scale: float
 ) -> tuple[Tensor, Tensor]:
     """Attention to the shared beginnings, (rows, key heads, queries, head_dim), and its normalisers."""
-    in_order = asking[prefix.order]
+    in_order = asking if prefix.order is None else asking[prefix.order]
     parts: list[Tensor] = []
     log_sums: list[Tensor] = []
     start = 0
@@ -132,4 +133,5 @@ def _attend_prefix(
         parts.append(attended.reshape(*attended.shape[:2], size, -1, attended.shape[-1]).transpose(1, 2).flatten(0, 1))
         log_sums.append(log_sum.reshape(*log_sum.shape[:2], size, -1).transpose(1, 2).flatten(0, 1))
         start += size * count
-    return torch.cat(parts)[prefix.places], torch.cat(log_sums)[prefix.places]
+    joined, log_sum = (several[0] if len(several) == 1 else torch.cat(several) for several in (parts, log_sums))
+    return (joined, log_sum) if prefix.places is None else (joined[prefix.places], log_sum[prefix.places])
