@@ -114,6 +114,15 @@ def test_records_are_read_back_equal(tmp_path: Path, media: MediaStore, records:
     assert position_of(path) == POSITION
 
 
+def test_what_was_read_is_written_again_with_the_same_bytes(
+    tmp_path: Path, media: MediaStore, records: list[Attempt]
+) -> None:
+    write_records(tmp_path / "a.jsonl", POSITION, records, media=media, media_directory=tmp_path)
+    read = list(read_records(tmp_path / "a.jsonl"))
+    write_records(tmp_path / "b.jsonl", POSITION, read, media=media, media_directory=tmp_path)
+    assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
+
+
 def test_each_task_is_written_once_and_each_image_exported_once(
     tmp_path: Path, media: MediaStore, records: list[Attempt]
 ) -> None:

@@ -40,9 +40,10 @@ class Fields:
         raise self.wrong(key, "a whole number")
 
     def number(self, key: str) -> float:
+        """As it stands there: 80 does not become 80.0, so that what is read is written again with the same bytes."""
         value = self.values.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            return value
         raise self.wrong(key, "a number")
 
     def truth(self, key: str) -> bool:
@@ -90,7 +91,7 @@ class Fields:
         items = self.items(key)
         numbers = [item for item in items if isinstance(item, int | float) and not isinstance(item, bool)]
         if len(numbers) == len(items):
-            return tuple(float(number) for number in numbers)
+            return tuple(numbers)
         raise self.wrong(key, "a list of numbers")
 
     def texts(self, key: str) -> tuple[str, ...]:
