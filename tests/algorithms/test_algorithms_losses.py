@@ -86,6 +86,13 @@ def test_kl_penalty_by_hand(estimator: str, expected: float) -> None:
     assert loss.sums["reference_kl"].item() == pytest.approx(expected)
 
 
+def test_a_kl_that_only_the_reward_pays_for_is_reported_and_not_in_the_loss() -> None:
+    options = PolicyOptions(kl_in_reward=0.1, kl_estimator="k1")
+    loss = clipped_surrogate(policy_tokens([-1.0], reference_logprobs=doubles(-1.5)), options=options)
+    assert loss.value.item() == 0.0
+    assert loss.sums["reference_kl"].item() == pytest.approx(0.5)
+
+
 def test_kl_without_a_reference_is_an_error_and_not_no_kl() -> None:
     with pytest.raises(ValueError, match="needs reference_logprobs"):
         clipped_surrogate(policy_tokens([-1.0]), options=PolicyOptions(kl_weight=0.1))

@@ -45,12 +45,13 @@ def clipped_surrogate(
         losses = losses * correction
         sums["importance_weight"] = correction.sum()
     sums["policy_loss"] = losses.detach().sum()
-    if options.kl_weight:
-        if tokens.reference_logprobs is None:
-            raise ValueError(f"kl_weight={options.kl_weight} needs reference_logprobs; the algorithm must ask for them")
+    if tokens.reference_logprobs is not None:
+        # Reported also where the reward alone pays for it.
         penalty = kl_estimate(tokens.logprobs, tokens.reference_logprobs, options.kl_estimator)
-        losses = losses + options.kl_weight * penalty
         sums["reference_kl"] = penalty.detach().sum()
+        losses = losses + options.kl_weight * penalty if options.kl_weight else losses
+    elif options.kl_weight:
+        raise ValueError(f"kl_weight={options.kl_weight} needs reference_logprobs; the algorithm must ask for them")
     if options.entropy_weight:
         losses = losses - options.entropy_weight * tokens.entropy
     return Loss(value=(tokens.weights * losses).sum(), sums=sums)

@@ -41,3 +41,5 @@ class PolicyOptions:
             raise UserError(f"dual_clip={self.dual_clip} must be above 1 (3 is usual), or 0 for none")
         if not 0 < self.importance_cap < math.inf:
             raise UserError(f"importance_cap={self.importance_cap} must be a finite number above 0 (2 is usual)")
+        if self.importance_cap != PolicyOptions().importance_cap and self.importance == "none":
+            raise UserError(f"importance_cap={self.importance_cap} cuts nothing; set importance to token or sequence")

@@ -48,6 +48,10 @@ class AlgorithmSettings:
             )
         if self.overlong_tokens and self.name != "dapo":
             raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
+        if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
+            raise UserError(f"max_refills={self.max_refills} belongs to name=dapo; {self.name} replaces no groups")
+        if self.critic != Critic() and self.name != "ppo":
+            raise UserError(f"critic={self.critic} belongs to name=ppo; {self.name} has no critic")
         if not self.scale_by_std and self.name not in ("grpo", "gspo"):
             raise UserError(f"scale_by_std=false belongs to name=grpo and gspo; {self.name} never scales, or always")
         chosen(self, action_tokens=max(1, self.overlong_tokens))
@@ -75,6 +79,11 @@ def chosen(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
             return ppo(clip_low=low, clip_high=high, critic=settings.critic, aggregation=Aggregation(), options=options)
         case "dapo":
             cache = settings.overlong_tokens
+            if cache > action_tokens:
+                raise UserError(
+                    f"algorithm.overlong_tokens={cache} is more than the {action_tokens} tokens that an episode may "
+                    "have, over the last of which the penalty grows; use less (a fifth is usual)"
+                )
             return dapo(
                 clip_low=low,
                 clip_high=high,
