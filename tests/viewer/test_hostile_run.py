@@ -18,7 +18,7 @@ from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.position import Position
 from saccade.train.records import read_records, write_records
-from saccade.train.reinforce import rollout_metrics
+from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.rundir import RunDirectory
 from saccade.viewer.report import write_report
 
