@@ -21,6 +21,7 @@ from saccade.train.algorithm_choice import chosen
 from saccade.train.metrics import read_metrics, without_times
 from saccade.train.plan import Episodes, Plan, Reinforce, ReinforceSettings, Stream
 from saccade.train.progress import Progress
+from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
 from saccade.train.settings import apply_overrides
 from saccade.types import Group, Json, Score, Task, Trajectory
@@ -74,8 +75,10 @@ class Dying:
         self._inner.load_state_dict(state)
 
 
-def run(out: Path, overrides: Sequence[str], *, die_at: int = 0, resume: bool = False) -> None:
-    media = MediaStore()
+def run(
+    out: Path, overrides: Sequence[str], *, die_at: int = 0, resume: bool = False, media: MediaStore | None = None
+) -> None:
+    media = media or MediaStore()
     settings = apply_overrides(Settings(), overrides)
     fixed = [tiny_example(media, index).task for index in range(4)]
 
@@ -153,6 +156,39 @@ def metric(out: Path, name: str) -> list[float]:
 def test_a_batch_is_trained_on_so_many_updates_after_it_was_sampled(tmp_path: Path) -> None:
     run(tmp_path / "run", ["rl.staleness=2"])
     assert metric(tmp_path / "run", "rollout/staleness") == [0.0, 1.0, 2.0, 2.0]
+
+
+def test_a_resumed_run_trains_on_what_an_older_policy_sampled(tmp_path: Path) -> None:
+    overrides = ["rl.staleness=2", "rl.optimizer.learning_rate=0.05", "rl.optimizer.lora.rank=4"]
+    overrides += ["rl.algorithm.name=ppo", "rl.algorithm.options.kl_in_reward=0.05"]
+    run(tmp_path / "whole", overrides)
+    died = tmp_path / "died"
+    with pytest.raises(Killed):
+        # The first step draws three batches, the second the fourth.
+        run(died, overrides, die_at=4)
+    assert metric(died, "rollout/staleness") == [0.0]
+    run(died, overrides, resume=True)
+    assert max(metric(died, "mismatch_abs")) > 0.01
+    assert without_times(died / "metrics.jsonl") == without_times(tmp_path / "whole" / "metrics.jsonl")
+    assert files(died) == files(tmp_path / "whole")
+
+
+def test_pictures_of_batches_that_were_trained_on_leave_the_memory(tmp_path: Path) -> None:
+    media = MediaStore()
+    run(tmp_path / "run", ["rl.staleness=1"], media=media)
+    fixed = {image.hash for index in range(4) for image in tiny_example(media, index).task.images}
+    seen = {path.stem for path in (tmp_path / "run" / "media").glob("*.png")}
+    assert len(seen - fixed) >= 8
+    assert {key for key in seen if key in media} <= fixed
+
+
+def test_metrics_of_a_batch_are_means_over_the_tokens_of_its_updates() -> None:
+    short = {"entropy": 1.0, "action_tokens": 10.0, "forwarded_tokens": 20.0, "skipped": 0.0}
+    long = {"entropy": 2.0, "action_tokens": 30.0, "forwarded_tokens": 50.0, "skipped": 0.0}
+    broken = {"entropy": float("nan"), "action_tokens": 5.0, "forwarded_tokens": 5.0, "skipped": 1.0}
+    expected = {"entropy": 1.75, "action_tokens": 45.0, "forwarded_tokens": 75.0, "skipped": 1.0}
+    assert mean_of_updates([short, long, broken]) == expected
+    assert mean_of_updates([]) == {}
 
 
 def test_inner_epochs_and_minibatches_are_steps_of_the_optimiser(tmp_path: Path) -> None:

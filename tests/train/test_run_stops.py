@@ -36,6 +36,7 @@ from saccade.train.progress import Progress
 from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.train.runinfo import RunPaths, read_info
+from saccade.train.stopping import SkippedSteps
 from saccade.types import Task
 
 MEDIA = MediaStore()
@@ -134,6 +135,29 @@ def test_five_steps_without_a_finite_loss_stop_the_run(tmp_path: Path) -> None:
         run(tmp_path / "run", stage, is_broken=True)
     skipped = [values["skipped"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]
     assert skipped == [1.0] * 5
+
+
+def test_only_steps_in_which_every_update_was_skipped_stop_a_run() -> None:
+    steps = SkippedSteps("rl")
+    for _ in range(20):
+        steps.count({"updates": 4.0, "skipped": 1.0})
+    for _ in range(4):
+        steps.count({"updates": 4.0, "skipped": 4.0})
+        steps.count({"updates": 0.0})
+    with pytest.raises(MachineError, match="the last 5 steps"):
+        steps.count({"updates": 4.0, "skipped": 4.0})
+
+
+def test_a_step_without_a_difference_between_rewards_says_that_it_changed_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = reinforcement(Stream(name="main", episodes=FINE))
+    with caplog.at_level(logging.WARNING):
+        run(tmp_path / "run", stage)
+    assert [values["updates"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [0.0, 0.0]
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith("step 1 of stage rl changed no weight: no reward differed inside any of its 2 groups")
+    assert len(said) == 2
 
 
 def test_an_interrupted_run_says_so_in_words(tmp_path: Path) -> None:

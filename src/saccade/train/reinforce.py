@@ -1,13 +1,15 @@
 """Reinforcement learning: roll out, score, compare inside groups, take a step. It reads like the algorithm."""
 
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from saccade.algorithms.advantages import is_constant
 from saccade.engines.contract import Engine
 from saccade.learner.learner import Learner
-from saccade.learner.sequences import TrainingSequence, weighted
+from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
 from saccade.seeding import generator_for
@@ -20,6 +22,8 @@ from saccade.train.plan import Reinforce, rate_at
 from saccade.train.record_fields import Fields
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.types import Attempt, Json
+
+logger = logging.getLogger(__name__)
 
 
 class Reinforcement(Iterator[StepOutcome]):
@@ -83,6 +87,8 @@ class Reinforcement(Iterator[StepOutcome]):
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         metrics |= self._learn([sequences for sequences in groups if sequences])
+        if not metrics["updates"]:
+            self._warn_of_nothing_learned(batch)
         self._weights_changed()
         self._step += 1
         return StepOutcome(
@@ -101,15 +107,22 @@ class Reinforcement(Iterator[StepOutcome]):
         """The batch of this step; the engine stays ``staleness`` batches ahead of the learner."""
         last = min(self._step + self._stage.settings.staleness, self._stage.settings.steps - 1)
         for step in range(self._step + len(self._ahead), last + 1):
-            self._ahead.append(self._collector.collect(step))
+            batch = self._collector.collect(step)
+            self._probe(batch)
+            self._ahead.append(batch)
         return self._ahead.popleft()
+
+    def _probe(self, fresh: Batch) -> None:
+        """Compares engine and learner once, while the policy that sampled is still the one that is trained."""
+        trajectories = (one for group in fresh.played for one in group.trajectories)
+        sampled = next((one for one in trajectories if one.status != "failed" and any(one.action_mask)), None)
+        if sampled is not None and not self._is_probed:
+            check_parity(self._model, training_sequence(sampled), temperature=self._stage.settings.temperature)
+            self._is_probed = True
 
     def _learn(self, groups: Sequence[Sequence[TrainingSequence]]) -> Mapping[str, float]:
         """All optimiser steps on a batch; means over them of what each reports."""
         settings = self._stage.settings
-        if groups and not self._is_probed:
-            check_parity(self._model, groups[0][0], temperature=settings.temperature)
-            self._is_probed = True
         reports: list[Mapping[str, float]] = []
         for epoch in range(settings.inner_epochs):
             for minibatch in self._minibatches(groups, epoch):
@@ -123,7 +136,18 @@ class Reinforcement(Iterator[StepOutcome]):
                             entropy_gradient=self._stage.algorithm.needs_entropy_gradient,
                         )
                     )
-        return {"updates": float(len(reports)), **_mean_of(reports)}
+        return {"updates": float(len(reports)), **mean_of_updates(reports)}
+
+    def _warn_of_nothing_learned(self, batch: Batch) -> None:
+        if all(one.status == "failed" for group in batch.played for one in group.trajectories):
+            return
+        reason = (
+            f"no reward differed inside any of its {len(batch.played)} groups; if that goes on, ask questions of "
+            "another difficulty, or raise group_size or tasks_per_step"
+            if all(map(is_constant, batch.played))
+            else "all that could teach was truncated and masked; allow more tokens or turns, or unset masks_truncated"
+        )
+        logger.warning("step %d of stage %s changed no weight: %s", self._step + 1, self._stage.name, reason)
 
     def _minibatches(
         self, groups: Sequence[Sequence[TrainingSequence]], epoch: int
@@ -155,10 +179,15 @@ class Reinforcement(Iterator[StepOutcome]):
         self._ahead = deque(batch_from_json(batch) for batch in fields.objects("ahead"))
 
 
-def _mean_of(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Over the optimiser steps of a batch; ``skipped`` counts, and tokens add up."""
+def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Over the optimiser steps of a batch, each as often as it has action tokens; ``skipped`` and tokens add up."""
     added = ("skipped", "action_tokens", "forwarded_tokens")
+    # What was skipped changed nothing and has no finite numbers, so it says something only where there is nothing else.
+    told = [report for report in reports if not report["skipped"]] or reports
+    tokens = math.fsum(report["action_tokens"] for report in told)
     return {
-        name: math.fsum(report[name] for report in reports) / (1 if name in added else len(reports))
+        name: math.fsum(report[name] for report in reports)
+        if name in added
+        else math.fsum(report[name] * report["action_tokens"] for report in told) / tokens
         for name in (reports[0] if reports else ())
     }

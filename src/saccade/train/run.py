@@ -103,9 +103,9 @@ def _run_stage(run: RunState, stage: Stage) -> None:
     if run.reached is not None and run.reached.position.stage == stage.name:
         first_step = run.reached.position.step
         restore_learner(run.reached, learner)
-    with run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
-        steps, skipped = _steps(run, stage, learner, first_step), SkippedSteps(stage.name)
-        while (outcome := _step(run, stage, steps)) is not None:
+    with ExitStack() as waiting, run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
+        steps, skipped = _steps(run, stage, learner, first_step, waiting), SkippedSteps(stage.name)
+        while (outcome := _step(run, stage, steps, waiting)) is not None:
             bar.advance(tokens=outcome.tokens, note=_note(outcome))
             position = Position(stage=stage.name, step=outcome.step)
             if skipped_batches:
@@ -133,7 +133,9 @@ def _learner(run: RunState, stage: Supervise | Reinforce, skipped: list[NonFinit
     )
 
 
-def _steps(run: RunState, stage: Supervise | Reinforce, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+def _steps(
+    run: RunState, stage: Supervise | Reinforce, learner: Learner, first_step: int, waiting: ExitStack
+) -> Iterator[StepOutcome]:
     if isinstance(stage, Supervise):
         return _imitation(run, stage, learner, first_step)
     steps = Reinforcement(
@@ -149,7 +151,7 @@ def _steps(run: RunState, stage: Supervise | Reinforce, learner: Learner, first_
     if run.reached is not None and first_step > 0:
         state = load_extras(run.reached)
         steps.load_state_dict(state)
-        _keep_images(run, steps.ahead())
+        _keep_images(run, waiting, steps.ahead())
     return steps
 
 
@@ -159,13 +161,18 @@ def _imitation(run: RunState, stage: Supervise, learner: Learner, first_step: in
         yield outcome
 
 
-def _keep_images(run: RunState, attempts: Sequence[Attempt]) -> None:
-    """The pictures of trajectories that wait to be trained on, from the run's files."""
+def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt]) -> None:
+    """The pictures of trajectories that wait to be trained on, from the run's files, until the next call."""
+    waiting.close()
+    waiting.enter_context(run.media.temporary())
     for image in {image.hash for attempt in attempts for image in images_of(attempt)}:
-        run.media.add_file(run.directory.paths.media / f"{image}.png")
+        if image not in run.media:
+            run.media.add_file(run.directory.paths.media / f"{image}.png")
 
 
-def _step(run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutcome]) -> StepOutcome | None:
+def _step(
+    run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutcome], waiting: ExitStack
+) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
     started_s = time.monotonic()
     with run.media.temporary():
@@ -173,7 +180,7 @@ def _step(run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutco
         if outcome is not None:
             _record(run, stage, outcome, step_s=time.monotonic() - started_s)
     if outcome is not None:
-        _keep_images(run, outcome.ahead)
+        _keep_images(run, waiting, outcome.ahead)
     return outcome
 
 

@@ -30,8 +30,14 @@ class SkippedSteps:
         self._in_a_row = 0
 
     def count(self, metrics: Mapping[str, float]) -> None:
-        """MachineError after ``SKIPPED_IN_A_ROW`` skipped steps one after the other."""
-        self._in_a_row = self._in_a_row + 1 if metrics.get("skipped") else 0
+        """MachineError after ``SKIPPED_IN_A_ROW`` steps one after the other in which every update was skipped.
+
+        A step that had nothing to learn from is none of them, and ends no row of them either.
+        """
+        updates = metrics.get("updates", 1.0)
+        if not updates:
+            return
+        self._in_a_row = self._in_a_row + 1 if metrics.get("skipped", 0.0) >= updates else 0
         if self._in_a_row >= SKIPPED_IN_A_ROW:
             raise MachineError(
                 f"stage {self._stage!r}: the last {self._in_a_row} steps gave no finite loss or gradient and changed "
