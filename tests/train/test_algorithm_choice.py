@@ -10,7 +10,7 @@ from saccade.train.settings import check_settings
 
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),
-    r"critic=Critic\(gae_lambda=0.5.* belongs to name=ppo": AlgorithmSettings(critic=Critic(gae_lambda=0.5)),
+    "critic.gae_lambda=0.5 belongs to name=ppo": AlgorithmSettings(critic=Critic(gae_lambda=0.5)),
     "options.importance_cap=5.0 cuts nothing": AlgorithmSettings(options=PolicyOptions(importance_cap=5.0)),
 }
 

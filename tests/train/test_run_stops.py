@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from saccade.algorithms.dapo import dapo
 from saccade.algorithms.grpo import grpo
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore
@@ -105,6 +106,12 @@ def test_a_step_in_which_everything_fails_stops_the_run_and_shows_the_first_fail
     assert len(list(read_records(tmp_path / "run" / "trajectories" / "rl" / "step-000001.jsonl"))) == 4
     info = read_info(RunPaths(root=tmp_path / "run"))
     assert (info.status, info.error) == ("failed", f"MachineError: {message}")
+
+
+def test_a_round_in_which_everything_fails_is_not_refilled(tmp_path: Path) -> None:
+    stage = replace(reinforcement(Stream(name="main", episodes=CROWDED)), algorithm=dapo(max_refills=5))
+    with pytest.raises(MachineError, match="all 4 trajectories failed"):
+        run(tmp_path / "run", stage)
 
 
 def test_failures_of_some_are_counted_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from saccade.types import Group, Trajectory
+from saccade.types import Group, Score, Trajectory
 
 
 class PerToken(tuple[float, ...]):
@@ -79,3 +80,11 @@ def reward_of(trajectory: Trajectory) -> float:
             f"trajectory {trajectory.task_id}#{trajectory.sample} has no score; score it before advantages"
         )
     return trajectory.score.total
+
+
+def with_term(trajectory: Trajectory, part: str, term: float) -> Trajectory:
+    """With a term added to the score and recorded as one of its parts; without a score it stays as it is."""
+    score = trajectory.score
+    if score is None:
+        return trajectory
+    return replace(trajectory, score=Score(total=score.total + term, parts={**score.parts, part: term}))

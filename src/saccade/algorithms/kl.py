@@ -6,8 +6,9 @@ from math import fsum
 
 from torch import Tensor
 
+from saccade.algorithms.advantages import with_term
 from saccade.algorithms.options import KLEstimator
-from saccade.types import Group, Score, Trajectory
+from saccade.types import Group
 
 LOG_RATIO_LIMIT = 20.0
 """Log ratios are cut here before they are exponentiated: exp(20) is 5e8, still finite in every precision used."""
@@ -49,16 +50,9 @@ def with_kl_in_reward(groups: Sequence[Group], token_rewards: Sequence[Sequence[
         replace(
             group,
             trajectories=tuple(
-                _with_term(trajectory, fsum(rewards))
+                with_term(trajectory, "kl", fsum(rewards))
                 for trajectory, rewards in zip(group.trajectories, of_group, strict=True)
             ),
         )
         for group, of_group in zip(groups, token_rewards, strict=True)
     ]
-
-
-def _with_term(trajectory: Trajectory, term: float) -> Trajectory:
-    score = trajectory.score
-    if score is None:
-        return trajectory
-    return replace(trajectory, score=Score(total=score.total + term, parts={**score.parts, "kl": term}))

@@ -1,6 +1,6 @@
 """The algorithm by name, as settings and the command line say it; in code, pass an ``Algorithm`` value instead."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from saccade.algorithms.admission import teaches
@@ -50,11 +50,15 @@ class AlgorithmSettings:
             raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
         if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
             raise UserError(f"max_refills={self.max_refills} belongs to name=dapo; {self.name} replaces no groups")
-        if self.critic != Critic() and self.name != "ppo":
-            raise UserError(f"critic={self.critic} belongs to name=ppo; {self.name} has no critic")
+        if (own := self._changed_of_critic()) and self.name != "ppo":
+            raise UserError(f"critic.{own} belongs to name=ppo; {self.name} has no critic")
         if not self.scale_by_std and self.name not in ("grpo", "gspo"):
             raise UserError(f"scale_by_std=false belongs to name=grpo and gspo; {self.name} never scales, or always")
         chosen(self, action_tokens=max(1, self.overlong_tokens))
+
+    def _changed_of_critic(self) -> str:
+        default, own = asdict(Critic()), asdict(self.critic)
+        return next((f"{name}={value}" for name, value in own.items() if value != default[name]), "")
 
     @property
     def clips(self) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from saccade.algorithms.advantages import with_term
 from saccade.engines.contract import Engine
 from saccade.errors import UserError
 from saccade.evaluation.evaluate import play
@@ -12,7 +13,7 @@ from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, Questions
 from saccade.train.plan import Reinforce
-from saccade.types import Group, Score, Trajectory
+from saccade.types import Group
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +57,8 @@ class Collector:
         missing = wanted
         while missing and rounds <= (self._stage.algorithm.max_refills if keep else 0):
             rounds += 1
-            for groups in self._play(self._questions.draw(missing), step, asked):
+            played = self._play(self._questions.draw(missing), step, asked)
+            for groups in played:
                 # A question that several streams asked stays whole: they may compare with one another. The filter
                 # judges what the task's own reward says, not the algorithm's additions to it.
                 if keep is None or any(keep(group) for group in groups):
@@ -64,6 +66,9 @@ class Collector:
                     missing -= 1
                 else:
                     evicted += map(self._shaped, groups)
+            if all(one.score is None for groups in played for group in groups for one in group.trajectories):
+                # Whatever made all of them fail would only take longer to be told of.
+                break
         return Batch(step=step, groups=tuple(kept), evicted=tuple(evicted), rounds=rounds)
 
     def _play(
@@ -118,14 +123,7 @@ class Collector:
         shape = self._stage.algorithm.shape_reward
         if shape is None:
             return group
-        return replace(group, trajectories=tuple(_with_term(one, shape(one)) for one in group.trajectories))
-
-
-def _with_term(trajectory: Trajectory, term: float) -> Trajectory:
-    score = trajectory.score
-    if score is None:
-        return trajectory
-    return replace(trajectory, score=Score(total=score.total + term, parts={**score.parts, "shaping": term}))
+        return replace(group, trajectories=tuple(with_term(one, "shaping", shape(one)) for one in group.trajectories))
 
 
 def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None:
