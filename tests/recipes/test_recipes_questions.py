@@ -72,7 +72,7 @@ def test_a_group_of_one_is_refused_before_any_work(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UserError, match="group_size=1 leaves nothing to compare"):
-        questions(RecipeContext(data=path, overrides=("rl.group_size=1",)))
+        questions(RecipeContext(data=path, overrides=("rl.group_size=1",))).check()
 
 
 def test_a_temperature_that_would_be_overruled_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ class Settings:
         ),
         ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a finite number of 0 or more"),
         ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a finite number of 0 or more"),
-        ("rl.group_size=1", "rl.group_size=1 leaves nothing to compare inside a group; use 2 or more"),
+        ("rl.group_size=0", "rl.group_size=0 must be 1 or more"),
         ("rl.minibatches=17", "rl.minibatches=17 is more than the 16 questions of a step"),
         ("rl.inner_epochs=0", "rl.inner_epochs=0 must be 1 or more"),
         ("rl.staleness=-1", "rl.staleness=-1 must be a finite number of 0 or more"),

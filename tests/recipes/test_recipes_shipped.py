@@ -90,6 +90,11 @@ def test_look_closer_starts_from_the_base_model() -> None:
     assert plan.build_model().layer_count >= 2
 
 
+def test_a_demo_whose_every_question_is_asked_without_the_tool_is_refused() -> None:
+    with pytest.raises(UserError, match=r"no_tool_tasks=16 must lie between 0 and rl.tasks_per_step - 1 \(15\)"):
+        demo(RecipeContext(overrides=("no_tool_tasks=16",)))
+
+
 def test_an_unknown_setting_of_a_recipe_is_named() -> None:
     with pytest.raises(UserError, match=r"sft\.learning_rate"):
         demo(RecipeContext(overrides=("sft.learning_rate=1",)))

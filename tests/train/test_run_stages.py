@@ -10,6 +10,7 @@ import torch
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
 from saccade.algorithms.contract import Algorithm, Loss, PolicyTokens
 from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.ppo import ppo
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner, OptimizerSettings
@@ -425,6 +426,12 @@ REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
     "'../out' cannot name": lambda w: (w.evaluation("../out"),),
     "'' cannot name": lambda w: (w.evaluation(""),),
 }
+
+
+def test_a_critic_needs_no_group_to_compare_with() -> None:
+    witness = Witness()
+    stage = replace(witness.reinforcement(), algorithm=ppo(), settings=replace(RL, group_size=1))
+    witness.plan_of(stage).check()
 
 
 @pytest.mark.parametrize("why", REFUSED)

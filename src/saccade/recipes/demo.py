@@ -8,6 +8,7 @@ at once and guess, so the imitator guesses too. Reinforcement learning has to fi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.tiny import TinyFamily, TinySize, tiny_model
@@ -97,6 +98,13 @@ class DemoSettings:
     evaluation_tasks: int = 256
     curve_tasks: int = 64
     """Held-out tasks of each point of the learning curve."""
+
+    def check(self) -> None:
+        if not 0 <= self.no_tool_tasks < self.rl.tasks_per_step:
+            raise UserError(
+                f"no_tool_tasks={self.no_tool_tasks} must lie between 0 and rl.tasks_per_step - 1 "
+                f"({self.rl.tasks_per_step - 1}): the other questions of a step are asked with the tool"
+            )
 
 
 def demo(context: RecipeContext) -> Plan:

@@ -35,7 +35,7 @@ def credited(
     ``reference`` is the policy that a KL ties the learner to, where the algorithm wants one. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
-    needed once a batch takes more than one optimiser step, and to tell the two apart.
+    an importance correction needs the two apart.
     """
     trajectories = {(g, t): one for g, group in enumerate(groups) for t, one in enumerate(group.trajectories)}
     sequences = {

@@ -125,10 +125,8 @@ class ReinforceSettings:
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
                 "(tasks_per_step), and each minibatch needs a whole group"
             )
-        if self.group_size < 2 and self.algorithm.name != "ppo":
-            raise UserError(
-                f"group_size={self.group_size} leaves nothing to compare inside a group; use 2 or more (8 is usual)"
-            )
+        if self.group_size < 1:
+            raise UserError(f"group_size={self.group_size} must be 1 or more (8 is usual)")
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
@@ -232,11 +230,22 @@ class Plan:
                 check_settings(stage.settings, f"stage {stage.name}: ")
             if isinstance(stage, Reinforce):
                 _check_streams(stage)
+                _check_groups(stage)
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""
         earlier = self.stages[: self.stages.index(stage)]
         return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
+
+
+def _check_groups(stage: Reinforce) -> None:
+    """By the algorithm's value, which a recipe may pass whatever name its settings have."""
+    size = stage.settings.group_size
+    if size < 2 and stage.algorithm.critic is None:
+        raise UserError(
+            f"stage {stage.name}: group_size={size} leaves nothing to compare inside a group; use 2 or more (8 is "
+            "usual), or an algorithm with a critic (ppo)"
+        )
 
 
 def _check_streams(stage: Reinforce) -> None:
