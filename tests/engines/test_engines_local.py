@@ -440,3 +440,12 @@ def test_without_determinism_a_slow_tool_delays_only_its_own(model, prompt):
     asyncio.run(run())
     assert order[-1] == 0
     assert sorted(order) == [0, 1, 2]
+
+
+def test_an_engine_that_runs_out_of_memory_says_what_to_change(model, picture, prompt):
+    def draw_too_much(*arguments, **others):
+        return torch.empty(1 << 48)
+
+    engine = LocalEngine(model, draw=draw_too_much)
+    with pytest.raises(SaccadeError, match=r"sampling ran out of memory.*lower rollout\.max_tokens, rl\.group_size"):
+        asyncio.run(sample_all(engine, [prompt("What?", picture(1))], [Sampling(seed=3, max_tokens=4)]))

@@ -14,6 +14,7 @@ from saccade.engines.scoring import Scorer
 from saccade.engines.seating import LocalSeat, Seating
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
+from saccade.models.out_of_memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
 
@@ -163,4 +164,16 @@ async def _serve(seating: Seating, rows: Rows) -> None:
             # Lets trajectories take their turns to their tools while the next tick runs.
             await asyncio.sleep(0)
     except Exception as error:
-        seating.fail(error)
+        seating.fail(_in_words(error))
+
+
+def _in_words(error: Exception) -> Exception:
+    """The error, or one that says what to change where memory ran out."""
+    if not is_out_of_memory(error):
+        return error
+    told = SaccadeError(
+        f"sampling ran out of memory{asked_for(error)}; lower rollout.max_tokens, rl.group_size or rl.tasks_per_step, "
+        "show smaller pictures with model.max_pixels, or take a smaller model"
+    )
+    told.__cause__ = error
+    return told

@@ -1,20 +1,17 @@
 """Less memory for a training step, and clear words when there is none left."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-import torch
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from saccade.errors import MachineError, UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
+from saccade.models.out_of_memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
-
-_ASKED_FOR = re.compile(r"[Tt]ried to allocate (?P<size>[\d.]+ \w+)")
 
 
 @contextmanager
@@ -45,15 +42,9 @@ def memory_errors(settings: OptimizerSettings) -> Iterator[None]:
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        asked = _ASKED_FOR.search(str(error))
-        size = f" while it asked for {asked['size']}" if asked else ""
-        raise MachineError(f"training ran out of memory{size}; {_advice(settings)}, or take a smaller model") from error
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch could not get memory, on whichever device."""
-    # The allocator of the CPU has no error class of its own.
-    return isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+        raise MachineError(
+            f"training ran out of memory{asked_for(error)}; {_advice(settings)}, or take a smaller model"
+        ) from error
 
 
 def check_images_fit(model: VisionLanguageModel, sequences: Sequence[TrainingSequence], *, max_tokens: int) -> None:
