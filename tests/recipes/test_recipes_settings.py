@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from saccade.errors import UserError
-from saccade.train.plan import ReinforceSettings, SuperviseSettings
 from saccade.train.settings import apply_overrides
+from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,11 +19,12 @@ from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
 from saccade.train.algorithm_choice import chosen
 from saccade.train.metrics import read_metrics, without_times
-from saccade.train.plan import Episodes, Plan, Reinforce, ReinforceSettings, Stream
+from saccade.train.plan import Episodes, Plan, Reinforce, Stream
 from saccade.train.progress import Progress
 from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
 from saccade.train.settings import apply_overrides
+from saccade.train.stage_settings import ReinforceSettings
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)

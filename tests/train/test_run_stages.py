@@ -29,22 +29,12 @@ from saccade.tools.images import crop
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.metrics import read_metrics, without_times
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import (
-    Demonstration,
-    Episodes,
-    Evaluate,
-    Plan,
-    Reinforce,
-    ReinforceSettings,
-    Stage,
-    Stream,
-    Supervise,
-    SuperviseSettings,
-)
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
 from saccade.train.progress import Progress
 from saccade.train.records import read_records
 from saccade.train.reinforce import Reinforcement
 from saccade.train.run import run_plan
+from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)

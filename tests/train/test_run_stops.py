@@ -21,22 +21,12 @@ from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
 from saccade.train.metrics import read_metrics
-from saccade.train.plan import (
-    Demonstration,
-    Episodes,
-    Evaluate,
-    Plan,
-    Reinforce,
-    ReinforceSettings,
-    Stage,
-    Stream,
-    Supervise,
-    SuperviseSettings,
-)
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
 from saccade.train.progress import Progress
 from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.train.runinfo import RunPaths, read_info
+from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.train.stopping import SkippedSteps
 from saccade.types import Task
 

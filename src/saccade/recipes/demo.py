@@ -24,18 +24,9 @@ from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
-from saccade.train.plan import (
-    Demonstration,
-    Episodes,
-    Evaluate,
-    Plan,
-    Reinforce,
-    ReinforceSettings,
-    Stream,
-    Supervise,
-    SuperviseSettings,
-)
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stream, Supervise
 from saccade.train.settings import apply_overrides
+from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Example, Task
 
 FAMILY = "visual_search"

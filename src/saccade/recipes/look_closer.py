@@ -23,19 +23,9 @@ from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.context import RecipeContext
-from saccade.train.plan import (
-    Demonstration,
-    Episodes,
-    Evaluate,
-    ImitationSettings,
-    Plan,
-    Reinforce,
-    ReinforceSettings,
-    Stage,
-    Stream,
-    Supervise,
-)
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
 from saccade.train.settings import apply_overrides
+from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
 from saccade.types import Example, Task
 
 

@@ -18,8 +18,9 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks.procedural import FAMILIES, generate, vocabulary_texts
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.context import RecipeContext
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise, SuperviseSettings
+from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
 from saccade.train.settings import apply_overrides
+from saccade.train.stage_settings import SuperviseSettings
 from saccade.types import Example, Task
 
 CALL_PHRASES = (

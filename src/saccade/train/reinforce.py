@@ -18,9 +18,10 @@ from saccade.train.collect import Batch, Collector
 from saccade.train.credit import LogProbabilities, credited
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
-from saccade.train.plan import Reinforce, rate_at
+from saccade.train.plan import Reinforce
 from saccade.train.record_fields import Fields
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
+from saccade.train.stage_settings import rate_at
 from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)

@@ -1,20 +1,16 @@
 """A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
 
-import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 from saccade.errors import SaccadeError
-from saccade.evaluation.evaluate import evaluation_requests, play
-from saccade.evaluation.summary import StageSummary, summarise
+from saccade.evaluation.summary import StageSummary
 from saccade.learner.critic import ValueHead
 from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.media.store import MediaStore
-from saccade.rollout.batch import ignore_trajectory
 from saccade.seeding import seed_for
 from saccade.train.checkpoints import (
     load_extras,
@@ -22,21 +18,21 @@ from saccade.train.checkpoints import (
     restore_learner,
     save_checkpoint,
 )
+from saccade.train.measure import curve_point, evaluate_stage, write_attempts
 from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
 from saccade.train.position import Position
 from saccade.train.progress import Progress
-from saccade.train.records import export_images, images_of, read_records, write_records
+from saccade.train.records import export_images, images_of
 from saccade.train.reinforce import Reinforcement
 from saccade.train.repeatable import repeatable
-from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.rundir import RunDirectory
 from saccade.train.settings import to_json
 from saccade.train.state import RunState, first_policy, is_done, open_run
 from saccade.train.stopping import SkippedSteps, check_scored
 from saccade.train.supervise import supervise
-from saccade.types import Attempt, Json, Task, Trajectory
+from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +89,7 @@ def _write_down_failure(directory: RunDirectory, error: BaseException) -> None:
 
 def _run_stage(run: RunState, stage: Stage) -> None:
     if isinstance(stage, Evaluate):
-        _evaluate(run, stage)
+        evaluate_stage(run, stage)
         return
     if is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
@@ -188,22 +184,17 @@ def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *
     position = Position(stage=stage.name, step=outcome.step)
     metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
-        metrics |= _curve_point(run, stage.evaluation)
+        metrics |= curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)
     export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
     if outcome.attempts:
-        _write_records(run, run.directory.paths.trajectories(position), position, outcome.attempts)
+        write_attempts(run, run.directory.paths.trajectories(position), position, outcome.attempts)
         check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
 
 
 def _is_due(stage: Reinforce, step: int) -> bool:
     every = stage.settings.evaluate_every
     return every > 0 and step % every == 0
-
-
-def _curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
-    attempts = _play(run, evaluation, evaluation.tasks())
-    return {f"held_out/{name}": value for name, value in rollout_metrics(attempts).items()}
 
 
 def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json]) -> None:
@@ -215,62 +206,7 @@ def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapp
     prune_checkpoints(directory, position)
 
 
-def _evaluate(run: RunState, stage: Evaluate) -> None:
-    position = Position(stage=stage.name, step=1)
-    path = run.directory.paths.evaluation(stage.name)
-    if is_done(run, position):
-        # The model has moved on since: what it did then is on disk.
-        run.summaries[stage.name] = _summary(stage.name, read_records(path))
-        return
-    tasks = stage.tasks()
-    with run.progress.stage(stage.name, total=max(1, len(tasks))) as bar:
-        finished = itertools.count(1)
-
-        def advance(_: Trajectory) -> None:
-            # The last one counts when the accuracy is known.
-            if next(finished) < len(tasks):
-                bar.advance()
-
-        with run.media.temporary():
-            attempts = _play(run, stage, tasks, on_finished=advance)
-            run.metrics.write(position, dict(rollout_metrics(attempts)))
-            _write_records(run, path, position, attempts)
-            check_scored(attempts, f"evaluation {stage.name!r}")
-        summary = run.summaries[stage.name] = _summary(stage.name, attempts)
-        bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
-
-
-def _play(
-    run: RunState,
-    stage: Evaluate,
-    tasks: Sequence[Task],
-    *,
-    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
-) -> list[Attempt]:
-    return play(
-        evaluation_requests(tasks, seed=run.seed, name=stage.name),
-        engine=run.engine,
-        chat=run.model.chat,
-        make_env=lambda: stage.episodes.environment(run.media, run.model.view),
-        settings=replace(stage.episodes.rollout, temperature=stage.temperature),
-        reward=stage.reward,
-        on_finished=on_finished,
-    )
-
-
-def _write_records(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
-    write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)
-
-
-def _summary(name: str, attempts: Iterable[Attempt]) -> StageSummary:
-    return summarise(name, [(attempt.task, attempt.trajectory) for attempt in attempts])
-
-
 def _note(outcome: StepOutcome) -> str:
     if "nll" in outcome.metrics:
         return f"loss {outcome.metrics['nll']:.3f}"
     return f"reward {outcome.metrics['reward/mean']:.3f}, tool {outcome.metrics['rollout/tool_rate']:.0%}"
-
-
-def _percent(share: float | None) -> str:
-    return "none scored" if share is None else f"{share:.1%}"

@@ -9,7 +9,8 @@ from saccade.learner.sequences import training_sequence, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.demonstration import demonstrate
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Demonstration, Supervise, rate_at
+from saccade.train.plan import Demonstration, Supervise
+from saccade.train.stage_settings import rate_at
 from saccade.types import Trajectory
 
 
