@@ -1,0 +1,72 @@
+"""``saccade bench``: Saccade measured, also beside its peers."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from saccade.bench.checkpoint import SizeName
+    from saccade.bench.contract import DeviceName, DtypeName, FrameworkName
+    from saccade.bench.workload import WorkloadName
+
+
+@click.group()
+def bench() -> None:
+    """Measure Saccade, also beside its peers."""
+
+
+@bench.command("rl")
+@click.option("--workload", type=click.Choice(["single", "multi"]), default="single", show_default=True)
+@click.option(
+    "--framework", type=click.Choice(["saccade", "trl", "both"]), default="both", show_default=True, help="What runs."
+)
+@click.option("--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU.")
+@click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Of the model.")
+@click.option("--image-px", type=click.IntRange(min=56), help="Side of the image; prompts grow with it.")
+@click.option("--json", "json_file", type=PATH, help="Write all figures to this file.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def bench_rl(
+    workload: "WorkloadName",
+    framework: "FrameworkName | Literal['both']",
+    steps: int,
+    threads: int | None,
+    device: "DeviceName",
+    dtype: "DtypeName | None",
+    size: "SizeName",
+    image_px: int | None,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Time one reinforcement step, by default beside TRL's GRPOTrainer on the same tokens."""
+    threads = prepare_machine(threads)
+    log_to_stderr(is_quiet=quiet)
+    from rich.console import Console
+
+    from saccade.bench.checkpoint import SIZES
+    from saccade.bench.race import race
+    from saccade.bench.results import write_figures
+    from saccade.bench.workload import WORKLOADS, with_image
+
+    chosen = WORKLOADS[workload] if image_px is None else with_image(WORKLOADS[workload], image_px)
+    result = race(
+        chosen,
+        ("saccade", "trl") if framework == "both" else (framework,),
+        size=SIZES[size],
+        steps=steps,
+        threads=threads,
+        device=device,
+        dtype=dtype,
+        command=shlex.join(("saccade", *click.get_current_context().obj)),
+    )
+    Console().print(result.table())
+    if json_file is not None:
+        write_figures(result.as_json(), json_file)

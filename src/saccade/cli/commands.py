@@ -1,0 +1,145 @@
+"""The commands, but for those that measure Saccade itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade import __version__
+from saccade.cli.bench import bench
+from saccade.cli.running import PATH, existing, prepare_machine, run_options, start
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from saccade.train.context import RecipeContext
+    from saccade.train.plan import Plan
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="saccade")
+def saccade() -> None:
+    """Post-train vision-language models to think with images."""
+
+
+saccade.add_command(bench)
+
+
+@saccade.command()
+@run_options(default_out=Path("runs/demo"))
+def demo(out: Path, seed: int, overrides: tuple[str, ...], resume: bool, threads: int | None, quiet: bool) -> None:
+    """Train a small model from nothing until it looks closer by itself: minutes on a CPU."""
+    threads = prepare_machine(threads)
+    from saccade.recipes.demo import demo as recipe
+    from saccade.train.context import RecipeContext
+
+    context = RecipeContext(overrides=overrides, seed=seed)
+    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet)
+
+
+@saccade.command()
+@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
+@click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+@click.option("--model", type=PATH, help="Checkpoint directory to start from.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@run_options(default_out=None)
+def train(
+    recipe: str,
+    data: Path | None,
+    model: Path | None,
+    skip_bad_rows: bool,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Run a recipe: a function of yours in FILE.py, or one that ships with Saccade by NAME."""
+    threads = prepare_machine(threads)
+    from saccade.train.context import RecipeContext
+    from saccade.train.recipe_loading import load_recipe
+
+    context = RecipeContext(
+        data=existing("--data", data),
+        model=existing("--model", model),
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+    )
+    start(load_recipe(recipe), context, out=out, resume=resume, threads=threads, quiet=quiet)
+
+
+@saccade.command("eval")
+@click.option("--model", type=PATH, required=True, help="Checkpoint directory to measure.")
+@click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+@click.option("--family", help="Or: held-out tasks of a procedural family.")
+@click.option(
+    "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
+)
+@click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
+@click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@run_options(default_out=None)
+def evaluate(
+    model: Path,
+    data: Path | None,
+    family: str | None,
+    count: int | None,
+    greedy: bool,
+    temperature: float | None,
+    skip_bad_rows: bool,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Measure a checkpoint on your own tasks or on held-out procedural ones."""
+    if (data is None) == (family is None):
+        raise UserError("give either --data PATH or --family NAME, so that there is something to measure on")
+    if greedy and temperature:
+        raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
+    threads = prepare_machine(threads)
+    from saccade.recipes.evaluation import evaluation
+    from saccade.train.context import RecipeContext
+
+    context = RecipeContext(
+        data=existing("--data", data),
+        model=existing("--model", model),
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+    )
+
+    def recipe(context: "RecipeContext") -> "Plan":
+        return evaluation(context, family=family, count=count, temperature=temperature or 0.0)
+
+    measured = {"family": family, "n": count, "temperature": temperature}
+    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet, measured=measured)
+
+
+@saccade.command()
+@click.argument("run_directory", type=PATH, metavar="RUN_DIR")
+def report(run_directory: Path) -> None:
+    """Write report.html and report.json of a run again, also of one that still runs."""
+    from saccade.train.runinfo import RunPaths
+    from saccade.viewer.report import write_report
+
+    write_report(RunPaths(root=run_directory))
+    click.echo(f"Report: {run_directory / 'report.html'}")
+
+
+@saccade.command()
+@click.argument("adapter", type=PATH, metavar="ADAPTER_DIR")
+@click.argument("out", type=PATH, metavar="OUT_DIR")
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), default="float32", show_default=True)
+def merge(adapter: Path, out: Path, dtype: "Literal['float32', 'bfloat16']") -> None:
+    """Write a LoRA checkpoint and its base as one plain checkpoint."""
+    prepare_machine(None)
+    from saccade.models.merging import write_merged
+
+    write_merged(adapter, out, dtype=dtype)
+    click.echo(f"Model: {out}")

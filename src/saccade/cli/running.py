@@ -1,0 +1,130 @@
+"""What every command that starts a run shares: its options, the machine, and the run itself."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.train.context import RecipeContext
+    from saccade.train.plan import Plan
+
+DEFAULT_THREADS = 1
+"""Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+PATH = click.Path(path_type=Path)
+
+
+def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
+    """The options of every command that starts a run."""
+    if default_out is None:
+        out = click.option("--out", type=PATH, required=True, help="Directory of the run.")
+    else:
+        out = click.option("--out", type=PATH, default=default_out, show_default=True, help="Directory of the run.")
+    options = [
+        out,
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bytes."),
+        click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable."),
+        click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
+        click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
+        click.option("--quiet", is_flag=True, help="No progress."),
+    ]
+
+    def with_options(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return with_options
+
+
+def start(
+    recipe: "Callable[[RecipeContext], Plan]",
+    context: "RecipeContext",
+    *,
+    out: Path,
+    resume: bool,
+    threads: int,
+    quiet: bool,
+    measured: Mapping[str, object] | None = None,
+) -> None:
+    """Run a recipe into ``out``, write its report, and say where it is."""
+    log_to_stderr(is_quiet=quiet)
+    arguments: list[str] = click.get_current_context().obj
+    # Before the imports, which take seconds: most mistakes are found here.
+    plan = recipe(context)
+    from saccade.train.checkpoints import latest_checkpoint
+    from saccade.train.inputs import inputs_of
+    from saccade.train.progress import Progress
+    from saccade.train.run import run_plan
+    from saccade.train.runinfo import RunPaths
+    from saccade.viewer.report import write_report
+
+    summaries = run_plan(
+        plan,
+        out=out,
+        media=context.media,
+        seed=context.seed,
+        resume=resume,
+        threads=threads,
+        command=("saccade", *arguments),
+        inputs=inputs_of(context, measured),
+        progress=Progress("quiet" if quiet else "auto"),
+    )
+    write_report(RunPaths(root=out))
+    for summary in summaries.values():
+        click.echo(summary.describe())
+    trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
+    if trained is not None:
+        click.echo(f"Model: {trained.path}")
+    click.echo(f"Report: {out / 'report.html'}")
+
+
+def prepare_machine(threads: int | None) -> int:
+    """Threads to use, set where torch's thread pool reads it when torch is first imported.
+
+    Without ``threads`` it is ``OMP_NUM_THREADS`` or else 1: the same on all machines.
+    """
+    # Waiting threads that spin starve whatever else runs on the machine.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    set_before = os.environ.get("OMP_NUM_THREADS", "")
+    default = int(set_before) if set_before.isdecimal() and int(set_before) else DEFAULT_THREADS
+    count = threads or default
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(count)
+    return count
+
+
+def existing(option: str, path: Path | None) -> Path | None:
+    """The path itself; UserError when it is given and not there."""
+    is_data_set_name = option == "--data" and str(path).startswith("hf:")
+    if path is not None and not is_data_set_name and not path.exists():
+        raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()})")
+    return path
+
+
+def log_to_stderr(*, is_quiet: bool) -> None:
+    """Let what Saccade's loggers say be seen."""
+    logger = logging.getLogger("saccade")
+    logger.setLevel(logging.INFO)
+    if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
+        handler = _StderrHandler(level=logging.WARNING if is_quiet else logging.INFO)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+
+
+class _StderrHandler(logging.Handler):
+    """Looks stderr up at each message, since a progress bar replaces it; never stops the run when it is closed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            click.echo(self.format(record), err=True)
+        except (OSError, ValueError):
+            self.setLevel(logging.CRITICAL + 1)
