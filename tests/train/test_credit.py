@@ -142,3 +142,14 @@ def test_old_log_probabilities_are_the_learners_where_they_are_asked_for(model: 
     expected = learner.logprobs(sequences, temperature=1.0)
     assert [one.old_logprobs for one in sequences] == expected
     assert all(set(one.sampled_logprobs) == {-2.0} for one in sequences)
+
+
+def test_masked_trajectories_do_not_move_the_critics_advantages(model: VisionLanguageModel) -> None:
+    learner = learner_of(model, has_critic=True)
+    fine = [trajectory(model, "red and blue", 1.0), trajectory(model, "green", 0.0)]
+    cut = trajectory(model, "and so on and on", 90.0, "token_limit")
+    algorithm = ppo(options=PolicyOptions(masks_truncated=True))
+    [alone] = credit([group_of(*fine)], algorithm, learner)
+    [beside] = credit([group_of(*fine, cut)], algorithm, learner)
+    assert [one.advantages for one in beside] == [pytest.approx(one.advantages, abs=1e-5) for one in alone]
+    assert [one.returns for one in beside] == [pytest.approx(one.returns, abs=1e-5) for one in alone]

@@ -44,6 +44,8 @@ def credited(
         if one.status != "failed" and any(one.action_mask)
     }
 
+    masked = {place for place in sequences if algorithm.masks_truncated and is_truncated(trajectories[place])}
+
     def learn(name: _Learned, values: Sequence[_Numbers]) -> None:
         for (place, sequence), numbers in zip(list(sequences.items()), values):
             sequences[place] = replace(sequence, **{name: numbers})  # type: ignore[arg-type]
@@ -60,16 +62,13 @@ def credited(
         )
     else:
         learn("old_values", learner.values([*sequences.values()], temperature=temperature))
-        values = {place: sequence.old_values or () for place, sequence in sequences.items()}
+        # The critic whitens over what is trained on: masked trajectories have no part in that.
+        values = {place: one.old_values or () for place, one in sequences.items() if place not in masked}
         advantages, returns = algorithm.critic.targets(groups, _nested(groups, values), _nested(groups, kl_rewards))
         learn("returns", [returns[g][t] for g, t in sequences])
     learn("advantages", [training_sequence(trajectories[g, t], advantages[g][t]).advantages for g, t in sequences])
     return [
-        [
-            sequences[g, t]
-            for t, one in enumerate(group.trajectories)
-            if (g, t) in sequences and not (algorithm.masks_truncated and is_truncated(one))
-        ]
+        [sequences[g, t] for t in range(len(group.trajectories)) if (g, t) in sequences.keys() - masked]
         for g, group in enumerate(groups)
     ]
 
