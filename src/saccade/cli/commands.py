@@ -7,7 +7,7 @@ import click
 
 from saccade import __version__
 from saccade.cli.bench import bench
-from saccade.cli.running import PATH, existing, prepare_machine, run_options, start
+from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -58,16 +58,9 @@ def train(
 ) -> None:
     """Run a recipe: a function of yours in FILE.py, or one that ships with Saccade by NAME."""
     threads = prepare_machine(threads)
-    from saccade.train.context import RecipeContext
     from saccade.train.recipe_loading import load_recipe
 
-    context = RecipeContext(
-        data=existing("--data", data),
-        model=existing("--model", model),
-        overrides=overrides,
-        seed=seed,
-        skip_bad_rows=skip_bad_rows,
-    )
+    context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
     start(load_recipe(recipe), context, out=out, resume=resume, threads=threads, quiet=quiet)
 
 
@@ -104,15 +97,8 @@ def evaluate(
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     threads = prepare_machine(threads)
     from saccade.recipes.evaluation import evaluation
-    from saccade.train.context import RecipeContext
 
-    context = RecipeContext(
-        data=existing("--data", data),
-        model=existing("--model", model),
-        overrides=overrides,
-        seed=seed,
-        skip_bad_rows=skip_bad_rows,
-    )
+    context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
 
     def recipe(context: "RecipeContext") -> "Plan":
         return evaluation(context, family=family, count=count, temperature=temperature or 0.0)

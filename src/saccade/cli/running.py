@@ -45,6 +45,21 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
     return with_options
 
 
+def task_context(
+    *, data: Path | None, model: Path | None, overrides: tuple[str, ...], seed: int, skip_bad_rows: bool
+) -> "RecipeContext":
+    """What a recipe on tasks of the user's own is told; UserError for a path that is not there."""
+    from saccade.train.context import RecipeContext
+
+    return RecipeContext(
+        data=existing("--data", data),
+        model=existing("--model", model),
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+    )
+
+
 def start(
     recipe: "Callable[[RecipeContext], Plan]",
     context: "RecipeContext",

@@ -37,17 +37,10 @@ class Questions(Protocol):
     def load_state_dict(self, state: Mapping[str, Json]) -> None: ...
 
 
-class InOrder:
-    """Numbered questions without an end, for tasks that a program makes: 0, 1, 2 and so on."""
+class _Counting:
+    """Remembers the number of its next question and learns nothing from answers."""
 
-    def __init__(self, task_at: Callable[[int], Task], *, streams: tuple[str, ...] = ("main",)) -> None:
-        self._task_at = task_at
-        self._streams = streams
-        self._next = 0
-
-    def draw(self, count: int) -> list[Question]:
-        first, self._next = self._next, self._next + count
-        return [Question(task=self._task_at(index), streams=self._streams) for index in range(first, self._next)]
+    _next = 0
 
     def observe(self, groups: Sequence[Group]) -> None:
         pass
@@ -59,7 +52,19 @@ class InOrder:
         self._next = whole_number(state, "next")
 
 
-class Shuffled:
+class InOrder(_Counting):
+    """Numbered questions without an end, for tasks that a program makes: 0, 1, 2 and so on."""
+
+    def __init__(self, task_at: Callable[[int], Task], *, streams: tuple[str, ...] = ("main",)) -> None:
+        self._task_at = task_at
+        self._streams = streams
+
+    def draw(self, count: int) -> list[Question]:
+        first, self._next = self._next, self._next + count
+        return [Question(task=self._task_at(index), streams=self._streams) for index in range(first, self._next)]
+
+
+class Shuffled(_Counting):
     """Epochs of a fixed set, each in an order of its own; no task is left out and none comes twice in an epoch."""
 
     def __init__(self, tasks: Sequence[Task], *, seed: int, streams: tuple[str, ...] = ("main",)) -> None:
@@ -69,21 +74,11 @@ class Shuffled:
         self._tasks = tasks
         self._seed = seed
         self._streams = streams
-        self._next = 0
 
     def draw(self, count: int) -> list[Question]:
         first, self._next = self._next, self._next + count
         chosen = shuffled_epochs(self._tasks, first, count, seed=self._seed)
         return [Question(task=task, streams=self._streams) for task in chosen]
-
-    def observe(self, groups: Sequence[Group]) -> None:
-        pass
-
-    def state_dict(self) -> Mapping[str, Json]:
-        return {"next": self._next}
-
-    def load_state_dict(self, state: Mapping[str, Json]) -> None:
-        self._next = whole_number(state, "next")
 
 
 def shuffled_epochs(tasks: Sequence[Task], first: int, count: int, *, seed: int) -> list[Task]:
