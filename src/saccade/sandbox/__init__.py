@@ -1,0 +1,1 @@
+"""Where code that a model wrote runs: isolated by the kernel, each run a transaction."""
