@@ -14,7 +14,7 @@ kernel forbids them. ``none``: resource limits only, for tests on other systems;
 this process can."""
 
 ErrorKind = Literal["exception", "exit", "timeout", "memory", "killed", "limit"]
-"""``exception``: the code raised. ``exit``: it left by ``exit`` or ``os._exit``. ``timeout``: over the wall or CPU time.
+"""``exception``: the code raised. ``exit``: it left by ``exit`` or ``os._exit``. ``timeout``: over wall or CPU time.
 ``memory``: ``MemoryError`` or killed for memory. ``killed``: ended by a signal, a crash of C code among them.
 ``limit``: another limit (disk, output, processes) was passed."""
 
