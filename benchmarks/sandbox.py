@@ -1,0 +1,236 @@
+"""The sandbox beside what people use today: a Jupyter kernel per trajectory, a fresh ``python -c`` per call.
+
+    python benchmarks/sandbox.py [--sessions 20] [--runs 100] [--live 200] [--json docs/results/sandbox.json]
+
+Everything in one run on the same machine, alternating where two are compared: starting a session; a small run, a crop
+and a plot in a session that is up; small runs a second from many threads; the memory of many live sessions, as the sum
+of proportional set sizes over all processes of the sandbox. Neither peer isolates or rolls back anything.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from jupyter_client.manager import KernelManager
+from PIL import Image
+
+from saccade.sandbox import Sandbox, Session
+
+IMPORTS = """import numpy as np, cv2
+from PIL import Image
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+"""
+SMALL = "x = 1"
+CROP = "img = Image.open('input_image.png')\nimg.crop((100, 100, 400, 400)).resize((448, 448)).save('crop.png')"
+PLOT = "plt.figure(); plt.plot([1, 2, 3], [2, 4, 9]); plt.savefig('plot.png'); plt.close('all')"
+DECODE = "from PIL import Image\nimg = Image.open('input_image.png').convert('RGB')\npart = img.crop((9, 9, 300, 300))"
+CODE = {"small": SMALL, "crop": CROP, "plot": PLOT}
+
+
+class Kernel:
+    """A Jupyter kernel in the picture's folder, with the libraries imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self._manager = KernelManager()
+        self._manager.start_kernel(cwd=str(folder))
+        self._client = self._manager.client()
+        self._client.start_channels()
+        self._client.wait_for_ready(timeout=60)
+        self.run(IMPORTS)
+
+    def run(self, code: str) -> None:
+        reply = self._client.execute_interactive(code, timeout=60, output_hook=lambda _: None)
+        assert reply["content"]["status"] == "ok", reply["content"]
+
+    def close(self) -> None:
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+
+
+def fresh_python(code: str, folder: Path) -> None:
+    """What a stateless tool server does: nothing is warm, nothing is kept. Only what the code needs is imported."""
+    needed = {SMALL: "", CROP: "from PIL import Image\n"}.get(code, IMPORTS)
+    subprocess.run([sys.executable, "-c", needed + code], cwd=folder, check=True, capture_output=True)
+
+
+def milliseconds(operation: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    operation()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def spread(times_ms: list[float]) -> dict[str, float]:
+    ordered = sorted(times_ms)
+    return {
+        "median_ms": round(statistics.median(ordered), 2),
+        "p95_ms": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 2),
+        "n": len(ordered),
+    }
+
+
+def run_in(session: Session, code: str) -> None:
+    result = session.run(code, timeout_s=30.0)
+    assert result.ok, result.error
+
+
+def starts(sandbox: Sandbox, picture: Image.Image, folder: Path, *, sessions: int, kernels: int) -> dict[str, object]:
+    """Until the first line of code has run, in both; with the same libraries loaded."""
+    ours: list[float] = []
+    kernel_times: list[float] = []
+    for index in range(sessions):
+        start = time.perf_counter()
+        with sandbox.session(images={"input_image.png": picture}) as session:
+            run_in(session, SMALL)
+            ours.append(1e3 * (time.perf_counter() - start))
+        if index < kernels:
+            start = time.perf_counter()
+            kernel = Kernel(folder)
+            kernel.run(SMALL)
+            kernel_times.append(1e3 * (time.perf_counter() - start))
+            kernel.close()
+    faster = statistics.median(kernel_times) / statistics.median(ours)
+    return {"sandbox": spread(ours), "jupyter_kernel": spread(kernel_times), "times_faster": round(faster, 1)}
+
+
+def single_runs(sandbox: Sandbox, picture: Image.Image, folder: Path, *, runs: int) -> dict[str, object]:
+    kernel = Kernel(folder)
+    results: dict[str, object] = {}
+    with sandbox.session(images={"input_image.png": picture}) as session:
+        run_in(session, IMPORTS)
+        for name, code in CODE.items():
+            count = runs if name == "small" else max(5, runs // 5)
+            ours, kernels, fresh = [], [], []
+            for index in range(count):
+                ours.append(milliseconds(partial(run_in, session, code)))
+                kernels.append(milliseconds(partial(kernel.run, code)))
+                if index < 10:
+                    fresh.append(milliseconds(partial(fresh_python, code, folder)))
+            results[name] = {"sandbox": spread(ours), "jupyter_kernel": spread(kernels), "python_c": spread(fresh)}
+    kernel.close()
+    return results
+
+
+def throughput(sandbox: Sandbox, picture: Image.Image, *, threads: int, runs: int) -> dict[str, object]:
+    """Small runs a second, each thread with a session of its own."""
+
+    def worker(index: int) -> None:
+        with sandbox.session(images={"input_image.png": picture}, seed=index) as session:
+            for step in range(runs):
+                run_in(session, f"x = {step}")
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(worker, range(threads)))
+    seconds = time.perf_counter() - start
+    return {"threads": threads, "runs": threads * runs, "runs_per_s": round(threads * runs / seconds, 1)}
+
+
+def descendants(root: int) -> list[int]:
+    """All processes below this one, in whatever pid namespace."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, waiting = [], [root]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return found
+
+
+def pss_mib(processes: list[int]) -> float:
+    total_kib = 0
+    for process in processes:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+        total_kib += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    return total_kib / 1024
+
+
+def live_sessions(sandbox: Sandbox, picture: Image.Image, *, count: int) -> dict[str, object]:
+    """Each with the decoded picture and a crop of it in its variables; lost memory has files and page tables in it."""
+    before_mib = available_mib()
+    opened = [sandbox.session(images={"input_image.png": picture}, seed=index) for index in range(count)]
+    fresh = descendants(os.getpid())
+    fresh_mib = pss_mib(fresh)
+    for session in opened:
+        run_in(session, SMALL)
+    small_mib = pss_mib(descendants(os.getpid()))
+    for session in opened:
+        run_in(session, DECODE)
+    processes = descendants(os.getpid())
+    picture_mib, lost_mib = pss_mib(processes), before_mib - available_mib()
+    for session in opened:
+        session.close()
+    time.sleep(0.5)
+    return {
+        "sessions": count,
+        "processes": len(processes),
+        "pss_fresh_mib": round(fresh_mib),
+        "pss_after_small_run_mib": round(small_mib),
+        "pss_with_decoded_picture_mib": round(picture_mib),
+        "available_memory_lost_mib": round(lost_mib),
+        "processes_after_close": len(descendants(os.getpid())),
+    }
+
+
+def available_mib() -> float:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("--kernels", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--live", type=int, default=200)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+
+    noise = np.random.default_rng(0).integers(0, 256, size=(768, 1024, 3), dtype=np.uint8)
+    picture = Image.fromarray(noise // 8 * 8)
+    folder = Path("/tmp") / f"sandbox-bench-{os.getpid()}"
+    folder.mkdir()
+    picture.save(folder / "input_image.png")
+    warm = time.perf_counter()
+    with Sandbox() as sandbox:
+        with sandbox.session(images={"input_image.png": picture}) as session:
+            run_in(session, SMALL)
+        results = {
+            "layers": sandbox.layers.describe(),
+            "cores": len(os.sched_getaffinity(0)),
+            "load_before": os.getloadavg()[0],
+            "warm_parent_s": round(time.perf_counter() - warm, 2),
+            "start": starts(sandbox, picture, folder, sessions=chosen.sessions, kernels=chosen.kernels),
+            "runs": single_runs(sandbox, picture, folder, runs=chosen.runs),
+            "throughput": throughput(sandbox, picture, threads=chosen.threads, runs=chosen.runs),
+            "memory": live_sessions(sandbox, picture, count=chosen.live),
+        }
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+    text = json.dumps(results, indent=2)
+    print(text)
+    if chosen.json:
+        chosen.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
