@@ -12,7 +12,10 @@ import torch
 from algorithm_samples import group, trajectory
 
 from saccade.algorithms.advantages import PerToken, group_relative
-from saccade.algorithms.turn_credit import add_turn_signal, turn_signal
+from saccade.algorithms.grpo import grpo
+from saccade.algorithms.ppo import ppo
+from saccade.algorithms.turn_credit import add_turn_signal, turn_signal, with_turn_credit
+from saccade.errors import UserError
 from saccade.types import Trajectory
 
 Estimator = Callable[[Sequence[Trajectory]], list[list[float]]]
@@ -211,3 +214,37 @@ def test_a_signal_that_does_not_fit_is_an_error() -> None:
         add_turn_signal([[[1.0]]], [[[1.0, 1.0]]])
     with pytest.raises(ValueError, match="action tokens"):
         add_turn_signal([[PerToken([1.0])]], [[[1.0]]])
+
+
+def test_equal_signals_can_be_kept_as_they_are() -> None:
+    """CodeDance's code does not divide by a std below 1e-8 and does not take the mean off either."""
+    alike = [group(played(["fails", "fails"]), played(["fails", "fails"]))]
+    code = turn_signal(alike, rewards, includes_final_turn=False, keeps_equal=True, limit=math.inf)
+    assert code == [[[-0.5, 0.0], [-0.5, 0.0]]]
+    fine = [group(played(["works", "stops"]))]
+    assert turn_signal(fine, returns, keeps_equal=True) == [[[0.0, 0.0]]]
+
+
+def test_an_algorithm_with_turn_credit_adds_a_fifth_of_the_signal() -> None:
+    fails, works = played(["fails", "stops"]), played(["works", "stops"])
+    groups = [group(replace(fails, score=trajectory(3.0).score), works)]
+    credited = with_turn_credit(grpo(), returns)
+    (advantages,), (signal,) = group_relative(groups), turn_signal(groups, returns)
+    assert credited.advantages(groups) == [
+        [[a + 0.2 * s for a, s in zip(*of_one)] for of_one in zip(advantages, signal)]
+    ]
+    assert credited.name == "grpo with turn credit"
+
+
+def test_a_group_of_equal_rewards_is_trained_by_the_signal_alone() -> None:
+    groups = [group(played(["fails", "stops"]), played(["works", "stops"]))]
+    assert group_relative(groups) == [[[0.0, 0.0], [0.0, 0.0]]]
+    ((fails, works),) = with_turn_credit(grpo(), returns).advantages(groups)
+    assert fails[0] < 0 < works[0]
+
+
+def test_turn_credit_that_cannot_work_is_refused() -> None:
+    with pytest.raises(UserError, match="those of ppo are its critic's"):
+        with_turn_credit(ppo(), returns)
+    with pytest.raises(UserError, match=r"weight=-0\.2"):
+        with_turn_credit(grpo(), returns, weight=-0.2)

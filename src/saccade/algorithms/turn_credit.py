@@ -2,32 +2,68 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from saccade.algorithms.advantages import GroupAdvantages, PerToken
+from saccade.algorithms.contract import Algorithm
+from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
 _STD_FLOOR = 1e-8
 
+TurnReturns = Callable[[Trajectory], Sequence[float]]
+"""A trajectory's return of each turn: what follows from that turn on."""
+
+
+def with_turn_credit(
+    algorithm: Algorithm,
+    returns: TurnReturns,
+    *,
+    weight: float = 0.2,
+    includes_final_turn: bool = True,
+    keeps_equal: bool = False,
+    limit: float = 10.0,
+) -> Algorithm:
+    """The algorithm with ``weight`` times the batch's turn signal on top of its advantages (CodeDance, equation 2).
+
+    Groups of equal rewards have no advantage of their own and are trained by the signal alone; a filter of the
+    algorithm's (DAPO) takes them out before. The public code's form is ``includes_final_turn=False,
+    keeps_equal=True, limit=math.inf``. UserError for an algorithm with a critic, whose credit is the critic's.
+    """
+    if algorithm.critic is not None:
+        raise UserError(f"turn credit is added to advantages of groups, but those of {algorithm.name} are its critic's")
+    if not (0 <= weight < math.inf and limit > 0):
+        raise UserError(f"weight={weight} must be a finite number of 0 or more, and limit={limit} above 0")
+
+    def advantages(groups: Sequence[Group]) -> list[list[list[float]]]:
+        signal = turn_signal(
+            groups, returns, includes_final_turn=includes_final_turn, keeps_equal=keeps_equal, limit=limit
+        )
+        return add_turn_signal(algorithm.advantages(groups), signal, weight=weight)
+
+    return replace(algorithm, name=f"{algorithm.name} with turn credit", advantages=advantages)
+
 
 def turn_signal(
     groups: Sequence[Group],
-    returns: Callable[[Trajectory], Sequence[float]],
+    returns: TurnReturns,
     *,
     includes_final_turn: bool = True,
+    keeps_equal: bool = False,
     limit: float = 10.0,
 ) -> list[list[list[float]]]:
     """(G - mean) / std for every turn, with one mean and one population std over all turns of the batch.
 
-    ``returns`` gives a trajectory's return of each turn: what follows from that turn on. The batch's mean is one
-    number for every turn that was played, the last included, so it is a baseline: in expectation it moves nothing,
-    and the std is a common scale. Three other ways are not. Statistics per turn index scale turns differently and
-    compare late turns with few others. Normalising *rewards* and summing them afterwards subtracts as many means as
-    there are turns, which pays for length where rewards are negative. Leaving the final turn out
-    (``includes_final_turn=False``, as CodeDance's code does; it is 0 then and does not enter the statistics) takes
-    the baseline from the turns that go on but not from those that stop, which pays for going on too.
+    The batch's mean is one number for every turn that was played, the last included, so it is a baseline: in
+    expectation it moves nothing, and the std is a common scale. Three other ways are not. Statistics per turn index
+    scale turns differently and compare late turns with few others. Normalising *rewards* and summing them afterwards
+    subtracts as many means as there are turns, which pays for length where rewards are negative. Leaving the final
+    turn out (``includes_final_turn=False``, as CodeDance's code does; it is 0 then and does not enter the statistics)
+    takes the baseline from the turns that go on but not from those that stop, which pays for going on too.
 
-    A batch whose signals are all alike gives zeros. Where few turns differ from all others the std is small;
-    ``limit`` cuts what it would blow up. A ``failed`` trajectory has zeros and does not enter the statistics.
+    A batch whose signals are all alike gives zeros, or with ``keeps_equal``, as CodeDance's code has it, the returns
+    as they are. Where few turns differ from all others the std is small; ``limit`` cuts what it would blow up. A
+    ``failed`` trajectory has zeros and does not enter the statistics.
     """
     if not limit > 0:
         raise ValueError(f"limit={limit} must be above 0; inf never cuts")
@@ -41,6 +77,8 @@ def turn_signal(
     mean = math.fsum(counted) / len(counted) if counted else 0.0
     std = math.sqrt(math.fsum((number - mean) ** 2 for number in counted) / len(counted)) if counted else 0.0
     scale = 1.0 / std if std > _STD_FLOOR else 0.0
+    if keeps_equal and not scale:
+        mean, scale = 0.0, 1.0
 
     def normalised(trajectory: Trajectory, numbers: Sequence[float]) -> list[float]:
         count = _counted(trajectory, numbers, includes_final_turn)
@@ -73,7 +111,7 @@ def _added(advantages: Sequence[float], signal: Sequence[float], weight: float) 
     return [own + weight * extra for own, extra in zip(advantages, signal)]
 
 
-def _signal(trajectory: Trajectory, returns: Callable[[Trajectory], Sequence[float]]) -> Sequence[float]:
+def _signal(trajectory: Trajectory, returns: TurnReturns) -> Sequence[float]:
     if trajectory.status == "failed":
         return [0.0] * len(trajectory.turns)
     numbers = returns(trajectory)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from saccade.algorithms.advantages import with_term
 from saccade.engines.contract import Engine
 from saccade.errors import UserError
-from saccade.evaluation.evaluate import play
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rewards.groups import score_question
+from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, Questions
 from saccade.train.plan import Reinforce
-from saccade.types import Group
+from saccade.types import Group, Json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +46,8 @@ class Collector:
         self._questions = questions
         self._seed = seed
         self._streams = {stream.name: stream for stream in stage.streams}
+        self.memory: dict[str, Json] = {}
+        """What the reward remembers of each task, by its id."""
 
     def collect(self, step: int) -> Batch:
         """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""
@@ -77,16 +80,25 @@ class Collector:
         """The scored groups of each question."""
         check_streams(questions, tuple(self._streams))
         by_stream = {name: self._play_stream(name, questions, step, asked) for name in self._streams}
-        self._questions.observe([group for groups in by_stream.values() for group in groups.values()])
-        return [
-            tuple(by_stream[name][index] for name in self._streams if index in by_stream[name])
+        scored = [
+            self._scored([by_stream[name][index] for name in self._streams if index in by_stream[name]])
             for index in range(len(questions))
         ]
+        self._questions.observe([group for groups in scored for group in groups])
+        return scored
+
+    def _scored(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """All groups of one question; what the reward remembers of its task is taken along."""
+        key = groups[0].task.id
+        scored, memory = score_question(groups, self._stage.reward, self.memory.get(key))
+        if memory is not None:
+            self.memory[key] = memory
+        return scored
 
     def _play_stream(
         self, name: str, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
     ) -> Mapping[int, Group]:
-        """The group of each question that this stream asks, by the question's index."""
+        """The unscored group of each question that this stream asks, by the question's index."""
         stream, settings = self._streams[name], self._stage.settings
         chosen = [(index, question.task) for index, question in enumerate(questions) if name in question.streams]
         requests: list[RolloutRequest] = []
@@ -103,15 +115,13 @@ class Collector:
                 )
                 for sample in range(settings.group_size)
             ]
-        attempts = play(
+        trajectories = rollout_batch(
             requests,
             engine=self._engine,
             chat=self._model.chat,
             make_env=lambda: stream.episodes.environment(self._model.media, self._model.view),
             settings=replace(stream.episodes.rollout, temperature=settings.temperature),
-            reward=self._stage.reward,
         )
-        trajectories = [attempt.trajectory for attempt in attempts]
         size = settings.group_size
         return {
             index: Group(task=task, stream=name, trajectories=tuple(trajectories[place * size : (place + 1) * size]))

@@ -13,7 +13,7 @@ from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
-from saccade.rewards.contract import Scorer
+from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Questions
 from saccade.tools.contract import Tool
@@ -97,7 +97,7 @@ class Reinforce:
     streams: tuple[Stream, ...]
     questions: Callable[[], Questions]
     """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
-    reward: Scorer
+    reward: Scorer | GroupScorer
     algorithm: Algorithm
     settings: ReinforceSettings
     evaluation: Evaluate | None = None

@@ -168,15 +168,17 @@ class Reinforcement(Iterator[StepOutcome]):
         return [one for one in sequences if any(one.advantages)]
 
     def state_dict(self) -> Mapping[str, Json]:
-        """Where the questions are, and the batches that were rolled out ahead."""
+        """Where the questions are, what the reward remembers, and the batches that were rolled out ahead."""
         return {
             "questions": self._questions.state_dict(),
+            "memory": dict(self._collector.memory),
             "ahead": [batch_to_json(batch) for batch in self._ahead],
         }
 
     def load_state_dict(self, state: Mapping[str, Json]) -> None:
         fields = Fields(state, "the saved state")
         self._questions.load_state_dict(fields.mapping("questions"))
+        self._collector.memory = dict(fields.mapping("memory"))
         self._ahead = deque(batch_from_json(batch) for batch in fields.objects("ahead"))
 
 

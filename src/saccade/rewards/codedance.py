@@ -1,0 +1,67 @@
+"""CodeDance's reward: the outcome, and a bonus for code that runs where the question is hard."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.rewards.contract import GroupScores, Scorer, accuracy_of
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of
+from saccade.types import Json, Score, Task, Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeDanceReward:
+    """A group scorer: the outcome's total plus R_seq, which is recorded as the part ``tool``.
+
+    The group's accuracy is the mean of the outcome's part ``accuracy`` over all trajectories of a stream that the
+    machine did not fail. The defaults are those for general questions; the public code's for mathematics are
+    ``outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4), base_weight=1.0``. The public code takes the mean
+    of the score instead of the accuracy, and counts as failed what prints "Error"; neither is offered.
+    """
+
+    outcome: Scorer = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
+    """Must give the part ``accuracy``, in 0..1; above 0 is right."""
+    gamma: float = 4.0
+    """How steeply the bonus falls with the group's accuracy."""
+    shift: float = 0.2
+    """What is taken from the bonus, so that calls cost something where nearly all are right."""
+    base_weight: float = 0.5
+    """Weight of the bonus of a wrong answer; a right one has 1 more."""
+    form: DifficultyForm = "paper"
+
+    def __post_init__(self) -> None:
+        self._tool(is_correct=False, succeeded=0, total=0, group_accuracy=0.0)
+
+    def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
+        return GroupScores(scores={stream: self._of_group(task, members) for stream, members in groups.items()})
+
+    def _of_group(self, task: Task, trajectories: Sequence[Trajectory]) -> list[Score]:
+        outcomes = [self.outcome(task, trajectory) for trajectory in trajectories]
+        accuracies = [accuracy_of(outcome) for outcome in outcomes]
+        group_accuracy = math.fsum(accuracies) / len(accuracies) if accuracies else 0.0
+        return [
+            self._with_tool(outcome, trajectory, group_accuracy) for outcome, trajectory in zip(outcomes, trajectories)
+        ]
+
+    def _with_tool(self, outcome: Score, trajectory: Trajectory, group_accuracy: float) -> Score:
+        calls = calls_of(trajectory)
+        tool = self._tool(
+            is_correct=accuracy_of(outcome) > 0,
+            succeeded=calls.succeeded,
+            total=calls.total,
+            group_accuracy=group_accuracy,
+        )
+        return Score(total=outcome.total + tool, parts={**outcome.parts, "tool": tool})
+
+    def _tool(self, *, is_correct: bool, succeeded: int, total: int, group_accuracy: float) -> float:
+        return adaptive_tool_reward(
+            is_correct=is_correct,
+            succeeded=succeeded,
+            total=total,
+            group_accuracy=group_accuracy,
+            gamma=self.gamma,
+            shift=self.shift,
+            base_weight=self.base_weight,
+            form=self.form,
+        )
