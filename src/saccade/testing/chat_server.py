@@ -1,0 +1,115 @@
+"""A real HTTP server on loopback that speaks OpenAI's chat completions and says what a test wants."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+from saccade.types import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """What the server sends back; ``after_s`` is how long it keeps silent first."""
+
+    body: str
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Received:
+    """A request as it came."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Json]
+
+
+Serve = Callable[[Received], Served]
+
+
+def chat_reply(*texts: str, prompt_tokens: int = 0, completion_tokens: int = 0) -> Served:
+    """A good reply with these texts."""
+    choices = [
+        {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        for index, text in enumerate(texts)
+    ]
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    return Served(body=json.dumps({"object": "chat.completion", "choices": choices, "usage": usage}))
+
+
+class ChatServer:
+    """Serves while it is entered; ``received`` holds every request in the order of their coming."""
+
+    def __init__(self, serve: Serve) -> None:
+        self.received: list[Received] = []
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length", "0"))
+                received = Received(
+                    path=self.path,
+                    headers={name.lower(): value for name, value in self.headers.items()},
+                    body=json.loads(self.rfile.read(length)),
+                )
+                with outer._lock:
+                    outer.received.append(received)
+                served = serve(received)
+                outer._closing.wait(served.after_s)
+                try:
+                    self._send(served)
+                except OSError:
+                    # The client has given up waiting.
+                    self.close_connection = True
+
+            def _send(self, served: Served) -> None:
+                body = served.body.encode()
+                self.send_response(served.status)
+                headers = {"Content-Type": "application/json", **served.headers, "Content-Length": str(len(body))}
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+                """Nothing: a test reads ``received``."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The ``base_url`` of a client."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def one_after_another(*served: Served) -> Serve:
+    """Each answer once, in this order; the last of them for ever."""
+    lock, left = threading.Lock(), list(served)
+
+    def serve(_: Received) -> Served:
+        with lock:
+            return left.pop(0) if len(left) > 1 else left[0]
+
+    return serve
