@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
+from saccade.protocols.blocks import MAX_TURN_CHARS
+from saccade.protocols.call_json import MAX_CALL_CHARS
 from saccade.protocols.contract import ParsedTurn
-from saccade.protocols.tagged import MAX_CALL_CHARS, MAX_TURN_CHARS, direct_protocol, parse, tagged_protocol
+from saccade.protocols.tagged import direct_protocol, parse, tagged_protocol
 from saccade.types import Answer, ExpertTurn, Malformed, ToolCall
 
 CALL = '<tool_call>{"name": "crop", "arguments": {"bbox_2d": [1, 2, 3, 4]}}</tool_call>'

@@ -14,8 +14,9 @@ from saccade.envs.spaces import Picture, RgbImages, UnicodeText
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
+from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
-from saccade.protocols.tagged import MAX_TURN_CHARS, tagged_protocol
+from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import seed_for
 from saccade.tools.contract import Tool, check_names

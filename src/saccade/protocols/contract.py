@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.types import Action, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
@@ -48,3 +49,10 @@ class ChatProtocol:
     """When False every call is ``Malformed`` and the prompt names no tool."""
     max_turns: int | None = None
     """The turn limit that the instructions state; None when they state none."""
+
+
+def check_written(text: str, parsed: ParsedTurn) -> None:
+    """``UserError`` when an expert's turn, written as ``text``, does not read back well-formed."""
+    if not parsed.is_well_formed:
+        why = parsed.action.why if isinstance(parsed.action, Malformed) else "it reads back differently"
+        raise UserError(f"an expert's turn cannot be written down: {why}; it was {text[:200]!r}")

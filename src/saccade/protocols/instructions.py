@@ -7,19 +7,17 @@ the question already names them all.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from saccade.media.resize import ViewRule
+from saccade.protocols.blocks import defused
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 Style = Literal["brief", "full"]
 """``brief`` spends a few tokens, for a model that learns the format by example; ``full`` explains it all."""
 
 _ROLE_TOKEN = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad))")
-_TAG_OR_ROLE_TOKEN = re.compile(
-    r"<(?=/?(?:think|tool_call|answer|tool_response)>|\|(?:im_|endoftext|vision_|image_pad|video_pad))"
-)
 
 _FORMAT_WITH_TOOLS = """# Turns
 Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
@@ -32,7 +30,7 @@ _FORMAT_WITHOUT_TOOLS = """# Turns
 Reason between <think> and </think>: look carefully at every part of the image that matters and say what you \
 see. Then finish with <answer>…</answer>."""
 
-_ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
+ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
 
 _COORDINATES = {
     "absolute": "in pixels of the image as you see it",
@@ -50,7 +48,7 @@ def prompt(
         system = _full_instructions(tools, view, max_turns)
     return (
         Message(role="system", parts=(system,)),
-        Message(role="user", parts=(*_image_parts(task, style), _question(task, style))),
+        Message(role="user", parts=(*image_parts(task, style), question_text(task, style))),
     )
 
 
@@ -65,33 +63,50 @@ def observation(outcome: ToolResult | Malformed, images_before: int, *, style: S
         return Observation(text=defused(text), images=images)
     text = defused(outcome.text) if outcome.is_ok else f"Error: {defused(outcome.text)}"
     if images:
-        first, last = images_before + 1, images_before + len(images)
-        numbers = f"Image {first}" if first == last else f"Images {first} to {last}"
+        numbers = image_numbers(images_before, images).capitalize()
         text = f"{numbers}: {text}" if text else f"{numbers}."
     return Observation(text=text, images=images)
 
 
-def defused(text: str) -> str:
-    """The text with a space put into every tag and role token, so that no observation can pose as a turn."""
-    return _TAG_OR_ROLE_TOKEN.sub("< ", text)
-
-
 def _full_instructions(tools: Sequence[ToolSpec], view: ViewRule, max_turns: int | None) -> str:
     if not tools:
-        return "\n\n".join(["You answer questions about images.", _FORMAT_WITHOUT_TOOLS, _ANSWER])
-    lines = "\n".join(_schema_line(tool) for tool in tools)
+        return "\n\n".join(["You answer questions about images.", _FORMAT_WITHOUT_TOOLS, ANSWER])
     sections = [
         "You answer questions about images. Details may be too small to make out at first sight: use the tools "
         "to look closer before you answer.",
-        f"# Tools\n<tools>\n{lines}\n</tools>",
+        tool_schemas(tools),
         _FORMAT_WITH_TOOLS,
-        f"# Coordinates\nA point is [x, y] and a box is [x1, y1, x2, y2] (left, top, right, bottom), "
-        f"{_COORDINATES[view.convention]}; x grows to the right, y downwards.",
-        "# Answer\n" + _ANSWER,
+        coordinates(view),
+        "# Answer\n" + ANSWER,
     ]
     if max_turns is not None:
-        sections.append(f"You have {max_turns} turns in all, and the last of them must be the answer.")
+        sections.append(turn_limit(max_turns))
     return "\n\n".join(sections)
+
+
+def tool_schemas(tools: Sequence[ToolSpec]) -> str:
+    """The instructions' section on tools: one line of JSON each."""
+    lines = "\n".join(_schema_line(tool) for tool in tools)
+    return f"# Tools\n<tools>\n{lines}\n</tools>"
+
+
+def coordinates(view: ViewRule) -> str:
+    """The instructions' section on how points and boxes are written."""
+    return (
+        f"# Coordinates\nA point is [x, y] and a box is [x1, y1, x2, y2] (left, top, right, bottom), "
+        f"{_COORDINATES[view.convention]}; x grows to the right, y downwards."
+    )
+
+
+def turn_limit(max_turns: int) -> str:
+    """The instructions' sentence on the number of turns."""
+    return f"You have {max_turns} turns in all, and the last of them must be the answer."
+
+
+def image_numbers(images_before: int, images: Sequence[ImageRef]) -> str:
+    """``image 2`` or ``images 2 to 4``, as the model counts them."""
+    first, last = images_before + 1, images_before + len(images)
+    return f"image {first}" if first == last else f"images {first} to {last}"
 
 
 def _schema_line(tool: ToolSpec) -> str:
@@ -99,19 +114,25 @@ def _schema_line(tool: ToolSpec) -> str:
     return json.dumps({"type": "function", "function": function}, ensure_ascii=False)
 
 
-def _image_parts(task: Task, style: Style) -> list[str | ImageRef]:
+def _numbered(index: int) -> str:
+    return f"Image {index + 1}: "
+
+
+def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbered) -> list[str | ImageRef]:
+    """The question's images, each after the time of its frame or, in the full style, its ``label`` (by its index)."""
     parts: list[str | ImageRef] = []
     for index, image in enumerate(task.images):
         if index < len(task.frame_times_s):
             seconds = f"{round(task.frame_times_s[index], 2):g}"
             parts.append(f"{seconds} s" if style == "brief" else f"<{seconds} seconds>")
         elif style == "full":
-            parts.append(f"Image {index + 1}: " if index == 0 else f"\nImage {index + 1}: ")
+            parts.append(label(index) if index == 0 else f"\n{label(index)}")
         parts.append(image)
     return parts
 
 
-def _question(task: Task, style: Style) -> str:
+def question_text(task: Task, style: Style) -> str:
+    """The question, its options where it does not name them; role tokens in it are defused."""
     lines = [task.question]
     if not all(choice in task.question for choice in task.choices):
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
