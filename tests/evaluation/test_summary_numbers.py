@@ -2,7 +2,9 @@ import json
 from dataclasses import replace
 
 from saccade.evaluation.statistics import wilson_interval
-from saccade.evaluation.summary import Accuracy, StageSummary, keeps_format, summarise, uses_tool
+from saccade.evaluation.summary import Accuracy, StageSummary, summarise
+from saccade.evaluation.tool_use import Band, ToolUse, uses_tool
+from saccade.rewards.outcome import keeps_format
 from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn
 
 
@@ -61,6 +63,13 @@ def test_a_summary_takes_accuracy_apart_by_family() -> None:
         format_rate=1.0,
         reward_mean=0.75,
         failed=0,
+        tools=ToolUse(
+            calls_mean=0.75,
+            success_rate=2 / 3,
+            answered_without_call=0.5,
+            failures={"error": 1},
+            bands=(Band(low=0.5, calls_mean=1.0, groups=1), Band(low=0.75, calls_mean=0.0, groups=1)),
+        ),
     )
 
 
@@ -115,4 +124,11 @@ def test_a_summary_is_strict_json_in_the_shape_of_the_report() -> None:
         "format_rate": 1.0,
         "reward_mean": 1.0,
         "failed": 0,
+        "tools": {
+            "calls_mean": 0.0,
+            "success_rate": None,
+            "answered_without_call": 1.0,
+            "failures": {},
+            "bands": [{"low": 0.75, "calls_mean": 0.0, "groups": 1}],
+        },
     }

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.statistics import wilson_interval
-from saccade.rewards.answers import answer_is_correct
-from saccade.types import Json, Task, ToolCall, Trajectory
+from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
+from saccade.rewards.outcome import is_correct, keeps_format
+from saccade.types import Attempt, Json, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +41,7 @@ class StageSummary:
     reward_mean: float | None
     """Over the trajectories that have a score."""
     failed: int
+    tools: ToolUse = ToolUse()
 
     def as_json(self) -> dict[str, Json]:
         """As it stands in ``report.json``."""
@@ -52,6 +54,7 @@ class StageSummary:
             "format_rate": self.format_rate,
             "reward_mean": self.reward_mean,
             "failed": self.failed,
+            "tools": self.tools.as_json(),
         }
 
     def describe(self) -> str:
@@ -87,24 +90,8 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
         format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
         failed=total - len(fine),
+        tools=tool_use([Attempt(task=task, trajectory=trajectory) for task, trajectory in fine]),
     )
-
-
-def is_correct(task: Task, trajectory: Trajectory) -> bool:
-    """The trajectory ended with an answer, and it is right."""
-    return trajectory.status == "answered" and answer_is_correct(task, trajectory.answer)
-
-
-def uses_tool(trajectory: Trajectory) -> bool:
-    """At least one tool call ran without an error."""
-    return any(
-        isinstance(turn.action, ToolCall) and turn.result is not None and turn.result.is_ok for turn in trajectory.turns
-    )
-
-
-def keeps_format(trajectory: Trajectory) -> bool:
-    """The trajectory ended with an answer, and its every turn is well-formed."""
-    return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
 
 
 def _accuracy(correct: Sequence[bool]) -> Accuracy:

@@ -8,6 +8,16 @@ from saccade.rewards.answers import answer_is_correct
 from saccade.types import Score, Task, Trajectory
 
 
+def is_correct(task: Task, trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and it is right."""
+    return trajectory.status == "answered" and answer_is_correct(task, trajectory.answer)
+
+
+def keeps_format(trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and its every turn is well-formed."""
+    return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeReward:
     """A scorer: ``total = accuracy_weight * accuracy + format_weight * format``, each part 1.0 or 0.0.
@@ -32,9 +42,7 @@ class OutcomeReward:
             )
         if trajectory.task_id != task.id:
             raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
-        answer = trajectory.answer if trajectory.status == "answered" else None
-        accuracy = float(answer_is_correct(task, answer))
-        format_ = float(answer is not None and all(turn.is_well_formed for turn in trajectory.turns))
+        accuracy, format_ = float(is_correct(task, trajectory)), float(keeps_format(trajectory))
         return Score(
             total=self.accuracy_weight * accuracy + self.format_weight * format_,
             parts={"accuracy": accuracy, "format": format_},

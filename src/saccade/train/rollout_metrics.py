@@ -1,19 +1,20 @@
 """What a batch of trajectories says of the policy: rewards, tool use, lengths, and where it looked."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from saccade.algorithms.admission import is_truncated
 from saccade.algorithms.advantages import is_constant
 from saccade.evaluation.looking import look_of
-from saccade.evaluation.summary import uses_tool
+from saccade.evaluation.tool_use import tool_use, uses_tool
 from saccade.train.collect import Batch
-from saccade.types import Attempt, Group
+from saccade.types import Attempt, Group, Trajectory
 
 
 def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
     """Of all groups that were played, also those that a filter left out; per stream too where there are several."""
     metrics = dict(rollout_metrics(attempts_of(batch.played)))
+    metrics["rollout/entropy"] = sampled_entropy(one for group in batch.played for one in group.trajectories)
     metrics["rollout/constant_groups"] = _mean([float(is_constant(group)) for group in batch.played])
     metrics["rollout/evicted_groups"] = float(len(batch.evicted))
     metrics["rollout/rounds"] = float(batch.rounds)
@@ -42,7 +43,40 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
         "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
         "rollout/truncated": _mean([float(is_truncated(one)) for one in fine]),
         "rollout/failed": float(len(played) - len(fine)),
+        **_call_metrics(played),
         **_look_metrics(played),
+    }
+
+
+def sampled_entropy(trajectories: Iterable[Trajectory]) -> float:
+    """Mean of -log p over all action tokens: an estimate of the policy's entropy, in nats per token.
+
+    Of everything that was sampled, while the learner's ``entropy`` is of the sequences that it forwards, which leaves
+    out groups that teach nothing. An unbiased one where neither top_p nor top_k cuts the distribution.
+    """
+    logprobs = [
+        value
+        for one in trajectories
+        if one.status != "failed"
+        for segment in one.segments
+        if segment.role == "action"
+        for value in segment.logprobs
+    ]
+    return -_mean(logprobs)
+
+
+def _call_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
+    """Calls of tools; the numbers that nothing was called for are left out."""
+    use = tool_use(played)
+    if use.calls_mean is None or use.answered_without_call is None:
+        return {}
+    calls = use.calls_mean * sum(one.trajectory.status != "failed" for one in played)
+    return {
+        "calls/mean": use.calls_mean,
+        "calls/answered_without": use.answered_without_call,
+        **({} if use.success_rate is None else {"calls/success_rate": use.success_rate}),
+        **{f"calls/failed_{kind}": count / calls for kind, count in use.failures.items()},
+        **{f"calls/at_accuracy_{band.low:.0%}".removesuffix("%"): band.calls_mean for band in use.bands},
     }
 
 

@@ -49,6 +49,35 @@ _PANELS = (
         is_share=True,
     ),
     _Panel(
+        title="Calls",
+        subtitle="tool calls per trajectory",
+        lines={"calls/mean": "training, sampled", "held_out/calls/mean": "held out"},
+    ),
+    _Panel(
+        title="Calls that ran",
+        subtitle="share of tool calls without an error",
+        lines={"calls/success_rate": "training, sampled", "held_out/calls/success_rate": "held out"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Calls where questions are hard",
+        subtitle="tool calls per trajectory, by the share of a group that is right",
+        lines={
+            "calls/at_accuracy_0": "below 25 %",
+            "calls/at_accuracy_25": "25 to 50 %",
+            "calls/at_accuracy_50": "50 to 75 %",
+            "calls/at_accuracy_75": "75 % and more",
+        },
+    ),
+    _Panel(
+        title="Answered without a call",
+        subtitle="share of trajectories",
+        lines={"calls/answered_without": "training, sampled", "held_out/calls/answered_without": "held out"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
         title="Reward",
         subtitle="mean over trajectories",
         lines={"reward/mean": "training, sampled", "held_out/reward/mean": "held out"},
@@ -69,7 +98,11 @@ _PANELS = (
         lines={"clip_fraction": "clipped"},
         format=percent_text,
     ),
-    _Panel(title="Entropy", subtitle="nats per token", lines={"entropy": "entropy"}),
+    _Panel(
+        title="Entropy",
+        subtitle="nats per action token",
+        lines={"rollout/entropy": "all that was sampled", "entropy": "what was learned from"},
+    ),
     _Panel(title="Speed", subtitle="model tokens per second of a step", lines={_SPEED: "tokens/s"}),
 )
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Difference, paired_difference
-from saccade.evaluation.summary import StageSummary, is_correct, summarise
+from saccade.evaluation.summary import StageSummary, summarise
+from saccade.rewards.outcome import is_correct
 from saccade.train.metrics import WALL_S, read_metrics
 from saccade.train.records import read_records
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from saccade.evaluation.summary import is_correct
+from saccade.rewards.outcome import is_correct
 from saccade.types import Answer, Attempt, ImageRef, Malformed, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.pictures import Album, Overlay, overlays_of

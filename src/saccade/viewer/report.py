@@ -37,6 +37,9 @@ class Row:
     n: int
     tool_rate: str = ""
     turns_mean: str = ""
+    calls_mean: str = ""
+    call_success: str = ""
+    without_call: str = ""
     format_rate: str = ""
     failed: str = ""
     comparison: str = ""
@@ -153,7 +156,10 @@ def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
         interval=_interval(overall),
         n=overall.n,
         tool_rate=percent_text(summary.tool_rate),
-        turns_mean="–" if summary.turns_mean is None else f"{summary.turns_mean:.2f}",
+        turns_mean=_mean_text(summary.turns_mean),
+        calls_mean=_mean_text(summary.tools.calls_mean),
+        call_success=percent_text(summary.tools.success_rate),
+        without_call=percent_text(summary.tools.answered_without_call),
         format_rate=percent_text(summary.format_rate),
         failed=str(summary.failed),
         comparison=comparison,
@@ -176,6 +182,10 @@ def _family_row(family: str, accuracy: Accuracy) -> Row:
 def _interval(accuracy: Accuracy) -> str:
     low, high = accuracy.ci95
     return f"{100 * low:.1f} to {100 * high:.1f} %" if accuracy.n else "–"
+
+
+def _mean_text(mean: float | None) -> str:
+    return "–" if mean is None else f"{mean:.2f}"
 
 
 def _percent(share: float) -> float:
