@@ -9,6 +9,7 @@ from gymnasium import spaces
 from PIL import Image
 
 from saccade.envs.calls import in_original_pixels, run_call
+from saccade.envs.opened import OpenedTools
 from saccade.envs.sources import TaskSource, task_source
 from saccade.envs.spaces import Picture, RgbImages, UnicodeText
 from saccade.errors import UserError
@@ -19,7 +20,7 @@ from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import seed_for
-from saccade.tools.contract import Tool, check_names
+from saccade.tools.contract import Episode, EpisodeTool, Tool, check_names
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import (
     Action,
@@ -68,6 +69,9 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     the tools. With ``shows_pixels=False`` observations carry no pictures, which a rollout, which reads ``images``,
     would only throw away.
 
+    Tools with a state of their own are opened at ``reset`` and closed at the end of the episode, at the next ``reset`` or
+    at ``close``, whichever comes first.
+
     ``step`` raises ``MachineError`` when a tool breaks or passes its deadline; the turn has then not happened, and the
     same step may be tried again.
     """
@@ -83,7 +87,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         seed: int = 0,
         difficulty: float = 0.5,
         protocol: ChatProtocol | None = None,
-        tools: Sequence[Tool] = IMAGE_TOOLS,
+        tools: Sequence[Tool | EpisodeTool] = IMAGE_TOOLS,
         media: MediaStore | None = None,
         view: ViewRule = DEFAULT_VIEW,
         max_turns: int = 6,
@@ -110,6 +114,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         self._prompt: tuple[Message, ...] = ()
         self._turns: tuple[Turn, ...] = ()
         self._images: tuple[ImageRef, ...] = ()
+        self._opened = OpenedTools(self.tools)
         self.action_space = UnicodeText(MAX_TURN_CHARS)
         # Gymnasium types every dictionary space as one of Any.
         self.observation_space = spaces.Dict(  # type: ignore[assignment]
@@ -164,6 +169,8 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
                     f"image {image.hash[:12]} of task {task.id} is not in the environment's media store; pass the "
                     "store that the task was made with as media="
                 )
+        episode_seed = seed_for(self._seed, "tools", task.id)
+        self._opened.open(Episode(images=task.images, media=self.media, view=self.view, seed=episode_seed))
         self._prompt = self.protocol.prompt(task, [tool.spec for tool in self.tools], self.view)
         self._task, self._turns, self._images, self._status = task, (), task.images, "running"
         text = "\n".join(part for message in self._prompt for part in message.parts if isinstance(part, str))
@@ -188,8 +195,16 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
             reward = float(self._reward(task, turn.action.text))
         elif is_last:
             self._status = "turn_limit"
+        if self._status != "running":
+            self._opened.close()
         terminated, truncated = self._status == "answered", self._status == "turn_limit"
         return self._observation(shown.text, shown.images), reward, terminated, truncated, self._info()
+
+    def close(self) -> None:
+        """Closes the tools that have a state; an episode in progress cannot go on, what it did can still be read."""
+        self._opened.close()
+        if self._status == "running":
+            self._status = "ready"
 
     def _chosen_task(self, options: dict[str, object]) -> Task:
         unknown = sorted(set(options) - {"task"})
@@ -219,12 +234,12 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     def _act(self, action: Action, is_last: bool) -> tuple[Action, ToolResult | None, Observation | None]:
         """The action in original pixels, the tool's result if one ran, and what the model is shown."""
         if isinstance(action, ToolCall):
-            action = in_original_pixels(action, self.tools, self._images, self.view)
+            action = in_original_pixels(action, self._opened.tools, self._images, self.view)
         if is_last or isinstance(action, Answer):
             return action, None, None
         if isinstance(action, Malformed):
             return action, None, self.protocol.observe(action, len(self._images))
-        outcome = run_call(action, self.tools, self._images, self.media)
+        outcome = run_call(action, self._opened.tools, self._images, self.media)
         return action, outcome.result, self.protocol.observe(outcome.shown, len(self._images))
 
     def _observation(self, text: str, images: Sequence[ImageRef]) -> VisualObservation:

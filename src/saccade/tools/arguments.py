@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
 from saccade.protocols.coordinates import MAX_COORDINATE, is_number, numbers
-from saccade.tools.schema import MAX_ITEMS, MAX_TEXT_CHARS, Parameter
+from saccade.tools.schema import MAX_ITEMS, Parameter
 from saccade.types import Json
 
 Value = str | int | float | bool | Box | Point | list[Box] | list[Point]
@@ -80,7 +80,7 @@ def _checked(value: Json, parameter: Parameter, image_count: int) -> Value:
 def _value(value: Json, parameter: Parameter, image_count: int) -> Value | None:
     match parameter.kind:
         case "text":
-            return value if isinstance(value, str) and len(value) <= MAX_TEXT_CHARS else None
+            return value if isinstance(value, str) and len(value) <= parameter.max_chars else None
         case "choice":
             return value if isinstance(value, str) and value in parameter.choices else None
         case "boolean":
@@ -134,7 +134,7 @@ def _is_list(value: Json) -> bool:
 def _wanted(parameter: Parameter, image_count: int | None = None) -> str:
     match parameter.kind:
         case "text":
-            return f"a text of at most {MAX_TEXT_CHARS} characters"
+            return f"a text of at most {parameter.max_chars} characters"
         case "choice":
             return "one of " + ", ".join(json.dumps(choice) for choice in parameter.choices)
         case "boolean":

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from PIL import Image
 
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.tools.arguments import Value, checked_arguments, nearest, shown
 from saccade.tools.schema import Parameter, parameters_of, spec_of
@@ -81,6 +83,40 @@ class Tool:
         return self.bind(arguments, images).run(media)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """What a tool with a state of its own begins with."""
+
+    images: tuple[ImageRef, ...]
+    """The question's."""
+    media: MediaStore
+    view: ViewRule
+    """How the model sees images."""
+    seed: int
+    """The same for every episode of a task, so that an episode is a function of its task and its texts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenTool:
+    """A tool of one episode; whoever opened it closes it, once or more often, in the end."""
+
+    tool: Tool
+    close: Callable[[], None]
+
+
+class EpisodeTool(Protocol):
+    """A tool with a state that lasts for an episode: variables, files. Opening must cost next to nothing.
+
+    After a ``MachineError`` a call may be tried again. The opened tool then either does it as if for the first time or
+    raises ``MachineError`` again; it never works on a state that the failed call left half done.
+    """
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def open(self, episode: Episode) -> OpenTool: ...
+
+
 def tool_from(function: Callable[..., Returned], deadline_s: float = 10.0) -> Tool:
     """A tool from a typed function with a docstring; ``saccade.tools.schema`` says what it must look like.
 
@@ -106,9 +142,9 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
     raise ToolError(f"there is no tool {shown(name)}; the tools are {', '.join(names)}{hint}")
 
 
-def check_names(tools: Sequence[Tool]) -> None:
+def check_names(tools: Sequence[Tool | EpisodeTool]) -> None:
     """``UserError`` when two tools share a name, for the model could not say which it means."""
-    names = [tool.name for tool in tools]
+    names = [tool.spec.name for tool in tools]
     for name in names:
         if names.count(name) > 1:
             raise UserError(f"two tools are called {name}; rename one of the functions")

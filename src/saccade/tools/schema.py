@@ -71,6 +71,8 @@ class Parameter:
     description: str = ""
     is_required: bool = True
     default: Json = None
+    max_chars: int = MAX_TEXT_CHARS
+    """Of a text."""
 
 
 def parameters_of(function: Callable[..., object]) -> tuple[Parameter, ...]:
@@ -158,7 +160,7 @@ def _type_schema(parameter: Parameter) -> Mapping[str, Json]:
             about = "number of the image, counted from 1 in order of appearance"
             return {"type": "integer", "minimum": 1, "description": about}
         case "text":
-            return {"type": "string", "maxLength": MAX_TEXT_CHARS}
+            return {"type": "string", "maxLength": parameter.max_chars}
         case "choice":
             return {"type": "string", "enum": list(parameter.choices)}
         case "integer" | "number" | "boolean":

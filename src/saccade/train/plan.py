@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from saccade.protocols.contract import ChatProtocol
 from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Questions
-from saccade.tools.contract import Tool
+from saccade.tools.contract import EpisodeTool, Tool
 from saccade.train.settings import check_settings
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Example, Task
@@ -30,7 +31,7 @@ class Episodes:
     """How a question is played: protocol, tools, limits."""
 
     protocol: ChatProtocol
-    tools: tuple[Tool, ...]
+    tools: tuple[Tool | EpisodeTool, ...]
     rollout: RolloutSettings
     max_turns: int = 3
 
@@ -119,6 +120,8 @@ class Plan:
     stages: tuple[Stage, ...]
     load: LoadSettings = LoadSettings(device="cpu")
     """How a resumed run loads its checkpoints; as the model was first loaded."""
+    resources: tuple[AbstractContextManager[object], ...] = ()
+    """What a run enters before its first stage and leaves in any case: the sandbox of its tools."""
 
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""

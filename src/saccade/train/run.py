@@ -68,6 +68,8 @@ def run_plan(
             RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
         )
         try:
+            for resource in plan.resources:
+                stack.enter_context(resource)
             run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
             for stage in plan.stages:
                 _run_stage(run, stage)

@@ -1,6 +1,7 @@
 """Supervised fine-tuning: imitate demonstrations, with the loss on the model's own tokens only."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from saccade.algorithms.aggregation import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
@@ -33,4 +34,5 @@ def supervise(
 
 def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
     env = demonstration.episodes.environment(model.media, model.view)
-    return demonstrate(demonstration.example, env=env, chat=model.chat)
+    with closing(env):
+        return demonstrate(demonstration.example, env=env, chat=model.chat)
