@@ -13,7 +13,9 @@ from saccade.protocols.coordinates import call_to_model
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.answers import answer_is_correct
-from saccade.rewards.contract import Scorer
+from saccade.rewards.codedance import CodeDanceReward
+from saccade.rewards.contract import GroupScorer, Scorer
+from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.testing import (
     TINY_VIEW,
@@ -77,8 +79,9 @@ def test_the_environment_keeps_the_contract(family: str | None) -> None:
     )
 
 
-def test_the_outcome_reward_keeps_the_contract() -> None:
-    check_reward(OutcomeReward())
+@pytest.mark.parametrize("reward", [OutcomeReward(), DeepEyesReward(), CodeDanceReward(), CodeDanceReward(form="code")])
+def test_every_reward_keeps_the_contract(reward: Scorer | GroupScorer) -> None:
+    check_reward(reward)
 
 
 def test_the_expert_of_a_tiny_task_sees_the_square_and_answers() -> None:

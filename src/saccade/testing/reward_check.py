@@ -1,18 +1,20 @@
 """Does a reward keep its contract?"""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
-from saccade.rewards.contract import Scorer
+from saccade.rewards.contract import GroupScorer, Scorer
+from saccade.rewards.groups import score_question
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import TINY_VIEW, tiny_example
-from saccade.types import Observation, Task, Trajectory, Turn
+from saccade.types import Group, Observation, Score, Task, Trajectory, Turn
 
 _LOOK = '<think>I look.</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 250, 250]}}</tool_call>'
 _RIGHT = "<think>It is red.</think><answer>red</answer>"
@@ -31,29 +33,51 @@ _SCRIPTS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def check_reward(scorer: Scorer) -> None:
-    """``AssertionError`` says what is wrong with the scorer, on trajectories of a task whose answer is "red".
+def check_reward(reward: Scorer | GroupScorer) -> None:
+    """``AssertionError`` says what is wrong with the reward, on trajectories of a task whose answer is "red".
 
-    Checked: scores are finite, the same when asked twice, and the same whatever the tools said or showed; a right
-    answer is never worth less than a wrong one; a trajectory that failed is refused, not scored.
+    Checked: scores are finite, the same when asked twice, in whatever order siblings come, and whatever the tools said
+    or showed; a right answer is never worth less than a wrong one; a trajectory that failed is refused, not scored,
+    and changes nothing for its siblings; what is remembered of a task is JSON.
     """
     task, trajectories = _trajectories()
-    scores = [scorer(task, trajectory) for trajectory in trajectories]
+    scores = _scores(reward, task, trajectories)
     for trajectory, score in zip(trajectories, scores):
-        said = " | ".join(turn.text[:40] for turn in trajectory.turns)
-        values = (score.total, *score.parts.values())
-        assert all(math.isfinite(value) for value in values), f"a score is not finite: {score} for {said}"
-        assert scorer(task, trajectory) == score, f"the score changes when asked again, for {said}"
-        injected = replace(trajectory, turns=tuple(_injected(turn) for turn in trajectory.turns))
-        assert scorer(task, injected) == score, f"what a tool says changes the score, for {said}"
+        values = () if score is None else (score.total, *score.parts.values())
+        assert all(math.isfinite(value) for value in values), f"a score is not finite: {score} for {_said(trajectory)}"
+    injected = [replace(one, turns=tuple(_injected(turn) for turn in one.turns)) for one in trajectories]
+    lost = replace(trajectories[0], status="failed", failure="a tool server is gone")
+    for found, how in (
+        (_scores(reward, task, trajectories), "the score changes when asked again"),
+        (_scores(reward, task, injected), "what a tool says changes the score"),
+        (_scores(reward, task, trajectories[::-1])[::-1], "the order of siblings changes the score"),
+        (_scores(reward, task, [lost, *trajectories])[1:], "a failed sibling changes the score"),
+    ):
+        for trajectory, score, other in zip(trajectories, scores, found):
+            assert other == score, f"{how}, for {_said(trajectory)}"
     for right, wrong in ((scores[0], scores[1]), (scores[2], scores[3])):
-        assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
-    failed = replace(trajectories[0], status="failed", failure="a tool server is gone")
+        if right is not None and wrong is not None:
+            assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
+    if not isinstance(reward, GroupScorer):
+        _check_refusal(reward, task, lost)
+
+
+def _scores(reward: Scorer | GroupScorer, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
+    (group,), memory = score_question([Group(task=task, stream="main", trajectories=tuple(trajectories))], reward)
+    assert json.loads(json.dumps(memory)) == memory, f"what is remembered is not the same after JSON: {memory!r}"
+    return [one.score for one in group.trajectories]
+
+
+def _check_refusal(scorer: Scorer, task: Task, lost: Trajectory) -> None:
     try:
-        score = scorer(task, failed)
+        score = scorer(task, lost)
     except ValueError:
         return
     raise AssertionError(f"a failed trajectory is scored {score.total}; raise ValueError, so that it is left out")
+
+
+def _said(trajectory: Trajectory) -> str:
+    return " | ".join(turn.text[:40] for turn in trajectory.turns)
 
 
 def _trajectories() -> tuple[Task, Sequence[Trajectory]]:
