@@ -154,6 +154,13 @@ def test_a_trajectory_without_a_verdict_is_left_out_and_counted(tmp_path: Path) 
     assert [one.trajectory.status == "failed" for one in read_records(files[0])] == [True, False] * 2
 
 
+def test_entropy_is_of_all_that_was_sampled_also_where_nothing_is_learned(tmp_path: Path) -> None:
+    run(tmp_path / "run", nothing, grpo())
+    # An untrained model chooses among nearly equal tokens: log 320 = 5.77.
+    assert all(5.0 < entropy < 6.0 for entropy in metric(tmp_path / "run", "rollout/entropy"))
+    assert metric(tmp_path / "run", "calls/mean") == [0.0, 0.0, 0.0]
+
+
 def test_equal_rewards_teach_nothing_but_a_turn_signal_does(tmp_path: Path) -> None:
     run(tmp_path / "without", nothing, grpo())
     assert metric(tmp_path / "without", "updates") == [0.0, 0.0, 0.0]

@@ -8,6 +8,7 @@ from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
 from saccade.types import ImageRef
 from saccade.viewer.charts import Line, line_chart, smoothed, ticks
+from saccade.viewer.curves import main_charts
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.words import number_text, percent_text, visible
 
@@ -109,3 +110,20 @@ def test_a_hash_that_is_no_hash_opens_no_file(tmp_path: Path) -> None:
     svg = album.figure(ImageRef(hash="../secret", width=4, height=4), "x")
     assert "not an image hash" in svg
     assert "base64" not in album.definitions()
+
+
+def legends(*keys: str) -> dict[str, tuple[str, ...]]:
+    return {chart.title: chart.legend for chart in main_charts(dict.fromkeys(keys, ((1, 0.5), (2, 0.25))))}
+
+
+def test_calls_are_drawn_by_how_hard_the_questions_were() -> None:
+    assert legends("calls/at_accuracy_0", "held_out/calls/at_accuracy_0", "calls/at_accuracy_75") == {
+        "Calls where questions are hard": ("below 25 %", "75 % and more")
+    }
+    assert legends("calls/at_accuracy_0", "look/calls/at_accuracy_0", "talk/calls/at_accuracy_0") == {
+        "Calls where questions are hard": ("below 25 %: look", "below 25 %: talk")
+    }
+
+
+def test_both_measures_of_entropy_are_in_one_chart() -> None:
+    assert legends("entropy", "rollout/entropy") == {"Entropy": ("all that was sampled", "what was learned from")}

@@ -111,6 +111,7 @@ def test_the_page_says_what_happened_with_the_numbers(run: Path) -> None:
     assert "On 48 held-out questions the model was right in 20.8 % after sft (tool used in 0 %)" in text
     assert "it trained in sft (200 steps) and rl (30 steps)." in text
     assert "saccade demo --seed 0 --out runs/demo" in text
+    assert "calls per question: 1.00 below 25 % right, 1.00 from 75 %" in text
     assert "recipe.sft.optimizer.learning_rate" in text
 
 

@@ -9,6 +9,7 @@ from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.evidence import Series
 from saccade.viewer.words import number_text, percent_text, readable
 
+_HELD_OUT = "held_out"
 _SPEED = "tokens per second"
 
 
@@ -135,7 +136,10 @@ def _lines(panel: _Panel, stage: Mapping[str, Series]) -> list[tuple[str, str]]:
         streams = [
             other
             for other in stage
-            if other.endswith(f"/{key}") and other not in panel.lines and "/" not in other.removesuffix(f"/{key}")
+            if other.endswith(f"/{key}")
+            and other not in panel.lines
+            and "/" not in (name := other.removesuffix(f"/{key}"))
+            and name != _HELD_OUT
         ]
         lines += [(other, f"{label}: {other.removesuffix(f'/{key}')}") for other in streams]
         if key in stage and not streams:

@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from saccade.evaluation.summary import Accuracy
+from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.train.atomic import write_json_atomic, write_text_atomic
 from saccade.train.pace import duration
 from saccade.train.runinfo import RunPaths
@@ -40,6 +41,8 @@ class Row:
     calls_mean: str = ""
     call_success: str = ""
     without_call: str = ""
+    calls_by_accuracy: str = ""
+    call_failures: str = ""
     format_rate: str = ""
     failed: str = ""
     comparison: str = ""
@@ -160,6 +163,8 @@ def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
         calls_mean=_mean_text(summary.tools.calls_mean),
         call_success=percent_text(summary.tools.success_rate),
         without_call=percent_text(summary.tools.answered_without_call),
+        calls_by_accuracy=_by_accuracy(summary.tools),
+        call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
         format_rate=percent_text(summary.format_rate),
         failed=str(summary.failed),
         comparison=comparison,
@@ -182,6 +187,18 @@ def _family_row(family: str, accuracy: Accuracy) -> Row:
 def _interval(accuracy: Accuracy) -> str:
     low, high = accuracy.ci95
     return f"{100 * low:.1f} to {100 * high:.1f} %" if accuracy.n else "–"
+
+
+def _by_accuracy(use: ToolUse) -> str:
+    """``0.40 below 25 % right, 1.20 from 75 %``; nothing where nobody called a tool."""
+    if not use.calls_mean:
+        return ""
+    ends = (*ACCURACY_BOUNDS[1:], None)
+    places = {
+        low: f"below {percent_text(end)} right" if low == 0 else f"from {percent_text(low)}"
+        for low, end in zip(ACCURACY_BOUNDS, ends)
+    }
+    return ", ".join(f"{band.calls_mean:.2f} {places[band.low]}" for band in use.bands)
 
 
 def _mean_text(mean: float | None) -> str:
