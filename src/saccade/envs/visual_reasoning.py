@@ -69,8 +69,8 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     the tools. With ``shows_pixels=False`` observations carry no pictures, which a rollout, which reads ``images``,
     would only throw away.
 
-    Tools with a state of their own are opened at ``reset`` and closed at the end of the episode, at the next ``reset`` or
-    at ``close``, whichever comes first.
+    Tools with a state of their own are opened at ``reset`` and closed at the end of the episode, at the next
+    ``reset`` or at ``close``, whichever comes first.
 
     ``step`` raises ``MachineError`` when a tool breaks or passes its deadline; the turn has then not happened, and the
     same step may be tried again.

@@ -7,11 +7,14 @@ from saccade.protocols.coordinates import call_to_model
 from saccade.types import Example, ExpertTurn, Segment, ToolCall, Trajectory
 
 
-def demonstrate(example: Example, *, env: VisualReasoningEnv, chat: Chat, stream: str = "expert") -> Trajectory:
+def demonstrate(
+    example: Example, *, env: VisualReasoningEnv, chat: Chat, stream: str = "expert", may_fail: bool = False
+) -> Trajectory:
     """The expert's turns written by the environment's protocol, with what the tools really answered.
 
     Action segments end with the end-of-turn token, so that the imitator learns to stop. Raises UserError when a turn
     is refused by the environment or its tool, or the last one is no answer: a demonstration must follow its own rules.
+    With ``may_fail`` a tool that ran may have failed: the expert shows how to go on.
     """
     env.reset(options={"task": example.task})
     prompt = chat.prompt(env.prompt)
@@ -25,7 +28,8 @@ def demonstrate(example: Example, *, env: VisualReasoningEnv, chat: Chat, stream
         _, _, terminated, truncated, _ = env.step(text)
         is_over = terminated or truncated
         played = env.turns[-1]
-        is_refused = isinstance(turn.action, ToolCall) and (played.result is None or not played.result.is_ok)
+        result = played.result
+        is_refused = isinstance(turn.action, ToolCall) and (result is None or not (result.is_ok or may_fail))
         if is_refused or not played.is_well_formed:
             shown = played.observation.text if played.observation else played.text
             raise UserError(f"the expert's turn {index + 1} of {example.task.id} was refused: {shown}")
@@ -50,7 +54,7 @@ def demonstrate(example: Example, *, env: VisualReasoningEnv, chat: Chat, stream
 def _in_model_frame(turn: ExpertTurn, env: VisualReasoningEnv) -> ExpertTurn:
     if not isinstance(turn.action, ToolCall):
         return turn
-    spec = next((tool.spec for tool in env.tools if tool.name == turn.action.name), None)
+    spec = next((tool.spec for tool in env.tools if tool.spec.name == turn.action.name), None)
     if spec is None:
         raise UserError(f"the expert calls {turn.action.name!r}, which the environment does not offer")
     return ExpertTurn(thought=turn.thought, action=call_to_model(turn.action, spec, env.images, env.view))

@@ -35,7 +35,7 @@ _ROUNDING = 1e-6
 def crop(image: Image.Image, bbox_2d: Annotated[Box, "the region to cut out: left, top, right, bottom"]) -> ToolOutput:
     """Cut out a region of an image at its full resolution, to see small details."""
     region, note = _region(image, bbox_2d)
-    picture, shrunk = _bounded(image.crop(region), MAX_SIDE_PX)
+    picture, shrunk = bounded(image.crop(region), MAX_SIDE_PX)
     return _picture(picture, f"the region, {_size(region)} of the original{shrunk}{note}", region)
 
 
@@ -47,7 +47,7 @@ def zoom(image: Image.Image, bbox_2d: Annotated[Box, "the region to enlarge: lef
     scale = side / max(width, height)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     enlarged = image.resize(size, Image.Resampling.BICUBIC, box=region)
-    picture, shrunk = _bounded(enlarged, MAX_SIDE_PX)
+    picture, shrunk = bounded(enlarged, MAX_SIDE_PX)
     text = f"the region, {_size(region)} of the original, enlarged {scale:.3g} times{shrunk}{note}"
     return _picture(picture, text, region)
 
@@ -57,7 +57,7 @@ def rotate(image: Image.Image, degrees: Annotated[float, "anticlockwise, from -3
     if not -360 <= degrees <= 360:
         raise ToolError("degrees must be from -360 to 360")
     # A turned picture needs up to the diagonal, so room is made before.
-    picture, note = _bounded(image, round(MAX_SIDE_PX / math.sqrt(2)))
+    picture, note = bounded(image, round(MAX_SIDE_PX / math.sqrt(2)))
     turned = picture.rotate(degrees, resample=Image.Resampling.BICUBIC, expand=True, fillcolor=GREY)
     return ToolOutput(text=f"turned by {degrees:g} degrees anticlockwise{note}", images=(turned,))
 
@@ -69,7 +69,7 @@ def flip(
     """Mirror an image, for instance to read mirrored writing."""
     method = Image.Transpose.FLIP_LEFT_RIGHT if direction == "horizontal" else Image.Transpose.FLIP_TOP_BOTTOM
     sides = "left and right" if direction == "horizontal" else "top and bottom"
-    picture, note = _bounded(image, MAX_SIDE_PX)
+    picture, note = bounded(image, MAX_SIDE_PX)
     return ToolOutput(text=f"{sides} swapped{note}", images=(picture.transpose(method),))
 
 
@@ -79,7 +79,7 @@ def contrast(
     """Change the contrast of an image, to see faint or glaring details."""
     if not 0.1 <= factor <= 10:
         raise ToolError("factor must be from 0.1 to 10")
-    picture, note = _bounded(image, MAX_SIDE_PX)
+    picture, note = bounded(image, MAX_SIDE_PX)
     changed = ImageEnhance.Contrast(picture).enhance(factor)
     return ToolOutput(text=f"contrast changed {factor:g} times{note}", images=(changed,))
 
@@ -176,7 +176,7 @@ def _check_inside(point: Point, image: Image.Image, name: str) -> None:
         raise ToolError(f"{name} lies outside the image; choose a point inside it")
 
 
-def _bounded(image: Image.Image, side_px: int) -> tuple[Image.Image, str]:
+def bounded(image: Image.Image, side_px: int) -> tuple[Image.Image, str]:
     """The image, and a note when it had to be shrunk because its longer side is over the bound."""
     scale = side_px / max(image.size)
     if scale >= 1:
@@ -196,8 +196,8 @@ def _size(region: tuple[int, int, int, int]) -> str:
 
 def _canvas(image: Image.Image) -> tuple[Image.Image, float]:
     """A copy to draw on, and its scale."""
-    bounded, _ = _bounded(image, MAX_SIDE_PX)
-    return (bounded.copy() if bounded is image else bounded), bounded.width / image.width
+    canvas, _ = bounded(image, MAX_SIDE_PX)
+    return (canvas.copy() if canvas is image else canvas), canvas.width / image.width
 
 
 def _line_width(picture: Image.Image) -> int:

@@ -70,6 +70,8 @@ class Demonstration:
 
     example: Example
     episodes: Episodes
+    may_fail: bool = False
+    """Whether a tool may fail on the expert, who then shows how to go on."""
 
 
 @dataclass(frozen=True, kw_only=True)

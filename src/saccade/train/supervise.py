@@ -35,4 +35,4 @@ def supervise(
 def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
     env = demonstration.episodes.environment(model.media, model.view)
     with closing(env):
-        return demonstrate(demonstration.example, env=env, chat=model.chat)
+        return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)

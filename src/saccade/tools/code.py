@@ -1,0 +1,207 @@
+"""Python as a tool: code that a model writes, run in a session of the sandbox that lasts for its episode."""
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from PIL import Image
+
+from saccade.errors import MachineError, UserError
+from saccade.protocols.code import MAX_CODE_CHARS
+from saccade.protocols.code_words import PYTHON_TOOL, input_name
+from saccade.sandbox.contract import RunResult
+from saccade.tools.code_results import does_nothing, nothing_done, tool_result
+from saccade.tools.contract import Episode, OpenTool, Tool
+from saccade.tools.schema import Parameter
+from saccade.types import Json, ToolResult, ToolSpec
+
+MAX_INPUT_IMAGES = 64
+"""Of a question, given to the code; a long video's later frames are left out."""
+
+MAX_WAIT_S = 300.0
+"""A run's limit beside its own time: what it may wait for others to finish."""
+
+Shows = Literal["original", "view"]
+
+
+class Session(Protocol):
+    """The part of a sandbox's session that the tool needs."""
+
+    def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult: ...
+
+    def close(self) -> None: ...
+
+
+class Sessions(Protocol):
+    """Where sessions come from: ``saccade.sandbox.Sandbox``, entered by the run."""
+
+    def session(self, *, images: Mapping[str, Image.Image], seed: int) -> Session: ...
+
+
+def python_tool(
+    sandbox: Sessions,
+    *,
+    timeout_s: float = 15.0,
+    shows: Shows = "original",
+    min_side_px: int = 56,
+    max_images: int = 4,
+    max_output_chars: int = 4096,
+) -> "PythonTool":
+    """A tool ``execute_python_code`` with the argument ``code``; each episode has a session of its own.
+
+    The session begins at the episode's first run, with the question's images as ``input_image``, ``input_image_2``
+    and so on, as variables and as PNG files; ``shows`` says whether at their original size or as the model sees them.
+    An image that a run shows is enlarged until its shorter side has ``min_side_px``; more than ``max_images`` are
+    left out, and so is output over ``max_output_chars``, each with a note.
+
+    A run that fails is a result with ``is_ok=False``; so is code that does nothing, which is not even run. The data of
+    a result are ``ok``, ``error_kind`` (None, ``empty`` or one of ``saccade.sandbox.contract.ErrorKind``) and
+    ``error_name`` (None or the exception's class). A call in an episode's last turn is not run and has no result.
+    """
+    if not timeout_s > 0 or min_side_px < 1 or max_images < 0 or max_output_chars < 1:
+        raise UserError(
+            f"timeout_s={timeout_s}, min_side_px={min_side_px} and max_output_chars={max_output_chars} must be "
+            f"positive, max_images={max_images} not negative"
+        )
+    return PythonTool(
+        sandbox=sandbox,
+        timeout_s=timeout_s,
+        shows=shows,
+        min_side_px=min_side_px,
+        max_images=max_images,
+        max_output_chars=max_output_chars,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PythonTool:
+    """Made by ``python_tool``."""
+
+    sandbox: Sessions
+    timeout_s: float
+    shows: Shows
+    min_side_px: int
+    max_images: int
+    max_output_chars: int
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "PythonTool":
+        """A sandbox is shared, never copied."""
+        return self
+
+    @property
+    def spec(self) -> ToolSpec:
+        size = "in its original size" if self.shows == "original" else "in the size in which you see it"
+        name = input_name(0)
+        description = (
+            "Run Python 3 with numpy, PIL, cv2, matplotlib, scipy, pandas, skimage and sympy. "
+            f"The variable {name} holds the image as a PIL image, {size}; the file {name}.png is the same. "
+            f"Further images are {input_name(1)}, {input_name(2)} and so on. "
+            f"A run may take {self.timeout_s:g} s and show {self.max_images} pictures."
+        )
+        code: dict[str, Json] = {"type": "string", "maxLength": MAX_CODE_CHARS, "description": "Python source"}
+        parameters: dict[str, Json] = {
+            "type": "object",
+            "properties": {"code": code},
+            "required": ["code"],
+            "additionalProperties": False,
+        }
+        return ToolSpec(name=PYTHON_TOOL, description=description, parameters=parameters)
+
+    def open(self, episode: Episode) -> OpenTool:
+        """The tool of one episode; a session begins with the first run only."""
+        python = _EpisodePython(self, episode)
+        tool = Tool(
+            spec=self.spec,
+            parameters=(Parameter(name="code", kind="text", max_chars=MAX_CODE_CHARS),),
+            function=python.run,
+            deadline_s=self.timeout_s + MAX_WAIT_S,
+        )
+        return OpenTool(tool=tool, close=python.close)
+
+
+class _EpisodePython:
+    """The session of one episode.
+
+    A run that ended in no result, because the session was lost or the caller's deadline passed, ends the session, for
+    nobody knows whether it took effect. Where no run before had succeeded, a second try has a new session and is as
+    good as the first; otherwise variables would be missing, and every later run is a ``MachineError``.
+    """
+
+    def __init__(self, tool: PythonTool, episode: Episode) -> None:
+        self._tool = tool
+        self._episode = episode
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._is_running = False
+        self._has_state = False
+        self._is_closed = False
+
+    def run(self, code: str) -> ToolResult:
+        """What the run gave; MachineError when the sandbox fails."""
+        if does_nothing(code):
+            return nothing_done()
+        session = self._begin()
+        try:
+            result = session.run(code, timeout_s=self._tool.timeout_s)
+        except BaseException:
+            self._lose(session)
+            raise
+        self._end(session, result)
+        return tool_result(
+            result,
+            self._episode.media,
+            min_side_px=self._tool.min_side_px,
+            max_images=self._tool.max_images,
+            max_output_chars=self._tool.max_output_chars,
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._drop()
+
+    def _begin(self) -> Session:
+        with self._lock:
+            if self._is_closed:
+                raise MachineError("the episode is over; its Python session is closed")
+            if self._is_running:
+                # An earlier run passed its caller's deadline and may still take effect.
+                self._drop()
+            if self._session is None:
+                if self._has_state:
+                    raise MachineError("the Python session of this episode was lost, and its variables with it")
+                self._session = self._tool.sandbox.session(images=self._inputs(), seed=self._episode.seed)
+            self._is_running = True
+            return self._session
+
+    def _end(self, session: Session, result: RunResult) -> None:
+        with self._lock:
+            if self._session is not session:
+                raise MachineError("the Python session was closed during a run")
+            self._is_running = False
+            self._has_state = self._has_state or result.ok
+
+    def _lose(self, session: Session) -> None:
+        with self._lock:
+            if self._session is session:
+                self._drop()
+
+    def _drop(self) -> None:
+        session, self._session, self._is_running = self._session, None, False
+        if session is not None:
+            # What is lost already cannot be closed properly; the sandbox clears up after it.
+            with suppress(MachineError):
+                session.close()
+
+    def _inputs(self) -> dict[str, Image.Image]:
+        episode = self._episode
+        inputs = {}
+        for index, image in enumerate(episode.images[:MAX_INPUT_IMAGES]):
+            picture = episode.media.get(image)
+            size = picture.size if self._tool.shows == "original" else episode.view.view_size(*picture.size)
+            inputs[f"{input_name(index)}.png"] = (
+                picture if picture.size == size else picture.resize(size, Image.Resampling.BICUBIC)
+            )
+        return inputs
