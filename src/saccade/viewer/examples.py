@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.outcome import is_correct
 from saccade.types import Answer, Attempt, ImageRef, Malformed, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
@@ -30,6 +31,10 @@ class TurnView:
     """Figure of an image that is not the question's, with what was asked for; or empty."""
     observation: str
     figures: tuple[str, ...]
+    code: str = ""
+    """Code that the turn's own text does not show line by line."""
+    is_run: bool = False
+    """The observation is the output of code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +128,7 @@ def _turn_view(turn: Turn, attempt: Attempt, album: Album) -> TurnView:
     outcome, arguments = _outcome(turn)
     observation = turn.observation
     images = observation.images if observation else ()
+    code = _code_of(turn)
     return TurnView(
         number=turn.index + 1,
         text=visible(turn.text),
@@ -132,10 +138,30 @@ def _turn_view(turn: Turn, attempt: Attempt, album: Album) -> TurnView:
         looked_at=_looked_at(turn, attempt, album),
         observation=visible(observation.text, 1500) if observation else "",
         figures=tuple(album.figure(image, "what the tool gave back") for image in images[:MAX_IMAGES]),
+        code="" if code is None or code in turn.text else visible(code),
+        is_run=code is not None and turn.result is not None,
     )
 
 
+def _code_of(turn: Turn) -> str | None:
+    """The code that the turn wants run."""
+    if not isinstance(turn.action, ToolCall) or turn.action.name != PYTHON_TOOL:
+        return None
+    code = turn.action.arguments.get("code")
+    return code if isinstance(code, str) else None
+
+
+def _fate_of_code(turn: Turn) -> str:
+    if turn.result is None:
+        return "the code was not run"
+    if turn.result.is_ok:
+        return "ran the code"
+    return f"the code failed: {turn.result.data.get('error_name') or turn.result.data.get('error_kind')}"
+
+
 def _outcome(turn: Turn) -> tuple[str, str]:
+    if _code_of(turn) is not None:
+        return _fate_of_code(turn), ""
     match turn.action:
         case ToolCall(name=name, arguments=arguments):
             if turn.result is None:
