@@ -68,6 +68,8 @@ class Limits:
     """Returned by one run; more are left out, with a note."""
     image_pixels: int = 1 << 24
     """Of one returned image; a larger one is left out, with a note."""
+    image_mib: int = 64
+    """Of all images that one run returns, as raw RGB."""
 
     def check(self) -> None:
         """UserError for values that no run can mean."""
@@ -75,3 +77,25 @@ class Limits:
             value = getattr(self, field.name)
             if not (math.isfinite(value) and value > 0):
                 raise UserError(f"limit {field.name}={value} must be a positive number")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layers:
+    """What the kernel gave to keep model code in."""
+
+    isolation: Isolation
+    namespaces: tuple[str, ...] = ()
+    seccomp: bool = False
+    landlock: int = 0
+    """The version of its interface; 0 for none."""
+    is_unprivileged: bool = False
+    """Model code runs as a user that owns nothing, or inside a user namespace."""
+
+    def describe(self) -> str:
+        """One line for a log."""
+        parts = [f"isolation {self.isolation}"]
+        parts.append("namespaces " + ", ".join(self.namespaces) if self.namespaces else "no namespaces")
+        parts.append("seccomp" if self.seccomp else "no seccomp")
+        parts.append(f"Landlock {self.landlock}" if self.landlock else "no Landlock")
+        parts.append("resource limits")
+        return "; ".join(parts)

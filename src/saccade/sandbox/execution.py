@@ -1,0 +1,85 @@
+"""Running code as a notebook cell does, and saying what went wrong in the model's own lines."""
+
+import ast
+import errno
+import linecache
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from saccade.sandbox.contract import ErrorKind
+
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.EDQUOT)
+_MESSAGE_CHARS = 2000
+_TRACEBACK_CHARS = 6000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """What a run ended with, as `RunError` will say it."""
+
+    kind: ErrorKind
+    name: str
+    message: str
+    traceback: str
+
+
+def execute(code: str, number: int, space: dict[str, object], show: Callable[[object], None]) -> Failure | None:
+    """Runs code in a namespace and shows its last expression; None when all went well."""
+    filename = f"<run {number}>"
+    # No time stamp: `linecache` then never looks for a file.
+    linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    try:
+        tree = ast.parse(code, filename)
+        last = None
+        # A closing semicolon means: do not show.
+        if tree.body and isinstance(tree.body[-1], ast.Expr) and not code.rstrip().endswith(";"):
+            last = ast.Expression(tree.body[-1].value)
+            del tree.body[-1]
+        exec(compile(tree, filename, "exec", dont_inherit=True), space)
+        if last is not None:
+            show(eval(compile(last, filename, "eval", dont_inherit=True), space))
+    except BaseException as error:
+        return failure_of(error)
+    return None
+
+
+def failure_of(error: BaseException) -> Failure:
+    """An exception as a failure; the exception is the model's and may misbehave when asked anything."""
+    name = type(error).__name__
+    try:
+        message = " ".join(str(error).split())[:_MESSAGE_CHARS]
+    except BaseException:
+        message = ""
+    if isinstance(error, SystemExit):
+        return Failure(kind="exit", name=name, message=f"the code left by exit({message})", traceback="")
+    try:
+        text = _own_lines(error)
+    except BaseException:
+        text = ""
+    return Failure(kind=_kind(error, message), name=name, message=message, traceback=text)
+
+
+def _kind(error: BaseException, message: str) -> ErrorKind:
+    if isinstance(error, MemoryError) or "Insufficient memory" in message:
+        return "memory"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return "limit"
+    if isinstance(error, RuntimeError) and message == "can't start new thread":
+        return "limit"
+    return "exception"
+
+
+def _own_lines(error: BaseException) -> str:
+    told = traceback.TracebackException.from_exception(error, limit=-200, compact=True)
+    links: list[traceback.TracebackException | None] = [told]
+    for link in links[:20]:
+        if link is not None:
+            own = [frame for frame in link.stack if frame.filename.startswith("<run ")]
+            link.stack = traceback.StackSummary.from_list(own)
+            links += [link.__cause__, link.__context__]
+    text = "".join(told.format())
+    if len(text) <= _TRACEBACK_CHARS:
+        return text
+    # The first lines say where it began, the last what it was.
+    return text[: _TRACEBACK_CHARS // 3] + "\n[cut]\n" + text[-_TRACEBACK_CHARS * 2 // 3 :]

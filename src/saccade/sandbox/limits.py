@@ -1,0 +1,34 @@
+"""Resource limits of the processes that run model code."""
+
+import math
+import resource
+
+from saccade.sandbox.contract import Limits
+
+_STACK_BYTES = 16 << 20
+_SHARED_BYTES = 1 << 30
+"""Address space beyond private memory: mapped libraries and files."""
+
+
+def apply(limits: Limits, *, mapped_bytes: int) -> None:
+    """Limits this process and those forked from it; ``mapped_bytes`` is the address space that it has already."""
+    private = limits.memory_mib << 20
+    wanted = {
+        resource.RLIMIT_DATA: private,
+        resource.RLIMIT_AS: mapped_bytes + private + _SHARED_BYTES,
+        resource.RLIMIT_FSIZE: max(limits.files_mib, limits.image_mib) << 20,
+        resource.RLIMIT_CPU: math.ceil(limits.cpu_s),
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+    }
+    for kind, value in wanted.items():
+        _, most = resource.getrlimit(kind)
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (value, value))
+
+
+def limit_processes(count: int) -> None:
+    """Bounds threads and processes of this user together, so only for a user namespace of the session's own."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))

@@ -1,0 +1,122 @@
+"""The warm parent as the trainer sees it: a process to start, to ask for sessions, and to end."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+
+from saccade.errors import MachineError, UserError
+from saccade.sandbox.contract import Isolation, Layers, Limits
+from saccade.sandbox.wire import Closed, Head, Late, receive_frame, send_frame
+
+_START_S = 120.0
+"""Imports from a cold disk take their time."""
+_CLAIM_S = 60.0
+_END_S = 10.0
+_NEEDED = ("numpy", "PIL", "cv2", "matplotlib")
+
+
+class ParentLost(Exception):
+    """The warm parent does not answer."""
+
+
+class WarmParent:
+    """One warm parent; not for several threads at once."""
+
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        missing = [name for name in _NEEDED if find_spec(name) is None]
+        if missing:
+            raise UserError(f'the sandbox needs {", ".join(missing)}; pip install "saccade[sandbox]"')
+        self._base = "" if isolation == "full" else tempfile.mkdtemp(prefix="saccade-sandbox-")
+        self._channel, theirs = socket.socketpair()
+        own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
+        passed = [theirs.fileno()] + ([own] if own >= 0 else [])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-S", "-s", "-P", "-c", _start(theirs.fileno(), own)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=_environment(self._base),
+                cwd="/",
+                pass_fds=passed,
+            )
+        finally:
+            theirs.close()
+            if own >= 0:
+                os.close(own)
+        self.layers = self._agree(isolation, limits)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def claim(self) -> tuple[int, int]:
+        """A fresh session's socket and the pidfd of its keeper (-1 where there are none)."""
+        try:
+            send_frame(self._channel, {"want": "session"})
+            _, _, descriptors = receive_frame(self._channel, deadline=time.monotonic() + _CLAIM_S)
+        except (Closed, Late) as error:
+            raise ParentLost(f"its warm parent {self._process.pid} does not answer") from error
+        if not descriptors:
+            raise ParentLost("its warm parent sent no session")
+        return descriptors[0], descriptors[1] if len(descriptors) > 1 else -1
+
+    def close(self) -> None:
+        """Ends it and all its sessions, and waits until they are gone."""
+        self._channel.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._base:
+            shutil.rmtree(self._base, ignore_errors=True)
+
+    def _agree(self, isolation: Isolation, limits: Limits) -> Layers:
+        order: Head = {
+            "isolation": isolation,
+            "limits": asdict(limits),
+            "base": self._base,
+        }
+        try:
+            send_frame(self._channel, order)
+            answer, _, _ = receive_frame(self._channel, deadline=time.monotonic() + _START_S)
+        except (Closed, Late) as error:
+            self._process.kill()
+            self.close()
+            raise MachineError("the sandbox's warm parent did not start; its standard error says why") from error
+        refused = answer.get("refused")
+        if refused is not None:
+            self.close()
+            raise UserError(str(refused))
+        return Layers(isolation=isolation)
+
+
+def _start(control: int, trainer: int) -> str:
+    paths = sysconfig.get_paths()
+    places = [str(Path(__file__).parents[2]), *dict.fromkeys((paths["purelib"], paths["platlib"]))]
+    return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
+
+
+def _environment(base: str) -> dict[str, str]:
+    """All that the warm parent and the sessions know of an environment."""
+    single = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": f"{base}/matplotlib",
+        "USER": "user",
+        # A process with several threads can neither make a user namespace nor be forked safely.
+        **{f"{name}_NUM_THREADS": "1" for name in single},
+    }

@@ -1,0 +1,85 @@
+"""Ties between processes: who dies with whom, and who inherits orphans. Linux knows these; elsewhere they do nothing."""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+
+_library = ctypes.CDLL(None, use_errno=True)
+_IS_LINUX = sys.platform.startswith("linux")
+
+
+def _control(option: int, value: int) -> None:
+    if _IS_LINUX:
+        unused = ctypes.c_ulong(0)
+        _library.prctl(option, ctypes.c_ulong(value), unused, unused, unused)
+
+
+def die_with_parent() -> None:
+    """Has the kernel kill this process when its parent ends."""
+    _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def outlive_parent() -> None:
+    _control(_PR_SET_PDEATHSIG, 0)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of every descendant whose own parent ends."""
+    _control(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def may_write_own_proc_files(allowed: bool) -> None:
+    """Whether this process may be traced, and owns its files under /proc; taken away by every change of user."""
+    _control(_PR_SET_DUMPABLE, int(allowed))
+
+
+def children() -> list[int]:
+    """This process's children, adopted ones among them; none where there is no /proc."""
+    own = os.getpid()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name before the last bracket may hold anything.
+            parent = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if parent == own:
+            found.append(int(entry.parent.name))
+    return found
+
+
+def kill(pid: int, number: int = signal.SIGKILL) -> None:
+    """Sends a signal to a process that may be gone."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def reap() -> list[int]:
+    """Takes leave of the children that have ended, and returns them."""
+    ended = []
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if pid == 0:
+            return ended
+        ended.append(pid)
+
+
+def thread_count() -> int:
+    """How many threads this process has, as far as it can tell."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        import threading
+
+        return threading.active_count()

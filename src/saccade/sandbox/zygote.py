@@ -1,0 +1,159 @@
+"""The warm parent: a process with the libraries loaded, from which each session is forked.
+
+It is started with an environment and descriptors of its own choosing, so nothing of the trainer's memory,
+environment or open files can reach a session. It ends when the trainer ends, however that happens.
+"""
+
+import contextlib
+import gc
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from saccade.sandbox import processes
+from saccade.sandbox.contract import Limits
+from saccade.sandbox.opening import Setting, keep
+from saccade.sandbox.wire import Closed, Head, receive_frame, send_frame
+
+_SPARES = 2
+
+
+def main(control: int, trainer: int) -> NoReturn:
+    """Serves the trainer at the other end of the control socket; ``trainer`` is its pidfd, -1 where there is none."""
+    channel = socket.socket(fileno=control)
+    order, _, _ = receive_frame(channel)
+    watcher = os.getpid()
+    processes.adopt_orphans()
+    warm = os.fork()
+    if warm:
+        channel.close()
+        _watch(warm, trainer, str(order["base"]))
+    processes.die_with_parent()
+    if os.getppid() != watcher:
+        os._exit(0)
+    _warm_up()
+    with contextlib.suppress(Closed):
+        _Zygote(channel, trainer, _setting(order)).serve()
+    os._exit(0)
+
+
+def _watch(warm: int, trainer: int, base: str) -> NoReturn:
+    """Waits for the warm parent, and then leaves nothing behind."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(warm, 0)
+    while strays := processes.children():
+        for pid in strays:
+            processes.kill(pid)
+        processes.reap()
+    if base:
+        shutil.rmtree(base, ignore_errors=True)
+    os._exit(0)
+
+
+def _warm_up() -> None:
+    from saccade.sandbox import displays
+
+    displays.warm()
+    gc.collect()
+    # Collections in the sessions leave these objects, and so the pages that they share with this process, alone.
+    gc.freeze()
+
+
+def _setting(order: Head) -> Setting:
+    limits = order["limits"]
+    assert isinstance(limits, dict)
+    isolation = order["isolation"]
+    assert isolation in ("full", "restricted", "none")
+    return Setting(isolation=isolation, limits=Limits(**limits), base=str(order["base"]), mapped_bytes=_mapped_bytes())
+
+
+def _mapped_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 4 << 30
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Zygote:
+    """Forks keepers ahead of need and hands them out."""
+
+    def __init__(self, channel: socket.socket, trainer: int, setting: Setting) -> None:
+        self._channel, self._trainer, self._setting = channel, trainer, setting
+        self._keepers: set[int] = set()
+        self._spares: list[tuple[socket.socket, int]] = []
+        self._ended, wake = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(self._ended, False)
+        self._wake = wake
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Until the trainer closes its end or ends."""
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        poll.register(self._ended, select.POLLIN)
+        if self._trainer >= 0:
+            poll.register(self._trainer, select.POLLIN)
+        send_frame(self._channel, {"ready": os.getpid()})
+        while True:
+            # With spares at hand, wait; without, only look.
+            ready = {descriptor for descriptor, _ in poll.poll(0 if len(self._spares) < _SPARES else None)}
+            if self._trainer in ready:
+                return
+            if self._ended in ready:
+                self._bury()
+            if self._channel.fileno() in ready:
+                self._hand_out()
+            elif len(self._spares) < _SPARES:
+                self._spares.append(self._spawn())
+
+    def _hand_out(self) -> None:
+        receive_frame(self._channel)
+        session, pid = self._spares.pop(0) if self._spares else self._spawn()
+        descriptors = [session.fileno()]
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                descriptors.append(os.pidfd_open(pid))
+        try:
+            send_frame(self._channel, {"session": pid}, descriptors=descriptors)
+        finally:
+            session.close()
+            for descriptor in descriptors[1:]:
+                os.close(descriptor)
+
+    def _spawn(self) -> tuple[socket.socket, int]:
+        mine, keepers = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            own = [self._channel.detach(), mine.detach(), self._ended, self._wake]
+            own += [session.detach() for session, _ in self._spares] + ([self._trainer] if self._trainer >= 0 else [])
+            keep(keepers, self._setting, others=own)
+        keepers.close()
+        self._keepers.add(pid)
+        return mine, pid
+
+    def _bury(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._ended, 4096)
+        ended = set(processes.reap())
+        dead = ended & self._keepers
+        self._keepers -= dead
+        self._spares = [spare for spare in self._spares if spare[1] not in dead]
+        if self._setting.base and ended:
+            for pid in set(processes.children()) - self._keepers:
+                processes.kill(pid)
+            for pid in dead:
+                shutil.rmtree(f"{self._setting.base}/{pid}", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
