@@ -79,11 +79,11 @@ def test_a_run_that_printed_is_its_text_and_data_without_times() -> None:
 
 
 def test_a_failed_run_keeps_its_output_and_the_end_of_its_traceback_and_no_image() -> None:
-    traceback = "\n".join(f"line {number}" for number in range(20))
+    traceback = "\n".join([*(f"line {number}" for number in range(20)), "NameError: no x", ""])
     error = RunError(kind="exception", name="NameError", message="no x", traceback=traceback)
     result, sizes = result_of(ran("so far", Image.new("RGB", (64, 64)), error=error))
     assert result == ToolResult(
-        text="so far\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\nNameError: no x",
+        text="so far\nline 15\nline 16\nline 17\nline 18\nline 19\nNameError: no x",
         data={"ok": False, "error_kind": "exception", "error_name": "NameError"},
         is_ok=False,
     )

@@ -62,10 +62,9 @@ def _data(error_kind: str | None, error_name: str | None) -> dict[str, Json]:
 
 def _report(error: RunError, max_chars: int) -> str:
     lines = error.traceback.strip("\n").split("\n")[-MAX_TRACEBACK_LINES:]
-    last = f"{error.name}: {error.message}" if error.name and error.message else error.name or error.message
-    if last and lines[-1].strip() != last:
-        lines.append(last)
-    text = _shortened("\n".join(line for line in lines if line))
+    # Where there is a traceback, it ends with the name and the message.
+    last = ": ".join(part for part in (error.name, error.message) if part)
+    text = _shortened("\n".join(lines) if error.traceback else last or f"the run ended: {error.kind}")
     # The end says what went wrong.
     return text if len(text) <= max_chars else f"…{text[-max_chars:]}"
 

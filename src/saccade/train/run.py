@@ -64,12 +64,13 @@ def run_plan(
     }
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
+        # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
+        for resource in plan.resources:
+            stack.enter_context(resource)
         directory = stack.enter_context(
             RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
         )
         try:
-            for resource in plan.resources:
-                stack.enter_context(resource)
             run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
             for stage in plan.stages:
                 _run_stage(run, stage)
