@@ -47,6 +47,10 @@ class ChatCounts:
     """As the server counts them; replies from the cache cost none."""
     completion_tokens: int = 0
 
+    def as_counts(self) -> dict[str, int]:
+        """By name, in this order."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
     def plus(self, other: "ChatCounts") -> "ChatCounts":
         return ChatCounts(
             requests=self.requests + other.requests,

@@ -1,0 +1,102 @@
+"""``saccade curate``: questions made into examples to imitate."""
+
+from pathlib import Path
+
+import click
+
+from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
+from saccade.errors import UserError
+
+WHO = "URL of a server (http://host/v1), or a checkpoint directory"
+RATES = "; or a file or run with its answers or pass rates"
+
+
+@click.group()
+def curate() -> None:
+    """Make questions into examples to imitate."""
+
+
+@curate.command("codedance")
+@click.option("--data", type=PATH, help="Your own questions: a file or a folder.")
+@click.option("--family", help="Or: questions of a procedural family.")
+@click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
+@click.option("--teacher", required=True, help=f"Who solves: {WHO}.")
+@click.option("--teacher-model", help="Its name at the server.")
+@click.option("--weak", help=f"Who sorts out the easy: {WHO}{RATES}.")
+@click.option("--weak-model", help="Its name at the server.")
+@click.option("--strong", help=f"Who sorts out the unsolvable: {WHO}{RATES}.")
+@click.option("--strong-model", help="Its name at the server.")
+@click.option("--checker", help=f"Who checks questions and solutions: {WHO}.")
+@click.option("--checker-model", help="Its name at the server.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["full", "restricted", "none"]),
+    default="full",
+    show_default=True,
+    help="Of the code that models write.",
+)
+@click.option("--out", type=PATH, required=True, help="Folder of the examples.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
+@click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def codedance(
+    data: Path | None,
+    family: str | None,
+    count: int | None,
+    teacher: str,
+    teacher_model: str | None,
+    weak: str | None,
+    weak_model: str | None,
+    strong: str | None,
+    strong_model: str | None,
+    checker: str | None,
+    checker_model: str | None,
+    api_key_env: str,
+    skip_bad_rows: bool,
+    isolation: str,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Solutions with code that really runs, in several turns; bare answers where a question is easy.
+
+    A weak and a strong model sort the questions by difficulty, the teacher solves them with code in the sandbox or
+    rewrites its chain of thought into one with code, and a checker looks over questions and solutions. What is kept is
+    right in its form, its answer and every run.
+    """
+    if (data is None) == (family is None):
+        raise UserError("give either --data PATH or --family NAME, so that there are questions")
+    prepare_machine(threads)
+    log_to_stderr(is_quiet=quiet)
+    from saccade.cli.curating import CodeDanceRequest, curate_codedance
+
+    report = curate_codedance(
+        CodeDanceRequest(
+            data=existing("--data", data),
+            family=family,
+            count=count,
+            who={"teacher": teacher, "weak": weak, "strong": strong, "checker": checker},
+            models={
+                "teacher": teacher_model,
+                "weak": weak_model,
+                "strong": strong_model,
+                "checker": checker_model,
+            },
+            api_key_env=api_key_env,
+            skip_bad_rows=skip_bad_rows,
+            isolation=isolation,
+            out=out,
+            seed=seed,
+            overrides=overrides,
+            resume=resume,
+        )
+    )
+    click.echo(report.describe(), nl=False)
+    click.echo(f"Examples: {out / 'examples.jsonl'}")

@@ -1,0 +1,137 @@
+"""Curated examples on disk: one JSON object a line, its images beside it.
+
+A row is a question in the plain layout (``id, question, answer, answer_kind, images, …``), so the file can be given to
+``--data`` too. Besides it has ``level``, ``way``, ``kind``, ``image_hashes`` and ``turns``: each is
+``{"thought": …, "code": …}``, and the last ``{"thought": …, "answer": …}``.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from saccade.curation.kinds import kind_of
+from saccade.curation.settings import Kind, Level, Way
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.protocols.code_words import PYTHON_TOOL
+from saccade.rewards.answers import answer_is_correct
+from saccade.tasks.files import BadRow, read_tasks
+from saccade.tasks.readers.fields import is_encodable, listed, mapping
+from saccade.tasks.readers.fields import kind_of as type_name
+from saccade.tasks.readers.rows import RowError, RowValue, json_lines
+from saccade.types import Answer, Example, ExpertTurn, Json, Task, ToolCall
+
+EXAMPLES, IMAGES = "examples.jsonl", "images"
+BAD_ROWS_SHOWN = 20
+
+
+def example_row(example: Example, *, level: Level, way: Way, kind: Kind | None) -> dict[str, Json]:
+    """An example as a row of the file; its images are ``images/<hash>.png`` beside it."""
+    task = example.task
+    row: dict[str, Json] = {
+        "id": task.id,
+        "family": task.family,
+        "question": task.question,
+        "answer": task.answer,
+        "answer_kind": task.answer_kind,
+        "images": [f"{IMAGES}/{image.hash}.png" for image in task.images],
+        "image_hashes": [image.hash for image in task.images],
+        "difficulty": task.difficulty,
+        "level": level,
+        "way": way,
+        "turns": [_turn_row(turn) for turn in example.turns],
+    }
+    if kind is not None:
+        row["kind"] = kind
+    if task.choices:
+        row["choices"] = list(task.choices)
+    if task.tolerance:
+        row["tolerance"] = task.tolerance
+    if task.targets:
+        row["boxes"] = [
+            {"bbox": list(target.box.as_tuple()), "label": target.label, "image_index": target.image_index}
+            for target in task.targets
+        ]
+    return row
+
+
+def read_examples(path: Path, media: MediaStore) -> Sequence[Example]:
+    """The examples of a file, or of a folder that holds ``examples.jsonl``, in its order; images go to ``media``.
+
+    Everything that a demonstration needs is checked here but for running the code. UserError names the file and the
+    rows that cannot be used, and why.
+    """
+    file = path / EXAMPLES if path.is_dir() else path
+    if file.suffix.lower() != ".jsonl":
+        raise UserError(f"{file}: curated examples are JSON lines; give the folder of a curation or its {EXAMPLES}")
+    # Reads every image too; a row without a usable question is a UserError with file and row already.
+    tasks = read_tasks(file, media=media, layout="plain").tasks
+    examples: list[Example] = []
+    bad: list[BadRow] = []
+    for task, numbered in zip(tasks, json_lines(file), strict=True):
+        try:
+            if isinstance(numbered.row, RowError):
+                raise numbered.row
+            hashes = listed(numbered.row.get("image_hashes"), "image_hashes")
+            if hashes and hashes != [image.hash for image in task.images]:
+                raise RowError("images", "are not those of the example any more; their pixels have changed")
+            examples.append(Example(task=task, turns=_turns(numbered.row.get("turns"), task)))
+        except RowError as error:
+            bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
+    if bad:
+        shown = [f"  {row}" for row in bad[:BAD_ROWS_SHOWN]]
+        more = [f"  and {len(bad) - BAD_ROWS_SHOWN} more"] if len(bad) > BAD_ROWS_SHOWN else []
+        raise UserError("\n".join([f"{file}: {len(bad)} of {len(tasks)} examples cannot be used", *shown, *more]))
+    return examples
+
+
+def code_kind(example: Example) -> Kind | None:
+    """What the code of an example does; None when it has none."""
+    codes = [str(turn.action.arguments.get("code", "")) for turn in example.turns if isinstance(turn.action, ToolCall)]
+    return kind_of(codes) if codes else None
+
+
+def _turn_row(turn: ExpertTurn) -> Json:
+    if isinstance(turn.action, Answer):
+        return {"thought": turn.thought, "answer": turn.action.text}
+    code = turn.action.arguments.get("code")
+    if turn.action.name != PYTHON_TOOL or not isinstance(code, str):
+        raise ValueError(f"only calls of {PYTHON_TOOL} can be written, not {turn.action.name}")
+    return {"thought": turn.thought, "code": code}
+
+
+def _turns(value: RowValue, task: Task) -> tuple[ExpertTurn, ...]:
+    if not isinstance(value, list) or not value:
+        raise RowError("turns", f"must be a list of turns, not {type_name(value)}" if value else "is missing or empty")
+    turns = tuple(_turn(item, f"turns[{index}]") for index, item in enumerate(value))
+    for index, turn in enumerate(turns[:-1]):
+        if isinstance(turn.action, Answer):
+            raise RowError(f"turns[{index}]", "answers, and other turns follow; the answer is the last turn")
+    last = turns[-1].action
+    if not isinstance(last, Answer):
+        raise RowError(f"turns[{len(turns) - 1}]", "is the last and gives no answer")
+    if not answer_is_correct(task, last.text):
+        raise RowError(f"turns[{len(turns) - 1}]", f"answers {last.text!r}, and the right answer is {task.answer!r}")
+    return turns
+
+
+def _turn(item: RowValue, key: str) -> ExpertTurn:
+    fields = mapping(item, key)
+    does = set(fields) - {"thought"}
+    if does not in ({"code"}, {"answer"}):
+        raise RowError(
+            key, f"must have thought and either code or answer; it has {', '.join(sorted(fields)) or 'none'}"
+        )
+    thought = _text(fields.get("thought", ""), f"{key}.thought")
+    if does == {"code"}:
+        call = ToolCall(name=PYTHON_TOOL, arguments={"code": _text(fields["code"], f"{key}.code")})
+        return ExpertTurn(thought=thought, action=call)
+    return ExpertTurn(thought=thought, action=Answer(text=_text(fields["answer"], f"{key}.answer")))
+
+
+def _text(value: RowValue, key: str) -> str:
+    """As it stands there: white space means something in code."""
+    if not isinstance(value, str):
+        raise RowError(key, f"must be text, not {type_name(value)}")
+    if not is_encodable(value):
+        raise RowError(key, "holds half a surrogate pair, which is no text")
+    return value
