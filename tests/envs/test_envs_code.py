@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import gymnasium
 import pytest
 from PIL import Image
 
@@ -327,3 +328,12 @@ def test_an_experts_call_that_is_refused_is_no_demonstration_even_where_runs_may
     env.reset(seed=0)
     with pytest.raises(UserError, match="refused"):
         demonstrate(Example(task=env.task, turns=(call("print(1)"),)), env=env, chat=CHAT, may_fail=True)
+
+
+def test_gymnasium_makes_an_environment_with_code(sandbox: Sandbox) -> None:
+    made = gymnasium.make(
+        "saccade/VisualReasoning-v0", family="counting", protocol=code_protocol(), tools=(python_tool(sandbox),)
+    )
+    made.reset(seed=0)
+    assert "The code ran. Output:\n2" in made.step(run("print(1 + 1)"))[0]["text"]
+    made.close()
