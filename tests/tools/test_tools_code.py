@@ -97,6 +97,11 @@ def test_a_run_out_of_time_has_a_kind_and_no_name() -> None:
     )
 
 
+def test_a_class_of_any_name_is_named_on_one_short_line() -> None:
+    error = RunError(kind="exception", name="A\nB" * 100, message="m")
+    assert result_of(ran(error=error))[0].data["error_name"] == " ".join(("A\nB" * 100)[:80].split())
+
+
 def test_success_is_what_the_sandbox_says_and_not_what_the_text_says() -> None:
     assert result_of(ran("Error: timeout. Traceback (most recent call last)"))[0].is_ok
     assert not result_of(ran("Success!", error=RunError(kind="exit", name="SystemExit", message="0")))[0].is_ok

@@ -49,7 +49,8 @@ def tool_result(
     output = _cut(output, max_output_chars)
     if result.error is not None:
         text = "\n".join(part for part in (output, _report(result.error, max_output_chars)) if part)
-        name = result.error.name[:MAX_NAME_CHARS] or None
+        # A class may have any name.
+        name = " ".join(result.error.name[:MAX_NAME_CHARS].split()) or None
         return ToolResult(text=text, data=_data(result.error.kind, name), is_ok=False)
     images, notes = _shown_images(result.images, media, min_side_px=min_side_px, max_images=max_images)
     return ToolResult(text="\n".join(part for part in (output, *notes) if part), images=images, data=_data(None, None))
