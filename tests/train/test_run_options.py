@@ -189,6 +189,7 @@ def test_metrics_of_a_batch_are_means_over_the_tokens_of_its_updates() -> None:
     broken = {"entropy": float("nan"), "action_tokens": 5.0, "forwarded_tokens": 5.0, "skipped": 1.0}
     expected = {"entropy": 1.75, "action_tokens": 45.0, "forwarded_tokens": 75.0, "skipped": 1.0}
     assert mean_of_updates([short, long, broken]) == expected
+    assert mean_of_updates([broken]) == {"action_tokens": 5.0, "forwarded_tokens": 5.0, "skipped": 1.0}
     assert mean_of_updates([]) == {}
 
 

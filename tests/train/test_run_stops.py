@@ -1,6 +1,7 @@
 """Runs that must not go on in silence: nothing to score, no finite loss, interrupts."""
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,8 +131,9 @@ def test_five_steps_without_a_finite_loss_stop_the_run(tmp_path: Path) -> None:
     stage = Supervise(name="sft", demonstrations=demonstrations, settings=SuperviseSettings(steps=9, batch_size=1))
     with pytest.raises(MachineError, match=r"stage 'sft': the last 5 steps gave no finite loss .* lower learning rate"):
         run(tmp_path / "run", stage, is_broken=True)
-    skipped = [values["skipped"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]
-    assert skipped == [1.0] * 5
+    recorded = [values for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]
+    assert [values["skipped"] for values in recorded] == [1.0] * 5
+    assert all(math.isfinite(number) for values in recorded for number in values.values())
 
 
 def test_only_steps_in_which_every_update_was_skipped_stop_a_run() -> None:

@@ -82,8 +82,8 @@ class Learner:
     ) -> Mapping[str, float]:
         """One optimiser step over all sequences. Returns means over action tokens, gradient norm and counts.
 
-        A loss or gradient that is not finite changes nothing: the step is skipped and ``skipped`` is 1. Raises
-        UserError when a micro-batch is smaller than an image, MachineError when memory runs out.
+        A loss or gradient that is not finite changes nothing: the step is skipped, ``skipped`` is 1, and there are no
+        means. Raises UserError when a micro-batch is smaller than an image, MachineError when memory runs out.
         """
         check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
         self.optimizer.zero_grad()
@@ -105,8 +105,7 @@ class Learner:
         token_count = sum(sequence.action_count for sequence in sequences)
         means = {name: total / max(1, token_count) for name, total in totals.items()}
         return {
-            **means,
-            "gradient_norm": norm,
+            **({**means, "gradient_norm": norm} if is_finite else {}),
             "learning_rate": learning_rate,
             "action_tokens": float(token_count),
             "forwarded_tokens": float(self.work.tokens - forwarded),

@@ -183,14 +183,17 @@ class Reinforcement(Iterator[StepOutcome]):
 
 
 def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Over the optimiser steps of a batch, each as often as it has action tokens; ``skipped`` and tokens add up."""
+    """Over the optimiser steps of a batch, each as often as it has action tokens; ``skipped`` and tokens add up.
+
+    A skipped step has no finite means: it is counted and enters nothing else.
+    """
     added = ("skipped", "action_tokens", "forwarded_tokens")
-    # What was skipped changed nothing and has no finite numbers, so it says something only where there is nothing else.
-    told = [report for report in reports if not report["skipped"]] or reports
+    told = [report for report in reports if not report["skipped"]]
     tokens = math.fsum(report["action_tokens"] for report in told)
-    return {
-        name: math.fsum(report[name] for report in reports)
-        if name in added
-        else math.fsum(report[name] * report["action_tokens"] for report in told) / tokens
-        for name in (reports[0] if reports else ())
+    sums = {name: math.fsum(report[name] for report in reports) for name in added if reports}
+    means = {
+        name: math.fsum(report[name] * report["action_tokens"] for report in told) / tokens
+        for name in (told[0] if told else ())
+        if name not in added
     }
+    return means | sums

@@ -210,6 +210,8 @@ def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapp
 
 
 def _note(outcome: StepOutcome) -> str:
+    if "reward/mean" not in outcome.metrics and "nll" not in outcome.metrics:
+        return "skipped: no finite loss"
     if "nll" in outcome.metrics:
         return f"loss {outcome.metrics['nll']:.3f}"
     return f"reward {outcome.metrics['reward/mean']:.3f}, tool {outcome.metrics['rollout/tool_rate']:.0%}"
