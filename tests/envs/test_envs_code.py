@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import gymnasium
@@ -94,6 +94,15 @@ def test_code_sees_the_original_image_as_a_variable_and_as_a_file(sandbox: Sandb
     code = "from PIL import Image\nprint(input_image.size, Image.open('input_image.png').size)"
     assert played(make_env(sandbox), run(code)) == ["(256, 256) (256, 256)"]
     assert played(make_env(sandbox, shows="view"), run(code)) == ["(64, 64) (64, 64)"]
+
+
+def test_code_sees_every_image_of_a_question(sandbox: Sandbox) -> None:
+    env = make_env(sandbox)
+    env.reset(seed=0)
+    both = replace(env.task, images=(env.task.images[0], env.media.add(Image.new("RGB", (80, 64)))))
+    env.reset(options={"task": both})
+    code = "import os\nprint([image.size for image in input_images], sorted(os.listdir('.')))"
+    assert env.step(run(code))[0]["text"] == "[(256, 256), (80, 64)] ['input_image.png', 'input_image_2.png']"
 
 
 def test_variables_and_files_stay_and_a_failed_run_is_undone(sandbox: Sandbox) -> None:

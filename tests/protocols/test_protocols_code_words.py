@@ -49,7 +49,7 @@ def test_the_full_prompt_names_each_image_with_its_size_and_the_size_that_is_see
     assert user.parts == (
         "Image 1 (input_image, 64 x 64 pixels): ",
         SMALL,
-        "\nImage 2 (input_image_2, 640 x 320 pixels, shown to you at 80 x 32): ",
+        "\nImage 2 (input_images[1], 640 x 320 pixels, shown to you at 80 x 32): ",
         LARGE,
         "\nHow many?",
     )

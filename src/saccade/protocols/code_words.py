@@ -36,9 +36,13 @@ after plt.show(), pictures after .show() and image files that it saves; nothing 
 Pictures go on counting after the images above. There is no network, no keyboard and no window."""
 
 
-def input_name(index: int) -> str:
-    """The name, without ending, under which code finds the question's image of this index."""
-    return "input_image" if index == 0 else f"input_image_{index + 1}"
+def input_file(index: int) -> str:
+    """The file in which code finds the question's image of this index."""
+    return "input_image.png" if index == 0 else f"input_image_{index + 1}.png"
+
+
+def _input_variable(index: int) -> str:
+    return "input_image" if index == 0 else f"input_images[{index}]"
 
 
 def prompt(
@@ -57,7 +61,7 @@ def prompt(
         image = task.images[index]
         seen = view.view_size(image.width, image.height)
         note = "" if seen == (image.width, image.height) else f", shown to you at {seen[0]} x {seen[1]}"
-        return f"Image {index + 1} ({input_name(index)}, {image.width} x {image.height} pixels{note}): "
+        return f"Image {index + 1} ({_input_variable(index)}, {image.width} x {image.height} pixels{note}): "
 
     return (
         Message(role="system", parts=(_full_instructions(tools, view, max_turns),)),

@@ -10,7 +10,7 @@ from PIL import Image
 
 from saccade.errors import MachineError, UserError
 from saccade.protocols.code import MAX_CODE_CHARS
-from saccade.protocols.code_words import PYTHON_TOOL, input_name
+from saccade.protocols.code_words import PYTHON_TOOL, input_file
 from saccade.sandbox.contract import RunResult
 from saccade.tools.code_results import does_nothing, nothing_done, tool_result
 from saccade.tools.contract import Episode, OpenTool, Tool
@@ -51,8 +51,8 @@ def python_tool(
 ) -> "PythonTool":
     """A tool ``execute_python_code`` with the argument ``code``; each episode has a session of its own.
 
-    The session begins at the episode's first run, with the question's images as ``input_image``, ``input_image_2``
-    and so on, as variables and as PNG files; ``shows`` says whether at their original size or as the model sees them.
+    The session begins at the episode's first run, with the question's images as ``input_images`` (the first also as
+    ``input_image``) and as PNG files; ``shows`` says whether at their original size or as the model sees them.
     An image that a run shows is enlarged until its shorter side has ``min_side_px``; more than ``max_images`` are
     left out, and so is output over ``max_output_chars``, each with a note.
 
@@ -93,12 +93,11 @@ class PythonTool:
     @property
     def spec(self) -> ToolSpec:
         size = "in its original size" if self.shows == "original" else "in the size in which you see it"
-        name = input_name(0)
         description = (
-            "Run Python 3 with numpy, PIL, cv2, matplotlib, scipy, pandas, skimage and sympy. "
-            f"The variable {name} holds the image as a PIL image, {size}; the file {name}.png is the same. "
-            f"Further images are {input_name(1)}, {input_name(2)} and so on. "
-            f"A run may take {self.timeout_s:g} s and show {self.max_images} pictures."
+            "Run Python 3 with numpy, PIL, cv2, matplotlib, scipy, pandas, skimage and sympy. The variable input_image "
+            f"holds the first image as a PIL image, {size}, and input_images is the list of all; they are also the "
+            f"files {input_file(0)}, {input_file(1)} and so on. A run may take {self.timeout_s:g} s and show "
+            f"{self.max_images} pictures."
         )
         code: dict[str, Json] = {"type": "string", "maxLength": MAX_CODE_CHARS, "description": "Python source"}
         parameters: dict[str, Json] = {
@@ -201,7 +200,7 @@ class _EpisodePython:
         for index, image in enumerate(episode.images[:MAX_INPUT_IMAGES]):
             picture = episode.media.get(image)
             size = picture.size if self._tool.shows == "original" else episode.view.view_size(*picture.size)
-            inputs[f"{input_name(index)}.png"] = (
+            inputs[input_file(index)] = (
                 picture if picture.size == size else picture.resize(size, Image.Resampling.BICUBIC)
             )
         return inputs
