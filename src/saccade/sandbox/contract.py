@@ -88,8 +88,8 @@ class Layers:
     seccomp: bool = False
     landlock: int = 0
     """The version of its interface; 0 for none."""
-    is_unprivileged: bool = False
-    """Model code runs as a user that owns nothing, or inside a user namespace."""
+    notes: tuple[str, ...] = ()
+    """What is weaker than it could be."""
 
     def describe(self) -> str:
         """One line for a log."""
@@ -97,5 +97,4 @@ class Layers:
         parts.append("namespaces " + ", ".join(self.namespaces) if self.namespaces else "no namespaces")
         parts.append("seccomp" if self.seccomp else "no seccomp")
         parts.append(f"Landlock {self.landlock}" if self.landlock else "no Landlock")
-        parts.append("resource limits")
-        return "; ".join(parts)
+        return "; ".join([*parts, "resource limits", *self.notes])

@@ -34,6 +34,8 @@ class Gate(Protocol):
 
     def fileno(self) -> int: ...
 
+    def start_run(self) -> None: ...
+
     def grant(self, forking: set[int]) -> bool:
         """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
         ...
@@ -130,6 +132,8 @@ class Keeper:
             os.ftruncate(file, 0)
         os.pwrite(self._memories.inbox, code, 0)
         self._run = _Run()
+        if self._gate is not None:
+            self._gate.start_run()
         processes.kill(self._state, signal.SIGCONT)
         processes.kill(self._child, signal.SIGCONT)
         self._order({"size": len(code), "number": self._number})

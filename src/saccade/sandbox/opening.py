@@ -1,20 +1,28 @@
 """What happens between the fork of a session's keeper and the first order to it."""
 
+import contextlib
 import os
 import shutil
 import socket
 import tempfile
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import limits as resource_limits
-from saccade.sandbox import processes, state
+from saccade.sandbox import landlock, linux, namespaces, processes, seccomp, state
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.files import Files
-from saccade.sandbox.keeper import Gate, Keeper, Memories
-from saccade.sandbox.wire import Closed, packet_pair
+from saccade.sandbox.keeper import Keeper, Memories
+from saccade.sandbox.wire import Closed, packet_pair, receive_packet
+
+
+_OWN_PROCESSES = 4
+"""The keeper, a state, its child, and one that takes the place of a child with threads."""
+_THREADS_MADE = 64
+"""How many times as many threads as may live at once one run may make."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +35,14 @@ class Setting:
     """A folder of the host for the sessions' own ones; empty where each session has a file system in memory."""
     mapped_bytes: int
     """Address space of the warm parent."""
+    proc: int
+    """A descriptor of /proc as it was before the root changed; -1 where it did not."""
+    program: bytes
+    """The filter on system calls; empty for none."""
+    readable: tuple[str, ...]
+    """What Landlock lets sessions read; nothing: no Landlock."""
+    user: int
+    """To which sessions change; -1: they stay what they are."""
 
 
 def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> NoReturn:
@@ -35,24 +51,33 @@ def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> 
         os.close(descriptor)
     processes.die_with_parent()
     processes.adopt_orphans()
-    folder = f"{setting.base}/{os.getpid()}"
+    status = 0
+    folder = f"{setting.base}/{os.getpid()}" if setting.base else namespaces.SESSION
     try:
+        if not setting.base:
+            limits = setting.limits
+            namespaces.enter_session(setting.proc, mib=limits.files_mib, files=limits.file_count)
         _serve(trainer, setting, folder)
     except Closed:
         pass
-    finally:
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    if setting.base:
         for pid in processes.children():
             processes.kill(pid)
         shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
+    os._exit(status)
 
 
 def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
     for name in ("", "/work", "/tmp"):
-        Path(folder + name).mkdir(mode=0o700)
+        Path(folder + name).mkdir(mode=0o700, exist_ok=True)
+        if setting.user >= 0:
+            os.chown(folder + name, setting.user, setting.user)
     memories = Memories(**{name: _memory_file(name) for name in ("out", "err", "inbox", "images")})
     near, far = packet_pair()
-    place = state.Place(folder=folder, limits=setting.limits, is_in_pid_namespace=False)
+    place = state.Place(folder=folder, limits=setting.limits, is_in_pid_namespace=not setting.base)
     pid = os.fork()
     if pid == 0:
         near.close()
@@ -60,7 +85,7 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
         processes.die_with_parent()
         _become_state(far, memories, place, setting)
     far.close()
-    gate: Gate | None = None
+    gate = _gate(near, setting) if setting.program else None
     files = Files(folder, most_bytes=setting.limits.files_mib << 20, most_files=setting.limits.file_count)
     keeper = Keeper(trainer, near, state=pid, memories=memories, files=files, limits=setting.limits, gate=gate)
     keeper.serve()
@@ -81,10 +106,49 @@ def _become_state(channel: socket.socket, memories: Memories, place: state.Place
     channel.detach()
     for target, source in ((0, state.DEVNULL), (1, state.OUT), (2, state.ERR)):
         os.dup2(source, target)
+    _prefer_for_memory(setting.proc)
     os.closerange(3, state.DEVNULL)
     os.closerange(state.IMAGES + 1, 4096)
+    own = socket.socket(fileno=state.CHANNEL)
+    _confine(own, place, setting)
+    state.State(own, place).serve()
+
+
+def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> None:
+    """Everything that this process gives up for good before it sees model code."""
+    if setting.user >= 0:
+        os.setgroups([])
+        os.setresgid(setting.user, setting.user, setting.user)
+        os.setresuid(setting.user, setting.user, setting.user)
+        processes.die_with_parent()
     resource_limits.apply(setting.limits, mapped_bytes=setting.mapped_bytes)
-    state.State(socket.socket(fileno=state.CHANNEL), place).serve()
+    if setting.isolation == "none":
+        return
+    if setting.user >= 0 or not setting.base:
+        resource_limits.limit_processes(setting.limits.threads + _OWN_PROCESSES)
+    linux.drop_capabilities()
+    linux.forbid_new_privileges()
+    processes.may_write_own_proc_files(False)
+    landlock.restrict(readable=list(setting.readable), writable=[place.folder], devices=list(namespaces.DEVICES))
+    listener = seccomp.install(setting.program)
+    socket.send_fds(channel, [b"{}"], [listener])
+    os.close(listener)
+
+
+def _gate(near: socket.socket, setting: Setting) -> seccomp.ForkGate:
+    _, _, descriptors = receive_packet(near)
+    if len(descriptors) != 1:
+        raise Closed("the session's process did not confine itself")
+    return seccomp.ForkGate(descriptors[0], most_threads=_THREADS_MADE * setting.limits.threads)
+
+
+def _prefer_for_memory(proc: int) -> None:
+    """When the machine has no memory left, it takes it from the sessions first."""
+    with contextlib.suppress(OSError):
+        file = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=proc) if proc >= 0 else -1
+        if file >= 0:
+            os.write(file, b"900")
+            os.close(file)
 
 
 def _memory_file(name: str) -> int:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.contract import Isolation, Layers, Limits
-from saccade.sandbox.wire import Closed, Head, Late, receive_frame, send_frame
+from saccade.sandbox.namespaces import NAMES
+from saccade.sandbox.wire import Closed, Head, Late, receive_frame, send_frame, whole_number
 
 _START_S = 120.0
 """Imports from a cold disk take their time."""
@@ -84,6 +85,7 @@ class WarmParent:
             "isolation": isolation,
             "limits": asdict(limits),
             "base": self._base,
+            "packages": _packages(),
         }
         try:
             send_frame(self._channel, order)
@@ -96,12 +98,33 @@ class WarmParent:
         if refused is not None:
             self.close()
             raise UserError(str(refused))
+        return _layers(isolation, whole_number(answer, "landlock"), whole_number(answer, "user"))
+
+
+def _layers(isolation: Isolation, landlock: int, user: int) -> Layers:
+    if isolation == "none":
         return Layers(isolation=isolation)
+    notes = []
+    if landlock < 6:
+        notes.append("this Landlock does not scope signals and abstract sockets; seccomp forbids both")
+    if isolation == "restricted" and os.geteuid() == 0 and user < 0:
+        notes.append("sessions run as root without privileges, as other users cannot read the libraries")
+    return Layers(
+        isolation=isolation,
+        namespaces=NAMES if isolation == "full" else (),
+        seccomp=True,
+        landlock=landlock,
+        notes=tuple(notes),
+    )
+
+
+def _packages() -> list[str]:
+    paths = sysconfig.get_paths()
+    return list(dict.fromkeys((paths["purelib"], paths["platlib"])))
 
 
 def _start(control: int, trainer: int) -> str:
-    paths = sysconfig.get_paths()
-    places = [str(Path(__file__).parents[2]), *dict.fromkeys((paths["purelib"], paths["platlib"]))]
+    places = [str(Path(__file__).parents[2]), *_packages()]
     return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
 
 
@@ -115,7 +138,7 @@ def _environment(base: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUTF8": "1",
         "MPLBACKEND": "agg",
-        "MPLCONFIGDIR": f"{base}/matplotlib",
+        "MPLCONFIGDIR": f"{base}/matplotlib" if base else "/etc/matplotlib",
         "USER": "user",
         # A process with several threads can neither make a user namespace nor be forked safely.
         **{f"{name}_NUM_THREADS": "1" for name in single},

@@ -11,14 +11,15 @@ import select
 import shutil
 import signal
 import socket
-import sys
 from pathlib import Path
 from typing import NoReturn
 
-from saccade.sandbox import processes
-from saccade.sandbox.contract import Limits
+from saccade.sandbox import landlock, linux, namespaces, probe, processes, seccomp
+from saccade.sandbox.contract import Isolation, Limits
+from saccade.sandbox.libraries import places
 from saccade.sandbox.opening import Setting, keep
-from saccade.sandbox.wire import Closed, Head, receive_frame, send_frame
+from saccade.sandbox.syscalls import ARCHITECTURES
+from saccade.sandbox.wire import Closed, receive_frame, send_frame
 
 _SPARES = 2
 
@@ -27,18 +28,44 @@ def main(control: int, trainer: int) -> NoReturn:
     """Serves the trainer at the other end of the control socket; ``trainer`` is its pidfd, -1 where there is none."""
     channel = socket.socket(fileno=control)
     order, _, _ = receive_frame(channel)
-    watcher = os.getpid()
+    isolation = order["isolation"]
+    assert isolation in ("full", "restricted", "none")
+    why_not = probe.refusal(isolation)
+    if why_not:
+        send_frame(channel, {"refused": why_not})
+        os._exit(0)
+    packages = order["packages"]
+    assert isinstance(packages, list)
+    libraries = places(packages)
+    base = str(order["base"])
     processes.adopt_orphans()
+    proc = namespaces.enter(libraries) if isolation == "full" else -1
+    watcher = os.getpid()
     warm = os.fork()
     if warm:
         channel.close()
-        _watch(warm, trainer, str(order["base"]))
+        _watch(warm, trainer, base)
     processes.die_with_parent()
-    if os.getppid() != watcher:
+    # From inside a new namespace the parent has no number.
+    if os.getppid() not in (watcher, 0):
         os._exit(0)
     _warm_up()
+    if isolation == "full":
+        namespaces.close_root()
+    limits = order["limits"]
+    assert isinstance(limits, dict)
+    setting = Setting(
+        isolation=isolation,
+        limits=Limits(**limits),
+        base=base,
+        mapped_bytes=_mapped_bytes(proc),
+        proc=proc,
+        program=b"" if isolation == "none" else seccomp.program(ARCHITECTURES[linux.architecture_name()]),
+        readable=() if isolation == "none" else (*libraries, *namespaces.CACHES, f"{base}/matplotlib"),
+        user=_user(isolation, libraries),
+    )
     with contextlib.suppress(Closed):
-        _Zygote(channel, trainer, _setting(order)).serve()
+        _Zygote(channel, trainer, setting).serve()
     os._exit(0)
 
 
@@ -64,20 +91,24 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-def _setting(order: Head) -> Setting:
-    limits = order["limits"]
-    assert isinstance(limits, dict)
-    isolation = order["isolation"]
-    assert isolation in ("full", "restricted", "none")
-    return Setting(isolation=isolation, limits=Limits(**limits), base=str(order["base"]), mapped_bytes=_mapped_bytes())
-
-
-def _mapped_bytes() -> int:
+def _mapped_bytes(proc: int) -> int:
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        file = os.open("self/statm" if proc >= 0 else "/proc/self/statm", os.O_RDONLY, dir_fd=max(proc, 0))
+        try:
+            pages = int(os.read(file, 200).split()[0])
+        finally:
+            os.close(file)
     except OSError:
         return 4 << 30
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _user(isolation: Isolation, libraries: list[str]) -> int:
+    """Whom the sessions of a root without namespaces run as: nobody, when nobody can read the libraries."""
+    if isolation != "restricted" or os.geteuid() != 0:
+        return -1
+    folders = {parent for library in libraries for parent in (Path(library), *Path(library).parents)}
+    return namespaces.NOBODY if all(folder.stat().st_mode & 0o5 == 0o5 for folder in folders) else -1
 
 
 class _Zygote:
@@ -87,6 +118,7 @@ class _Zygote:
         self._channel, self._trainer, self._setting = channel, trainer, setting
         self._keepers: set[int] = set()
         self._spares: list[tuple[socket.socket, int]] = []
+        self._own = os.pidfd_open(os.getpid()) if setting.isolation == "full" else -1
         self._ended, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(self._ended, False)
@@ -101,7 +133,7 @@ class _Zygote:
         poll.register(self._ended, select.POLLIN)
         if self._trainer >= 0:
             poll.register(self._trainer, select.POLLIN)
-        send_frame(self._channel, {"ready": os.getpid()})
+        send_frame(self._channel, {"landlock": landlock.version(), "user": self._setting.user})
         while True:
             # With spares at hand, wait; without, only look.
             ready = {descriptor for descriptor, _ in poll.poll(0 if len(self._spares) < _SPARES else None)}
@@ -130,13 +162,19 @@ class _Zygote:
 
     def _spawn(self) -> tuple[socket.socket, int]:
         mine, keepers = socket.socketpair()
+        if self._own >= 0:
+            namespaces.begin_pid_namespace()
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             own = [self._channel.detach(), mine.detach(), self._ended, self._wake]
-            own += [session.detach() for session, _ in self._spares] + ([self._trainer] if self._trainer >= 0 else [])
+            own += [session.detach() for session, _ in self._spares] + [
+                number for number in (self._trainer, self._own) if number >= 0
+            ]
             keep(keepers, self._setting, others=own)
+        if self._own >= 0:
+            namespaces.leave_pid_namespace(self._own)
         keepers.close()
         self._keepers.add(pid)
         return mine, pid
@@ -153,7 +191,3 @@ class _Zygote:
                 processes.kill(pid)
             for pid in dead:
                 shutil.rmtree(f"{self._setting.base}/{pid}", ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))

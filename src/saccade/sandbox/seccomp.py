@@ -1,0 +1,153 @@
+"""The filter on system calls, and the gate through which a session's processes and threads are made."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import struct
+from ctypes import create_string_buffer, addressof
+
+from saccade.sandbox import linux
+from saccade.sandbox.syscalls import Architecture
+
+_SET_FILTER, _ACTION_AVAILABLE = 1, 2
+_NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
+_ALLOW, _NOTIFY, _ERRNO, _KILL = 0x7FFF0000, 0x7FC00000, 0x00050000, 0x80000000
+
+# Of the classic packet filter: load a word, compare, return.
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE = 0, 4
+_X32 = 0x40000000
+
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
+"""Duplicates, flags, locks and questions; not owners and signals of descriptors, which can kill a process."""
+_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""Is it a terminal, how much is there to read, blocking, closing on exec."""
+_PRCTL = (1, 2, 3, 7, 15, 16, 21, 23, 27, 30, 39, 0x53564D41)
+"""Names, questions, and dying with the parent."""
+_AF_UNIX = 1
+
+_FORK = 0x01200011
+"""What the C library's fork asks for: SIGCHLD and the child's number in its own memory."""
+_THREAD = 0x00010000 | 0x00000800 | 0x00000100
+"""CLONE_THREAD, CLONE_SIGHAND and CLONE_VM."""
+_NEVER_IN_THREAD = 0x7E020000 | 0x00008000 | 0x00002000 | 0x00000080
+"""New namespaces, CLONE_PARENT, CLONE_PTRACE, CLONE_NEWTIME."""
+
+_RECEIVE, _ANSWER = 0xC0502100, 0xC0182101
+_CONTINUE = 1
+
+Program = list[tuple[int, int, int, int]]
+
+
+def is_available() -> bool:
+    """Whether this kernel can ask a keeper about a call."""
+    try:
+        linux.call(_seccomp_number(), _ACTION_AVAILABLE, 0, struct.pack("I", _NOTIFY))
+    except OSError:
+        return False
+    return True
+
+
+def program(architecture: Architecture) -> bytes:
+    """The filter: what is not allowed fails with EPERM."""
+    made: Program = [
+        _load(_ARCHITECTURE),
+        (_EQUAL, 1, 0, architecture.audit),
+        _return(_KILL),
+        _load(_NUMBER),
+        (_AT_LEAST, 0, 1, _X32),
+        _return(_ERRNO | errno.ENOSYS),
+    ]
+    # An answer that makes the C library use clone(), whose flags a filter can read.
+    made += _when(architecture.number("clone3"), [_return(_ERRNO | errno.ENOSYS)])
+    made += _when(architecture.number("clone"), [_return(_NOTIFY)])
+    for number in architecture.allowed():
+        made += _when(number, [_return(_ALLOW)])
+    made += _when(architecture.number("fcntl"), _one_of(1, _FCNTL))
+    made += _when(architecture.number("ioctl"), _one_of(1, _IOCTL))
+    made += _when(architecture.number("prctl"), _one_of(0, _PRCTL))
+    made += _when(architecture.number("socketpair"), _one_of(0, (_AF_UNIX,)))
+    # Reading limits: no new value is given.
+    no_value = [_load(_argument(2)), (_EQUAL, 0, 3, 0), _load(_argument(2) + 4), (_EQUAL, 0, 1, 0)]
+    made += _when(architecture.number("prlimit64"), [*no_value, _return(_ALLOW), _return(_ERRNO | errno.EPERM)])
+    made.append(_return(_ERRNO | errno.EPERM))
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in made)
+
+
+def install(filter_program: bytes) -> int:
+    """Puts the filter on this process for good; returns the descriptor at which its keeper is asked."""
+    instructions = create_string_buffer(filter_program, len(filter_program))
+    head = struct.pack("HxxxxxxQ", len(filter_program) // 8, addressof(instructions))
+    for flags in (_NEW_LISTENER | _WAIT_KILLABLE, _NEW_LISTENER):
+        with contextlib.suppress(OSError):
+            return linux.call(_seccomp_number(), _SET_FILTER, flags, head)
+    raise OSError(errno.EINVAL, "the kernel refuses the system call filter")
+
+
+class ForkGate:
+    """Lets threads be made, and the forks that the keeper has planned; nothing else becomes a process."""
+
+    def __init__(self, listener: int, *, most_threads: int) -> None:
+        self._listener = listener
+        self._most_threads = most_threads
+        self._threads = 0
+
+    def fileno(self) -> int:
+        return self._listener
+
+    def start_run(self) -> None:
+        self._threads = 0
+
+    def grant(self, forking: set[int]) -> bool:
+        """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
+        asked = bytearray(80)
+        try:
+            fcntl.ioctl(self._listener, _RECEIVE, asked)
+        except OSError:
+            # Whoever asked is dead.
+            return False
+        identity, caller = struct.unpack_from("QI", asked)
+        flags = struct.unpack_from("Q", asked, 32)[0]
+        is_thread = flags & _THREAD == _THREAD and not flags & _NEVER_IN_THREAD
+        if is_thread:
+            self._threads += 1
+            error = errno.EAGAIN if self._threads > self._most_threads else 0
+        elif flags == _FORK and caller in forking:
+            forking.discard(caller)
+            error = 0
+        else:
+            error = errno.EPERM
+        answer = struct.pack("QqiI", identity, 0, -error, 0 if error else _CONTINUE)
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self._listener, _ANSWER, answer)
+        return is_thread and not error
+
+
+def _seccomp_number() -> int:
+    from saccade.sandbox.syscalls import ARCHITECTURES
+
+    return ARCHITECTURES[os.uname().machine].number("seccomp")
+
+
+def _load(offset: int) -> tuple[int, int, int, int]:
+    return (_LOAD, 0, 0, offset)
+
+
+def _return(verdict: int) -> tuple[int, int, int, int]:
+    return (_RETURN, 0, 0, verdict)
+
+
+def _argument(index: int) -> int:
+    return 16 + 8 * index
+
+
+def _when(number: int, then: Program) -> Program:
+    """These instructions for one call; they must return."""
+    return [(_EQUAL, 0, len(then), number), *then]
+
+
+def _one_of(argument: int, values: tuple[int, ...]) -> Program:
+    """Allows the call when the low half of an argument is one of these; the kernel reads no more of it."""
+    tests: Program = [(_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
+    return [_load(_argument(argument)), *tests, _return(_ERRNO | errno.EPERM), _return(_ALLOW)]
