@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -190,9 +189,7 @@ class _EpisodePython:
     def _drop(self) -> None:
         session, self._session, self._is_running = self._session, None, False
         if session is not None:
-            # What is lost already cannot be closed properly; the sandbox clears up after it.
-            with suppress(MachineError):
-                session.close()
+            session.close()
 
     def _inputs(self) -> dict[str, Image.Image]:
         episode = self._episode
