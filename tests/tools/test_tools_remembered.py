@@ -1,0 +1,118 @@
+"""Sessions that remember runs give what real ones give, and make no run twice."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from PIL import Image
+
+from saccade.errors import MachineError
+from saccade.sandbox.contract import RunResult
+from saccade.sandbox.sandbox import Sandbox
+from saccade.sandbox.session import Session
+from saccade.tools.remembered import RememberedSessions
+
+RED = {"input_image.png": Image.new("RGB", (8, 8), (200, 0, 0))}
+BLUE = {"input_image.png": Image.new("RGB", (8, 8), (0, 0, 200))}
+
+
+class Counted:
+    """Real sessions, with a list of the codes that were really run."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.runs: list[str] = []
+
+    def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "CountedSession":
+        return CountedSession(self.sandbox.session(images, seed=seed), self.runs)
+
+
+class CountedSession:
+    def __init__(self, session: Session, runs: list[str]) -> None:
+        self.session = session
+        self.runs = runs
+
+    def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
+        self.runs.append(code)
+        return self.session.run(code, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        self.session.close()
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def counted(sandbox: Sandbox) -> Counted:
+    return Counted(sandbox)
+
+
+def outputs(
+    sessions: RememberedSessions, *codes: str, images: Mapping[str, Image.Image] = RED, seed: int = 0
+) -> list[str]:
+    session = sessions.session(images=images, seed=seed)
+    results = [session.run(code) for code in codes]
+    session.close()
+    return [result.error.name if result.error else result.stdout.strip() for result in results]
+
+
+def test_the_same_runs_on_the_same_images_are_made_once(counted: Counted) -> None:
+    sessions = RememberedSessions(counted)
+    codes = ("x = input_image.size[0]", "print(x + 1)", "print(y)")
+    assert outputs(sessions, *codes) == outputs(sessions, *codes) == ["", "9", "NameError"]
+    assert counted.runs == list(codes)
+
+
+def test_another_image_seed_or_history_is_another_run(counted: Counted) -> None:
+    sessions = RememberedSessions(counted)
+    pixel = "print(input_image.getpixel((0, 0)))"
+    assert outputs(sessions, pixel) == ["(200, 0, 0)"]
+    assert outputs(sessions, pixel, images=BLUE) == ["(0, 0, 200)"]
+    draw = "import random; print(random.random())"
+    assert outputs(sessions, draw, seed=1) != outputs(sessions, draw, seed=2)
+    assert outputs(sessions, "x = 1", "print(x)") == ["", "1"]
+    assert outputs(sessions, "x = 2", "print(x)") == ["", "2"]
+
+
+def test_a_real_session_catches_up_with_what_was_remembered(counted: Counted) -> None:
+    sessions = RememberedSessions(counted)
+    outputs(sessions, "x = 5")
+    assert outputs(sessions, "x = 5", "print(x)") == ["", "5"]
+    assert counted.runs == ["x = 5", "x = 5", "print(x)"]
+
+
+def test_many_threads_that_ask_for_one_run_get_it_made_once(counted: Counted) -> None:
+    sessions = RememberedSessions(counted)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: outputs(sessions, "print(6 * 7)"), range(16)))
+    assert found == [["42"]] * 16
+    assert counted.runs == ["print(6 * 7)"]
+
+
+def test_what_depends_on_the_machine_is_not_remembered(counted: Counted) -> None:
+    sessions = RememberedSessions(counted)
+    for _ in range(2):
+        session = sessions.session(images=RED, seed=0)
+        result = session.run("while True: pass", timeout_s=0.1)
+        assert result.error is not None
+        assert result.error.kind == "timeout"
+        session.close()
+    assert len(counted.runs) == 2
+
+
+def test_the_oldest_runs_are_forgotten_first(counted: Counted) -> None:
+    sessions = RememberedSessions(counted, max_runs=2)
+    for code in ("print(1)", "print(2)", "print(3)", "print(3)", "print(1)"):
+        outputs(sessions, code)
+    assert counted.runs == ["print(1)", "print(2)", "print(3)", "print(1)"]
+
+
+def test_a_closed_session_runs_nothing(counted: Counted) -> None:
+    session = RememberedSessions(counted).session(images=RED, seed=0)
+    session.close()
+    with pytest.raises(MachineError, match="closed"):
+        session.run("print(1)")
