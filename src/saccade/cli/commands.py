@@ -7,6 +7,7 @@ import click
 
 from saccade import __version__
 from saccade.cli.bench import bench
+from saccade.cli.curate import curate
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.errors import UserError
 
@@ -24,6 +25,7 @@ def saccade() -> None:
 
 
 saccade.add_command(bench)
+saccade.add_command(curate)
 
 
 @saccade.command()

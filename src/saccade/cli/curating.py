@@ -119,6 +119,7 @@ async def _run(
     journal: Journal,
 ) -> CurationReport:
     counted: dict[str, Callable[[], Counts]] = {}
+    local: dict[Path, Teacher] = {}
     async with AsyncExitStack() as stack:
 
         async def teacher(role: Role) -> Teacher | None:
@@ -126,7 +127,10 @@ async def _run(
             if who is None:
                 return None
             if not who.startswith(("http://", "https://")):
-                return _local_teacher(role, Path(who), media, settings)
+                path = Path(who)
+                if path not in local:
+                    local[path] = _local_teacher(role, path, media, settings)
+                return local[path]
             # Here, for without a server the package openai is not needed.
             from saccade.engines.openai_chat import ChatClient
 
@@ -137,7 +141,7 @@ async def _run(
                 who,
                 model,
                 media=media,
-                api_key=os.environ.get(request.api_key_env),
+                api_key=os.environ.get(request.api_key_env) or "none",
                 timeout_s=settings.server.timeout_s,
                 max_tokens=settings.server.max_tokens,
                 max_concurrency=settings.server.requests_at_once,

@@ -54,7 +54,7 @@ def _failed(message: str, status: int) -> int:
 
 
 def _interrupted(arguments: list[str]) -> str:
-    if not arguments or arguments[0] not in ("demo", "train", "eval"):
+    if not arguments or arguments[0] not in ("demo", "train", "eval", "curate"):
         return "stopped"
     again = arguments if "--resume" in arguments else [*arguments, "--resume"]
     return f"stopped; continue with: saccade {shlex.join(again)}"

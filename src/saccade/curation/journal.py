@@ -20,7 +20,10 @@ class Journal:
     """The folder, which this process alone may write while it is open."""
 
     def __init__(self, directory: Path, started_with: Mapping[str, Json], *, resume: bool) -> None:
-        """UserError when the folder holds something else, was started otherwise, or ``resume`` is not given for it."""
+        """UserError when the folder holds something else, was started otherwise, or ``resume`` is not given for it.
+
+        A curation without a single outcome has not begun: it may be started anew, otherwise too.
+        """
         self.directory = directory
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -29,11 +32,12 @@ class Journal:
             raise UserError(f"{directory} cannot be used ({error.strerror}); choose another folder") from error
         if found and SETTINGS not in found:
             raise UserError(f"{directory} is not empty (it has {', '.join(found[:3])}); choose another folder")
-        if found and not resume:
+        is_begun = OUTCOMES in found and (directory / OUTCOMES).stat().st_size > 0
+        if is_begun and not resume:
             raise UserError(f"{directory} holds a curation already; go on with --resume, or choose another folder")
         self._lock = self._locked()
         try:
-            self._check_settings(started_with)
+            self._keep_settings(started_with, is_begun=is_begun)
             self.outcomes = self._read_outcomes()
             self._file = (directory / OUTCOMES).open("ab")
         except BaseException:
@@ -86,11 +90,11 @@ class Journal:
             raise UserError(f"{self.directory} is being written by another process; wait for it") from error
         return lock
 
-    def _check_settings(self, started_with: Mapping[str, Json]) -> None:
+    def _keep_settings(self, started_with: Mapping[str, Json], *, is_begun: bool) -> None:
         path = self.directory / SETTINGS
         # Through JSON, so that tuples and lists compare equal.
         wanted = json.loads(json.dumps(started_with))
-        if not path.exists():
+        if not is_begun:
             self.write(SETTINGS, json.dumps(wanted, indent=2) + "\n")
             return
         try:

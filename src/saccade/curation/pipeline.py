@@ -18,7 +18,7 @@ from saccade.curation.settings import CurationSettings, Level, Way
 from saccade.curation.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
 from saccade.engines.refusals import RefusedRequestError
 from saccade.engines.teacher import Teacher
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import seed_for
@@ -98,7 +98,7 @@ class Curation:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.settings.questions_at_once, len(waiting))):
                     group.create_task(work())
-        except* (MachineError, UserError) as errors:
+        except* SaccadeError as errors:
             # One of them is enough to read; the others were cut short.
             raise errors.exceptions[0] from None
         finally:

@@ -1,6 +1,7 @@
 """A teacher in the environment: it answers turn by turn in text, and what it calls is really run."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from saccade.engines.teacher import Teacher
@@ -54,7 +55,7 @@ async def play(
         turn_seed = seed_for(seed, "turn", len(env.turns))
         [reply] = await teacher(messages, temperature=temperature, samples=1, seed=turn_seed)
         text = up_to_stop(reply, env.stop)
-        _, _, terminated, truncated, _ = await run_blocking(lambda text=text: env.step(text))  # type: ignore[misc]
+        _, _, terminated, truncated, _ = await run_blocking(partial(env.step, text))
         turn = env.turns[-1]
         is_over = terminated or truncated or fault(turn) != ""
         messages.append(Message(role="assistant", parts=(text,)))

@@ -131,7 +131,8 @@ class ChatClient:
 
     async def close(self) -> None:
         """Close this event loop's connections; a later request opens new ones."""
-        at_loop = self._loops.pop(asyncio.get_running_loop(), None)
+        with self._lock:
+            at_loop = self._loops.pop(asyncio.get_running_loop(), None)
         if at_loop is not None:
             await at_loop.client.close()
 
@@ -220,16 +221,17 @@ class ChatClient:
     def _at_loop(self) -> _AtLoop:
         # Connections and semaphores belong to the event loop that first used them.
         loop = asyncio.get_running_loop()
-        if loop not in self._loops:
-            client = openai.AsyncOpenAI(
-                base_url=self.base_url,
-                api_key=self._api_key,
-                timeout=self._timeout_s,
-                max_retries=0,
-                default_headers={"Content-Type": "application/json"},
-            )
-            self._loops[loop] = _AtLoop(client=client, places=asyncio.Semaphore(self._max_concurrency))
-        return self._loops[loop]
+        with self._lock:
+            if loop not in self._loops:
+                client = openai.AsyncOpenAI(
+                    base_url=self.base_url,
+                    api_key=self._api_key,
+                    timeout=self._timeout_s,
+                    max_retries=0,
+                    default_headers={"Content-Type": "application/json"},
+                )
+                self._loops[loop] = _AtLoop(client=client, places=asyncio.Semaphore(self._max_concurrency))
+            return self._loops[loop]
 
     def _count(self, counts: ChatCounts) -> None:
         with self._lock:

@@ -1,17 +1,22 @@
-"""For tests, yours too: an engine that says what it is told, tiny tasks, and checks of every contract."""
+"""For tests, yours too: an engine and teachers that say what they are told, tiny tasks, checks of every contract."""
 
+from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.testing.environment_check import check_environment
 from saccade.testing.letters import letter_chat
 from saccade.testing.protocol_check import check_protocol
 from saccade.testing.reward_check import check_reward
 from saccade.testing.scripted_engine import Asked, ScriptedEngine
+from saccade.testing.scripted_teacher import ScriptedTeacher
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.testing.tool_check import check_tool
 
 __all__ = [
     "TINY_VIEW",
     "Asked",
+    "ChatServer",
     "ScriptedEngine",
+    "ScriptedTeacher",
+    "chat_reply",
     "check_environment",
     "check_protocol",
     "check_reward",
