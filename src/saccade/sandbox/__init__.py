@@ -1,8 +1,12 @@
 """Where code that a model wrote runs: isolated by the kernel, each run a transaction."""
 
+from typing import TYPE_CHECKING
+
 from saccade.sandbox.contract import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
-from saccade.sandbox.sandbox import NoIsolationWarning, Sandbox
-from saccade.sandbox.session import Session
+
+if TYPE_CHECKING:
+    from saccade.sandbox.sandbox import NoIsolationWarning, Sandbox
+    from saccade.sandbox.session import Session
 
 __all__ = [
     "ErrorKind",
@@ -15,3 +19,17 @@ __all__ = [
     "Sandbox",
     "Session",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # The warm parent imports this room as well, and each page of the trainer's side would be copied with every fork.
+    if name in ("Sandbox", "NoIsolationWarning"):
+        from saccade.sandbox import sandbox
+
+        found: object = getattr(sandbox, name)
+        return found
+    if name == "Session":
+        from saccade.sandbox.session import Session
+
+        return Session
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,6 +17,8 @@ from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+_WINDOWS = ("namedWindow", "moveWindow", "resizeWindow", "setWindowTitle", "destroyWindow", "destroyAllWindows")
+
 
 def warm() -> None:
     """Draws and decodes once, so that no run pays for fonts, caches and lazy imports."""
@@ -53,13 +55,25 @@ def install(gallery: Gallery) -> Callable[..., None]:
             raise cv2.error(f"imshow: {type(mat).__name__} is not an image that can be shown")
         gallery.show(image)
 
-    plt.show = show_figures
-    Figure.show = show_figure
-    cv2.imshow = imshow
-    cv2.waitKey = lambda delay=0: -1
-    cv2.waitKeyEx = lambda delay=0: -1
-    cv2.namedWindow = cv2.moveWindow = cv2.resizeWindow = lambda *_, **__: None
-    cv2.destroyAllWindows = cv2.destroyWindow = lambda *_: None
+    def no_key(delay: int = 0) -> int:
+        return -1
+
+    def nothing(*_: object, **__: object) -> None:
+        return
+
+    replaced: dict[object, dict[str, object]] = {
+        plt: {"show": show_figures},
+        Figure: {"show": show_figure},
+        cv2: {
+            "imshow": imshow,
+            "waitKey": no_key,
+            "waitKeyEx": no_key,
+            **dict.fromkeys(_WINDOWS, nothing),
+        },
+    }
+    for owner, functions in replaced.items():
+        for name, function in functions.items():
+            setattr(owner, name, function)
     PIL.ImageShow.register(Viewer(gallery), 0)
     return display
 

@@ -15,7 +15,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class OverLimit(Exception):
+class OverLimitError(Exception):
     """The tree is larger than a session's may be; says which limit."""
 
 
@@ -46,24 +46,24 @@ class Files:
             os.close(file)
 
     def commit(self) -> None:
-        """Makes the tree as it is now the one to come back to; OverLimit, and no change, when it is too large."""
+        """Makes the tree as it is now the one to come back to; OverLimitError, and no change, when it is too large."""
         saved: dict[str, _Saved] = {}
         room = self._most_bytes
         for path, place, name, found in self._walk():
             if len(saved) >= self._most_files:
-                raise OverLimit(f"a session may have {self._most_files} files")
+                raise OverLimitError(f"a session may have {self._most_files} files")
             if stat.S_ISREG(found.st_mode):
                 # Before reading: a hole costs the writer nothing and the reader all.
                 room -= found.st_size
                 if room < 0:
-                    raise OverLimit(f"the files of a session may have {self._most_bytes >> 20} MiB together")
+                    raise OverLimitError(f"the files of a session may have {self._most_bytes >> 20} MiB together")
                 content = _read(place, name, found.st_size)
             elif stat.S_ISLNK(found.st_mode):
                 content = os.fsencode(os.readlink(name, dir_fd=place))
             elif stat.S_ISDIR(found.st_mode):
                 content = b""
             else:
-                raise OverLimit("a session may have files, folders and links only")
+                raise OverLimitError("a session may have files, folders and links only")
             before = self._saved.get(path)
             if before is None or before.content != content or before.mode != found.st_mode:
                 before = _Saved(mode=found.st_mode, content=content)
@@ -121,14 +121,14 @@ class Files:
             while waiting:
                 prefix, place = waiting.pop()
                 try:
-                    for name in sorted(os.listdir(place)):
+                    for name in sorted(os.listdir(place)):  # noqa: PTH208
                         found = os.lstat(name, dir_fd=place)
                         path = prefix + name
                         yield path, place, name, found
                         if not stat.S_ISDIR(found.st_mode) or (removing and path not in self._saved):
                             continue
                         if path.count("/") >= _DEPTH:
-                            raise OverLimit(f"folders may lie {_DEPTH} deep")
+                            raise OverLimitError(f"folders may lie {_DEPTH} deep")
                         waiting.append((path + "/", _open_folder(name, place)))
                 finally:
                     os.close(place)
@@ -191,7 +191,7 @@ def _remove(place: int, name: str, mode: int) -> None:
         current = waiting.pop()
         folder = _open_folder(current, place)
         try:
-            for entry in os.listdir(folder):
+            for entry in os.listdir(folder):  # noqa: PTH208
                 if stat.S_ISDIR(os.lstat(entry, dir_fd=folder).st_mode):
                     made += 1
                     moved = f"{name[:100]}.gone-{made}"

@@ -12,9 +12,9 @@ from typing import NoReturn, Protocol
 
 from saccade.sandbox import processes
 from saccade.sandbox.contract import Limits
-from saccade.sandbox.files import Files, OverLimit
+from saccade.sandbox.files import Files, OverLimitError
 from saccade.sandbox.wire import (
-    Closed,
+    ClosedError,
     Head,
     receive_frame,
     receive_packet,
@@ -61,11 +61,11 @@ class _Run:
     elapsed_s: float = 0.0
 
 
-class Lost(Exception):
+class LostError(Exception):
     """The session's processes do not do what they should."""
 
 
-class Late(Lost):
+class LateError(LostError):
     """They have not done it in time."""
 
 
@@ -98,7 +98,7 @@ class Keeper:
             self._poll.register(gate.fileno(), select.POLLIN)
 
     def serve(self) -> NoReturn:
-        """Answers the trainer; Closed when it has gone."""
+        """Answers the trainer; ClosedError when it has gone."""
         self._begin()
         while True:
             order, body, _ = receive_frame(self._trainer)
@@ -120,7 +120,7 @@ class Keeper:
         heard = self._wait(("hi", "refused"), _READY_S, anyone=True)
         if heard.get("kind") == "refused":
             send_frame(self._trainer, {"refused": words(heard, "why")})
-            raise Closed
+            raise ClosedError
         self._freeze()
         send_frame(self._trainer, {"ready": True})
 
@@ -128,8 +128,7 @@ class Keeper:
         if self._is_damaged:
             self._answer({"error": "killed", "message": _DAMAGED})
             return
-        for file in (self._memories.out, self._memories.err, self._memories.images, self._memories.inbox):
-            os.ftruncate(file, 0)
+        self._empty_memories()
         os.pwrite(self._memories.inbox, code, 0)
         self._run = _Run()
         if self._gate is not None:
@@ -144,7 +143,7 @@ class Keeper:
             if not failure:
                 self._succeed()
             self._settle()
-        except (Lost, OSError, OverLimit):
+        except (LostError, OSError, OverLimitError):
             self._is_damaged = True
             self._kill_all()
             if not self._is_answered:
@@ -160,7 +159,7 @@ class Keeper:
             began = time.monotonic()
             if ended["kind"] == "started":
                 ended = self._wait(("done", "fail", "gone"), timeout_s)
-        except Late:
+        except LateError:
             ended = {"kind": "late", "timeout_s": timeout_s}
         self._run.elapsed_s = time.monotonic() - began
         if self._gate is None and whole_number(ended, "threads") > 1:
@@ -171,7 +170,7 @@ class Keeper:
         """The run was good: its files are kept, and nothing can come back to the state before it."""
         try:
             self._files.commit()
-        except OverLimit as error:
+        except OverLimitError as error:
             return self._discard({"kind": "fail", "error": "limit", "message": str(error)})
         processes.kill(self._state)
         return {}
@@ -213,15 +212,20 @@ class Keeper:
 
     def _freeze(self) -> None:
         self._may_fork = set()
+        self._empty_memories()
         processes.kill(self._state, signal.SIGSTOP)
         processes.kill(self._child, signal.SIGSTOP)
         processes.reap()
+
+    def _empty_memories(self) -> None:
+        for file in (self._memories.out, self._memories.err, self._memories.images, self._memories.inbox):
+            os.ftruncate(file, 0)
 
     def _order(self, order: Head) -> None:
         try:
             self._channel.send(json.dumps(order).encode())
         except OSError as error:
-            raise Lost from error
+            raise LostError from error
 
     def _wait(self, kinds: tuple[str, ...], within_s: float, *, anyone: bool = False, state: bool = False) -> Head:
         """The first message of these kinds by the child (by a new process: ``anyone``; by the state: ``state``)."""
@@ -229,10 +233,10 @@ class Keeper:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Late(f"no {kinds} came")
+                raise LateError(f"no {kinds} came")
             for descriptor, events in self._poll.poll(left * 1000):
                 if descriptor == self._trainer.fileno():
-                    raise Closed
+                    raise ClosedError
                 if self._gate is not None and descriptor == self._gate.fileno():
                     self._run.has_threads |= self._gate.grant(self._may_fork)
                 elif events & select.POLLIN:
@@ -240,13 +244,13 @@ class Keeper:
                     if heard is not None:
                         return heard
                 else:
-                    raise Lost("all processes of the session are gone")
+                    raise LostError("all processes of the session are gone")
 
     def _hear(self, kinds: tuple[str, ...], *, anyone: bool, state: bool) -> Head | None:
         try:
             heard, sender, descriptors = receive_packet(self._channel)
-        except (Closed, OSError) as error:
-            raise Lost from error
+        except (ClosedError, OSError) as error:
+            raise LostError from error
         for descriptor in descriptors:
             os.close(descriptor)
         sender = sender or whole_number(heard, "pid")

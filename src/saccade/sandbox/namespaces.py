@@ -95,7 +95,7 @@ def _build_root(libraries: list[str], *, owner: int) -> None:
     for alias in ("lib", "lib32", "lib64"):
         link = Path("/") / alias
         if link.is_symlink() and not (root / alias).exists():
-            (root / alias).symlink_to(os.readlink(link))
+            (root / alias).symlink_to(link.readlink())
     for device in DEVICES:
         _bind(device, root, linux.ATTR_RDONLY | linux.ATTR_NOSUID)
     (root / "etc").mkdir(exist_ok=True)

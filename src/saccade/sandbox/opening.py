@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from saccade.sandbox import limits as resource_limits
 from saccade.sandbox import landlock, linux, namespaces, processes, seccomp, state
+from saccade.sandbox import limits as resource_limits
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.files import Files
 from saccade.sandbox.keeper import Keeper, Memories
-from saccade.sandbox.wire import Closed, packet_pair, receive_packet
-
+from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
 
 _OWN_PROCESSES = 4
 """The keeper, a state, its child, and one that takes the place of a child with threads."""
-_THREADS_MADE = 64
-"""How many times as many threads as may live at once one run may make."""
+_THREAD_ROUNDS = 64
+"""A run may make this many times as many threads as may live at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +57,7 @@ def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> 
             limits = setting.limits
             namespaces.enter_session(setting.proc, mib=limits.files_mib, files=limits.file_count)
         _serve(trainer, setting, folder)
-    except Closed:
+    except ClosedError:
         pass
     except BaseException:
         traceback.print_exc()
@@ -124,7 +123,8 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
     resource_limits.apply(setting.limits, mapped_bytes=setting.mapped_bytes)
     if setting.isolation == "none":
         return
-    if setting.user >= 0 or not setting.base:
+    # Elsewhere it would count all processes of the user; there the gate alone bounds threads.
+    if not setting.base:
         resource_limits.limit_processes(setting.limits.threads + _OWN_PROCESSES)
     linux.drop_capabilities()
     linux.forbid_new_privileges()
@@ -138,8 +138,9 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
 def _gate(near: socket.socket, setting: Setting) -> seccomp.ForkGate:
     _, _, descriptors = receive_packet(near)
     if len(descriptors) != 1:
-        raise Closed("the session's process did not confine itself")
-    return seccomp.ForkGate(descriptors[0], most_threads=_THREADS_MADE * setting.limits.threads)
+        raise ClosedError("the session's process did not confine itself")
+    rounds = 1 if setting.base else _THREAD_ROUNDS
+    return seccomp.ForkGate(descriptors[0], most_threads=rounds * setting.limits.threads)
 
 
 def _prefer_for_memory(proc: int) -> None:

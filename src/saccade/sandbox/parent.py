@@ -1,21 +1,20 @@
 """The warm parent as the trainer sees it: a process to start, to ask for sessions, and to end."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
 from saccade.errors import MachineError, UserError
+from saccade.sandbox import folders
 from saccade.sandbox.contract import Isolation, Layers, Limits
 from saccade.sandbox.namespaces import NAMES
-from saccade.sandbox.wire import Closed, Head, Late, receive_frame, send_frame, whole_number
+from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, whole_number
 
 _START_S = 120.0
 """Imports from a cold disk take their time."""
@@ -24,7 +23,7 @@ _END_S = 10.0
 _NEEDED = ("numpy", "PIL", "cv2", "matplotlib")
 
 
-class ParentLost(Exception):
+class ParentLostError(Exception):
     """The warm parent does not answer."""
 
 
@@ -35,7 +34,7 @@ class WarmParent:
         missing = [name for name in _NEEDED if find_spec(name) is None]
         if missing:
             raise UserError(f'the sandbox needs {", ".join(missing)}; pip install "saccade[sandbox]"')
-        self._base = "" if isolation == "full" else tempfile.mkdtemp(prefix="saccade-sandbox-")
+        self._base = "" if isolation == "full" else folders.make()
         self._channel, theirs = socket.socketpair()
         own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
         passed = [theirs.fileno()] + ([own] if own >= 0 else [])
@@ -63,10 +62,10 @@ class WarmParent:
         try:
             send_frame(self._channel, {"want": "session"})
             _, _, descriptors = receive_frame(self._channel, deadline=time.monotonic() + _CLAIM_S)
-        except (Closed, Late) as error:
-            raise ParentLost(f"its warm parent {self._process.pid} does not answer") from error
+        except (ClosedError, LateError) as error:
+            raise ParentLostError(f"its warm parent {self._process.pid} does not answer") from error
         if not descriptors:
-            raise ParentLost("its warm parent sent no session")
+            raise ParentLostError("its warm parent sent no session")
         return descriptors[0], descriptors[1] if len(descriptors) > 1 else -1
 
     def close(self) -> None:
@@ -78,7 +77,7 @@ class WarmParent:
             self._process.kill()
             self._process.wait()
         if self._base:
-            shutil.rmtree(self._base, ignore_errors=True)
+            folders.remove(self._base)
 
     def _agree(self, isolation: Isolation, limits: Limits) -> Layers:
         order: Head = {
@@ -90,7 +89,7 @@ class WarmParent:
         try:
             send_frame(self._channel, order)
             answer, _, _ = receive_frame(self._channel, deadline=time.monotonic() + _START_S)
-        except (Closed, Late) as error:
+        except (ClosedError, LateError) as error:
             self._process.kill()
             self.close()
             raise MachineError("the sandbox's warm parent did not start; its standard error says why") from error

@@ -1,4 +1,4 @@
-"""Ties between processes: who dies with whom, and who inherits orphans. Linux knows these; elsewhere they do nothing."""
+"""Ties between processes: who dies with whom, and who inherits orphans. Outside Linux they do nothing."""
 
 import ctypes
 import os
@@ -64,7 +64,7 @@ def kill(pid: int, number: int = signal.SIGKILL) -> None:
 
 def reap() -> list[int]:
     """Takes leave of the children that have ended, and returns them."""
-    ended = []
+    ended: list[int] = []
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -78,7 +78,7 @@ def reap() -> list[int]:
 def thread_count() -> int:
     """How many threads this process has, as far as it can tell."""
     try:
-        return len(os.listdir("/proc/self/task"))
+        return len(list(Path("/proc/self/task").iterdir()))
     except OSError:
         import threading
 

@@ -1,5 +1,6 @@
 """The trainer's handle on the sandbox: it starts the warm parent once, and again when it is lost."""
 
+import asyncio
 import contextlib
 import os
 import threading
@@ -13,7 +14,7 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.contract import Isolation, Layers, Limits
 from saccade.sandbox.images import encoded
-from saccade.sandbox.parent import ParentLost, WarmParent
+from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.session import Session
 
 
@@ -75,8 +76,6 @@ class Sandbox:
         self, images: Mapping[str, Image.Image | bytes] | None = None, *, seed: int = 0
     ) -> AsyncIterator[Session]:
         """The same for ``async with``."""
-        import asyncio
-
         loop = asyncio.get_running_loop()
         opening = loop.run_in_executor(self._door_threads, lambda: self.session(images, seed=seed))
         try:
@@ -99,6 +98,11 @@ class Sandbox:
         self._run_threads.shutdown(wait=False, cancel_futures=True)
         self._door_threads.shutdown(wait=False, cancel_futures=True)
 
+    def __del__(self) -> None:
+        parent = getattr(self, "_parent", None)
+        if parent is not None:
+            self.close()
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -107,25 +111,25 @@ class Sandbox:
         self.close()
 
     async def __aenter__(self) -> Self:
-        import asyncio
-
         await asyncio.get_running_loop().run_in_executor(self._door_threads, self.start)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        import asyncio
+        await self.aclose()
 
+    async def aclose(self) -> None:
+        """The same as ``close``, off the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
     def _claimed(self) -> tuple[int, int]:
         with self._lock:
             try:
                 return self._started().claim()
-            except ParentLost:
+            except ParentLostError:
                 self._abandon()
             try:
                 return self._started().claim()
-            except ParentLost as error:
+            except ParentLostError as error:
                 raise MachineError(f"the sandbox gave no session: {error}") from error
 
     def _started(self) -> WarmParent:
@@ -149,9 +153,6 @@ class Sandbox:
             self._parent = None
 
 
-def _close_late(opening: "object") -> None:
-    import asyncio
-
-    assert isinstance(opening, asyncio.Future)
+def _close_late(opening: "asyncio.Future[Session]") -> None:
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()

@@ -5,7 +5,7 @@ import errno
 import fcntl
 import os
 import struct
-from ctypes import create_string_buffer, addressof
+from ctypes import addressof, create_string_buffer
 
 from saccade.sandbox import linux
 from saccade.sandbox.syscalls import Architecture

@@ -15,10 +15,10 @@ from PIL import Image
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.contract import ErrorKind, Limits, RunError, RunResult
-from saccade.sandbox.wire import Closed, Head, Late, receive_frame, send_frame, words
+from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, words
 
 _GRACE_S = 60.0
-"""Beyond a run's own time: for forks and for files on a busy machine. The keeper keeps the time; this is for its death."""
+"""Beyond a run's own time, for forks and files on a busy machine. The keeper keeps the time; this is for its death."""
 _CODE_BYTES = 1 << 20
 
 
@@ -38,7 +38,6 @@ class Session:
         self._pidfd = pidfd
         self._limits, self._runs, self._threads = limits, runs, threads
         self._turn = threading.Lock()
-        self._closing = threading.Lock()
         self._is_closed = False
 
     def begin(self, files: Sequence[tuple[str, bytes]], seed: int) -> None:
@@ -63,8 +62,12 @@ class Session:
         text = code.encode("utf-8", "replace")
         if len(text) > _CODE_BYTES:
             return _too_long(len(text))
-        with self._turn, self._runs:
-            answer, body = self._ask({"timeout_s": float(timeout_s)}, text, within_s=timeout_s + _GRACE_S)
+        try:
+            with self._turn, self._runs:
+                answer, body = self._ask({"timeout_s": float(timeout_s)}, text, within_s=timeout_s + _GRACE_S)
+        finally:
+            if self._is_closed:
+                self._release()
         return _result(answer, body, self._limits)
 
     async def run_async(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
@@ -74,18 +77,20 @@ class Session:
 
     def close(self) -> None:
         """Ends the session, also in the middle of a run, which then raises MachineError."""
-        with self._closing:
-            if self._is_closed:
-                return
-            self._is_closed = True
-            # Wakes a thread that waits in `run`; what it holds is closed when it has let go.
-            with contextlib.suppress(OSError):
-                self._channel.shutdown(socket.SHUT_RDWR)
-        with self._turn:
+        self._is_closed = True
+        # Wakes a thread that waits in `run`, which then lets go of what it uses.
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        self._release()
+
+    def _release(self) -> None:
+        """Closes the descriptors of a closed session, unless a run still uses them: it does so when it ends."""
+        if self._turn.acquire(blocking=False):
             self._channel.close()
             if self._pidfd >= 0:
                 os.close(self._pidfd)
                 self._pidfd = -1
+            self._turn.release()
 
     def __enter__(self) -> Self:
         return self
@@ -104,9 +109,9 @@ class Session:
         try:
             send_frame(self._channel, order, body)
             answer, content, _ = receive_frame(self._channel, most=most, deadline=time.monotonic() + within_s)
-        except (Closed, Late) as error:
+        except (ClosedError, LateError) as error:
             self._kill()
-            what = "was closed" if self._is_closed else "ended" if isinstance(error, Closed) else "does not answer"
+            what = "was closed" if self._is_closed else "ended" if isinstance(error, ClosedError) else "does not answer"
             raise MachineError(f"the sandbox session {what}; its state is lost") from error
         return answer, content
 

@@ -88,7 +88,7 @@ class State:
         assert isinstance(names, list)
         try:
             images = [_decoded(name) for name in names]
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
             self._tell(kind="refused", why=f"{type(error).__name__}: {error}")
             os._exit(0)
         if images:
@@ -246,7 +246,7 @@ def _text_stream(number: int) -> io.TextIOWrapper:
 
 def _current_folder(default: str) -> str:
     try:
-        return os.getcwd()
+        return os.getcwd()  # noqa: PTH109
     except OSError:
         return default
 

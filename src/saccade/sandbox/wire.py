@@ -17,16 +17,16 @@ _ANCILLARY = 512
 LARGEST_MESSAGE = 1 << 16
 
 
-class Closed(Exception):
+class ClosedError(Exception):
     """The other side has closed its end, or died."""
 
 
-class Late(Exception):
+class LateError(Exception):
     """Nothing, or not all of it, came by the deadline."""
 
 
 def send_frame(channel: socket.socket, head: Head, body: bytes = b"", descriptors: Sequence[int] = ()) -> None:
-    """One frame, whole; Closed when nobody will read it."""
+    """One frame, whole; ClosedError when nobody will read it."""
     text = json.dumps(head).encode()
     start = _SIZES.pack(len(text), len(body)) + text
     try:
@@ -39,21 +39,24 @@ def send_frame(channel: socket.socket, head: Head, body: bytes = b"", descriptor
         if body:
             channel.sendall(body)
     except TimeoutError as error:
-        raise Late from error
+        raise LateError from error
     except OSError as error:
-        raise Closed from error
+        raise ClosedError from error
 
 
 def receive_frame(
     channel: socket.socket, *, most: int = 1 << 30, deadline: float | None = None
 ) -> tuple[Head, bytearray, list[int]]:
-    """The next frame's head, body and descriptors; Closed at the end, Late after ``deadline`` (monotonic seconds)."""
+    """The next frame's head, body and descriptors.
+
+    ClosedError at the end, LateError after ``deadline`` (monotonic seconds).
+    """
     descriptors: list[int] = []
     try:
         start = _exactly(channel, _SIZES.size, deadline, descriptors)
         head_size, body_size = _SIZES.unpack(start)
         if head_size > MAX_HEAD or body_size > most:
-            raise Closed("a frame is larger than any that this side expects")
+            raise ClosedError("a frame is larger than any that this side expects")
         head = json.loads(_exactly(channel, head_size, deadline, descriptors))
         body = _exactly(channel, body_size, deadline, descriptors)
     except BaseException:
@@ -61,7 +64,7 @@ def receive_frame(
             os.close(descriptor)
         raise
     if not isinstance(head, dict):
-        raise Closed("a frame's head is not an object")
+        raise ClosedError("a frame's head is not an object")
     return head, body, descriptors
 
 
@@ -80,9 +83,9 @@ def _exactly(channel: socket.socket, count: int, deadline: float | None, descrip
                 got = len(chunk)
                 view[:got] = chunk
         except OSError as error:
-            raise Closed from error
+            raise ClosedError from error
         if got == 0:
-            raise Closed
+            raise ClosedError
         view = view[got:]
     return data
 
@@ -93,7 +96,7 @@ def _await_readable(channel: socket.socket, deadline: float | None) -> None:
     poll = select.poll()
     poll.register(channel, select.POLLIN)
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        raise Late
+        raise LateError
 
 
 def packet_pair() -> tuple[socket.socket, socket.socket]:
@@ -113,7 +116,8 @@ def receive_packet(channel: socket.socket) -> tuple[Head, int, list[int]]:
     The writer may be hostile: anything that is not a JSON object is an empty one.
     """
     data, ancillary, _, _ = channel.recvmsg(LARGEST_MESSAGE, _ANCILLARY)
-    sender, descriptors = 0, []
+    sender = 0
+    descriptors: list[int] = []
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == getattr(socket, "SCM_CREDENTIALS", -1):
             sender = struct.unpack("iii", content)[0]
@@ -121,7 +125,7 @@ def receive_packet(channel: socket.socket) -> tuple[Head, int, list[int]]:
             whole = len(content) // 4
             descriptors += struct.unpack(f"{whole}i", content[: whole * 4])
     if not data and not ancillary:
-        raise Closed
+        raise ClosedError
     try:
         head = json.loads(data)
     except (ValueError, RecursionError):

@@ -14,12 +14,12 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
-from saccade.sandbox import landlock, linux, namespaces, probe, processes, seccomp
+from saccade.sandbox import folders, landlock, linux, namespaces, probe, processes, seccomp
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.libraries import places
 from saccade.sandbox.opening import Setting, keep
 from saccade.sandbox.syscalls import ARCHITECTURES
-from saccade.sandbox.wire import Closed, receive_frame, send_frame
+from saccade.sandbox.wire import ClosedError, receive_frame, send_frame
 
 _SPARES = 2
 
@@ -39,6 +39,8 @@ def main(control: int, trainer: int) -> NoReturn:
     libraries = places(packages)
     base = str(order["base"])
     processes.adopt_orphans()
+    if base:
+        folders.hold(base)
     proc = namespaces.enter(libraries) if isolation == "full" else -1
     watcher = os.getpid()
     warm = os.fork()
@@ -64,7 +66,7 @@ def main(control: int, trainer: int) -> NoReturn:
         readable=() if isolation == "none" else (*libraries, *namespaces.CACHES, f"{base}/matplotlib"),
         user=_user(isolation, libraries),
     )
-    with contextlib.suppress(Closed):
+    with contextlib.suppress(ClosedError):
         _Zygote(channel, trainer, setting).serve()
     os._exit(0)
 
@@ -78,7 +80,7 @@ def _watch(warm: int, trainer: int, base: str) -> NoReturn:
             processes.kill(pid)
         processes.reap()
     if base:
-        shutil.rmtree(base, ignore_errors=True)
+        folders.remove(base)
     os._exit(0)
 
 
