@@ -1,8 +1,8 @@
 """What a run shows: figures, pictures and image-like arrays as raw RGB in a memory file, announced one by one."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import PIL.ImageShow
@@ -14,6 +14,8 @@ Announce = Callable[[int, int, int], None]
 """Tells the keeper of one picture: width, height, and where its bytes start."""
 
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"))
+UNREADABLE = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+"""What PIL raises for files that are no pictures, or far too large ones."""
 SMALLEST_ARRAY_PX = 16
 """An array with a shorter side is a table of numbers, not a picture."""
 _MOST_LISTED = 2000
@@ -24,16 +26,19 @@ Listing = dict[str, tuple[int, int, int]]
 class Gallery:
     """The pictures of one run, in order, within its limits; the same pixels twice in a run are one picture."""
 
-    def __init__(self, descriptor: int, limits: Limits, announce: Announce) -> None:
+    def __init__(self, descriptor: int, folder: str, limits: Limits, announce: Announce) -> None:
         self._descriptor = descriptor
+        self._folder = folder
         self._limits = limits
         self._announce = announce
         self._shown: list[tuple[tuple[int, int], bytes]] = []
         self._bytes = 0
         self._left_out: list[str] = []
+        self._files: Listing = {}
 
     def start(self) -> None:
         self._shown, self._bytes, self._left_out = [], 0, []
+        self._files = list_images(self._folder)
 
     def notes(self) -> str:
         """A line for each picture left out, at most a handful."""
@@ -56,7 +61,18 @@ class Gallery:
         return not why
 
     def show(self, image: Image.Image) -> None:
-        """Adds a picture."""
+        """Adds a picture, after those that have been saved before it was shown."""
+        self.show_saved()
+        self._add(image)
+
+    def show_saved(self) -> None:
+        """Adds the pictures saved since the last look; a file that is no picture is passed over."""
+        before, self._files = self._files, list_images(self._folder)
+        for path in _newer(before, self._files):
+            with contextlib.suppress(*UNREADABLE), Image.open(path) as image:
+                self._add(image)
+
+    def _add(self, image: Image.Image) -> None:
         if not self.fits(*image.size):
             return
         content = as_rgb(image).tobytes()
@@ -122,21 +138,9 @@ def list_images(folder: str) -> Listing:
     return found
 
 
-def saved_since(before: Listing, folder: str) -> list[Path]:
-    """The picture files made or changed since a listing, in the order in which they were made."""
-    after = list_images(folder)
+def _newer(before: Listing, after: Listing) -> list[str]:
     # A tmpfs numbers its inodes in order; its clock is too coarse for that.
-    return [Path(path) for path in sorted(after, key=lambda path: after[path]) if before.get(path) != after[path]]
-
-
-def show_file(gallery: Gallery, path: Path) -> None:
-    """Adds a picture from a file; a file that is no picture is passed over."""
-    try:
-        with Image.open(path) as image:
-            if gallery.fits(*image.size):
-                gallery.show(image)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return
+    return [path for path in sorted(after, key=lambda path: after[path]) if before.get(path) != after[path]]
 
 
 def _entries(folder: str, depth: int) -> Iterator["os.DirEntry[str]"]:

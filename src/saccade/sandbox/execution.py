@@ -3,6 +3,7 @@
 import ast
 import errno
 import linecache
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,11 +38,19 @@ def execute(code: str, number: int, space: dict[str, object], show: Callable[[ob
             last = ast.Expression(tree.body[-1].value)
             del tree.body[-1]
         exec(compile(tree, filename, "exec", dont_inherit=True), space)
-        if last is not None:
-            show(eval(compile(last, filename, "eval", dont_inherit=True), space))
+        value = None if last is None else eval(compile(last, filename, "eval", dont_inherit=True), space)
+        _untrace()
+        show(value)
     except BaseException as error:
+        _untrace()
         return failure_of(error)
     return None
+
+
+def _untrace() -> None:
+    # A tracer of the model's would go on to trace the sandbox.
+    sys.settrace(None)
+    sys.setprofile(None)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -57,6 +57,11 @@ class WarmParent:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def process_id(self) -> int:
+        """Of the process that watches over the warm parent; all others descend from it."""
+        return self._process.pid
+
     def claim(self) -> tuple[int, int]:
         """A fresh session's socket and the pidfd of its keeper (-1 where there are none)."""
         try:

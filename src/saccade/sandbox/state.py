@@ -27,7 +27,7 @@ import numpy as np
 from PIL import Image
 
 from saccade.sandbox import displays, processes
-from saccade.sandbox.capture import Gallery, list_images, saved_since, show_file
+from saccade.sandbox.capture import UNREADABLE, Gallery
 from saccade.sandbox.contract import Limits
 from saccade.sandbox.execution import Failure, execute, failure_of
 from saccade.sandbox.wire import LARGEST_MESSAGE
@@ -62,7 +62,7 @@ class State:
         # Bound now: model code may replace what modules call by name.
         self._send, self._receive = channel.send, channel.recv
         self._place = place
-        self._gallery = Gallery(IMAGES, place.limits, self._announce)
+        self._gallery = Gallery(IMAGES, place.work, place.limits, self._announce)
         self._kept = [(number, os.fstat(number)) for number in range(DEVNULL, IMAGES + 1)]
         self._module = types.ModuleType("__main__")
         self._folder = place.work
@@ -88,7 +88,7 @@ class State:
         assert isinstance(names, list)
         try:
             images = [_decoded(name) for name in names]
-        except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
+        except (*UNREADABLE, MemoryError) as error:
             self._tell(kind="refused", why=f"{type(error).__name__}: {error}")
             os._exit(0)
         if images:
@@ -130,13 +130,12 @@ class State:
         assert isinstance(number, int)
         self._open_streams()
         self._tell(kind="started")
-        before = list_images(self._place.work)
         with contextlib.suppress(OSError):
             os.chdir(self._folder)
         code = os.pread(INBOX, size, 0).decode("utf-8", "replace")
         failure = execute(code, number, self._module.__dict__, self._show)
         if failure is None:
-            failure = self._guarded(lambda: self._finish(before))
+            failure = self._guarded(self._finish)
         self._close_run()
         if failure is not None:
             self._tell(
@@ -175,10 +174,9 @@ class State:
             return failure_of(error)
         return None
 
-    def _finish(self, before: dict[str, tuple[int, int, int]]) -> None:
+    def _finish(self) -> None:
         displays.show_open_figures(self._gallery)
-        for path in saved_since(before, self._place.work):
-            show_file(self._gallery, path)
+        self._gallery.show_saved()
 
     def _open_streams(self) -> None:
         for target, source in ((0, DEVNULL), (1, OUT), (2, ERR)):
@@ -194,8 +192,6 @@ class State:
         builtins.__dict__.update(self._builtins)
         for name in builtins.__dict__.keys() - self._builtins.keys():
             del builtins.__dict__[name]
-        sys.settrace(None)
-        sys.setprofile(None)
         for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
             signal.setitimer(timer, 0)
         faulthandler.cancel_dump_traceback_later()
