@@ -100,7 +100,7 @@ def split_of(scene: Scene) -> str:
 
 
 def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[str] | None = None) -> Iterator[str]:
-    """Questions, answers, thoughts and choices to train a tokenizer on, always the same; None is all of ``FAMILIES``."""
+    """Questions, answers, thoughts and choices to train a tokenizer on, the same each time; None is ``FAMILIES``."""
     for family in FAMILIES if families is None else families:
         draw = _family(family)
         for index in range(tasks_per_family):

@@ -25,7 +25,7 @@ _CUSTOM_MODULE = "saccade_custom_recipe"
 
 
 def load_recipe(target: str) -> "Callable[[RecipeContext], Plan]":
-    """The recipe called ``FILE.py:function``, or the shipped one called ``name``.
+    """The recipe called ``FILE.py:function``, or the shipped one called ``name``, or ``name:function`` beside it.
 
     Raises UserError that lists what is there when it is not found, and says what a recipe's shape is.
     """
@@ -34,6 +34,9 @@ def load_recipe(target: str) -> "Callable[[RecipeContext], Plan]":
         place, function = target, ""
     if place.endswith(".py"):
         return _checked(_function(_module_of_file(Path(place)), function, place), target)
+    beside = place.replace("-", "_")
+    if colon and beside in recipe_names():
+        return _checked(_function(importlib.import_module(f"{SHIPPED}.{beside}"), function, place), target)
     if colon:
         raise UserError(
             f"{target!r} is neither FILE.py:function nor the name of a recipe ({', '.join(recipe_names())})"

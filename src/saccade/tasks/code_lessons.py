@@ -1,0 +1,99 @@
+"""What a beginner who writes code is shown: easy and hard questions, skilled experts first, then careless ones too."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from numpy.random import Generator
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.seeding import generator_for
+from saccade.tasks.code_experts import (
+    CodeStyle,
+    coded,
+    gave_up,
+    one_run,
+    slip_then_all,
+    slip_then_report,
+    two_runs,
+    with_picture,
+)
+from saccade.tasks.guessing import guessed
+from saccade.tasks.procedural import generate
+from saccade.types import Example
+
+EASY = ("big_shape",)
+"""Families that a glance is enough for."""
+
+HARD = ("colour_dots", "scale_bar", "colour_bars", "dot_table")
+"""Families where code pays."""
+
+_SKILLED: tuple[CodeStyle, ...] = (one_run, one_run, two_runs, with_picture)
+_SLIPPING: tuple[CodeStyle, ...] = (slip_then_all, slip_then_report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lessons:
+    """Shares of demonstrations; all but the first two hold from ``careless_from`` on."""
+
+    easy_share: float = 0.4
+    """Easy questions among all."""
+    direct_share: float = 0.5
+    """Easy questions that are answered at once; code answers the others."""
+    careless_from: float = 0.7
+    """Share of the imitation steps after which experts are careless."""
+    slip_share: float = 0.3
+    """Solutions by code whose first try raises."""
+    guess_share: float = 0.4
+    """Hard questions answered at once, by a guess."""
+    give_up_share: float = 0.1
+    """Hard questions where a slip is followed by a guess."""
+
+    def check(self) -> None:
+        for name in ("easy_share", "direct_share", "careless_from", "slip_share", "guess_share", "give_up_share"):
+            if not 0 <= (share := getattr(self, name)) <= 1:
+                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+        if self.guess_share + self.give_up_share > 1:
+            raise UserError(
+                f"guess_share={self.guess_share} and give_up_share={self.give_up_share} are shares of the same "
+                "questions and must not be more than 1 together"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeQuestions:
+    """Drawn questions, easy and hard ones mixed, each a function of its split and its number."""
+
+    seed: int
+    media: MediaStore
+    easy_share: float
+    difficulty: float
+    """Of the hard questions; the easy ones are always as easy as can be."""
+
+    def example(self, split: str, index: int) -> Example:
+        """A question of the mixture, with its family's own expert."""
+        chance = generator_for(self.seed, "easy or hard", split, index)
+        families = EASY if chance.random() < self.easy_share else HARD
+        return self.of(families[int(chance.integers(len(families)))], split, index)
+
+    def of(self, family: str, split: str, index: int) -> Example:
+        """A question of one family."""
+        difficulty = 0.0 if family in EASY else self.difficulty
+        return generate(family, split=split, index=index, seed=self.seed, media=self.media, difficulty=difficulty)
+
+
+def lesson(
+    shown: Example, other: Callable[[], Example], lessons: Lessons, chance: Generator, *, is_careless: bool
+) -> Example:
+    """What a demonstration of this question shows; a guess is the answer of an ``other`` question."""
+    style = _SKILLED[int(chance.integers(len(_SKILLED)))]
+    if is_careless and chance.random() < lessons.slip_share:
+        style = _SLIPPING[int(chance.integers(len(_SLIPPING)))]
+    draw = chance.random()
+    if shown.task.family in EASY:
+        return replace(shown, turns=shown.turns[-1:]) if draw < lessons.direct_share else coded(shown, style)
+    if is_careless and draw < lessons.guess_share:
+        return guessed(shown, other=other())
+    if is_careless and draw < lessons.guess_share + lessons.give_up_share:
+        return gave_up(shown, other=other())
+    return coded(shown, style)

@@ -1,0 +1,185 @@
+"""The CodeDance recipe: the paper's settings, its choices of reward, and the same in miniature."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from saccade.errors import UserError
+from saccade.models.base import base_checkpoint
+from saccade.recipes.codedance import CodeDanceSettings, TinySettings, algorithm, codedance, reward, tiny
+from saccade.rewards.codedance import CodeDanceReward
+from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.outcome import OutcomeReward
+from saccade.tasks.code_lessons import EASY, HARD, Lessons
+from saccade.train.context import RecipeContext
+from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.train.recipe_loading import load_recipe
+from saccade.train.settings import apply_overrides
+from saccade.types import Answer, Example, ImageRef, ToolCall
+
+
+def stages(plan: Plan) -> list[str]:
+    return [stage.name for stage in plan.stages]
+
+
+def imitation(plan: Plan) -> Supervise:
+    return next(stage for stage in plan.stages if isinstance(stage, Supervise))
+
+
+def reinforcement(plan: Plan) -> Reinforce:
+    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+
+
+def is_coded(example: Example) -> bool:
+    return isinstance(example.turns[0].action, ToolCall)
+
+
+def is_right(example: Example) -> bool:
+    return example.turns[-1].action == Answer(text=example.task.answer)
+
+
+def test_the_defaults_are_the_paper_s() -> None:
+    settings = CodeDanceSettings()
+    assert (settings.rl.group_size, settings.rl.tasks_per_step) == (8, 256)
+    assert settings.rl.optimizer.learning_rate == 1e-6
+    assert settings.rl.algorithm.options.kl_weight == 0
+    assert (settings.training_turns, settings.evaluation_turns) == (6, 10)
+    assert settings.rollout.max_tokens == 2 * 10_240
+    assert (settings.sft.batch_size, settings.sft.optimizer.learning_rate) == (128, 5e-5)
+    assert settings.sft.warmup_steps == pytest.approx(0.05 * settings.sft.steps, abs=0.5)
+    assert (settings.gamma, settings.shift, settings.discount, settings.penalty) == (4.0, 0.2, 0.2, -0.5)
+    assert (settings.turn_credit, settings.turn_weight, settings.reward) == (True, 0.2, "adaptive")
+
+
+def test_each_reward_has_its_name() -> None:
+    adaptive = reward(CodeDanceSettings(gamma=3.0, shift=0.1))
+    assert isinstance(adaptive, CodeDanceReward)
+    assert (adaptive.gamma, adaptive.shift) == (3.0, 0.1)
+    assert isinstance(reward(CodeDanceSettings(reward="deepeyes")), DeepEyesReward)
+    assert isinstance(reward(CodeDanceSettings(reward="outcome")), OutcomeReward)
+    with pytest.raises(UserError, match="reward"):
+        apply_overrides(CodeDanceSettings(), ("reward=best",))
+
+
+def test_turns_have_credit_of_their_own_unless_it_is_switched_off() -> None:
+    episodes = reinforcement(tiny(RecipeContext())).streams[0].episodes
+    assert algorithm(TinySettings(), episodes).name == "grpo with turn credit"
+    assert algorithm(TinySettings(turn_credit=False), episodes).name == "grpo"
+
+
+def test_a_checkpoint_and_questions_are_needed() -> None:
+    with pytest.raises(UserError, match="--model PATH and --data PATH"):
+        codedance(RecipeContext())
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """Six questions on pictures of their own."""
+    from PIL import Image
+
+    rows = []
+    for number in range(6):
+        Image.new("RGB", (32, 32), (40 * number, 90, 120)).save(tmp_path / f"{number}.png")
+        rows.append(
+            {"id": str(number), "question": "How red?", "answer": str(40 * number), "images": [f"{number}.png"]}
+        )
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_own_questions_are_reinforced_with_six_turns_and_measured_with_ten(questions: Path) -> None:
+    plan = codedance(RecipeContext(model=base_checkpoint(), data=questions))
+    plan.check()
+    assert stages(plan) == ["before", "rl", "after_rl"]
+    assert reinforcement(plan).streams[0].episodes.max_turns == 6
+    measured = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
+    assert [stage.episodes.max_turns for stage in measured] == [10, 10]
+    trained = {question.task.id for question in reinforcement(plan).questions().draw(20)}
+    assert not trained & {task.id for task in measured[0].tasks()}
+
+
+def test_curated_examples_come_first(questions: Path) -> None:
+    row = {
+        "id": "curated",
+        "question": "How red?",
+        "answer": "40",
+        "images": ["1.png"],
+        "turns": [{"thought": "", "code": "print(input_image.getpixel((0, 0))[0])"}, {"thought": "", "answer": "40"}],
+    }
+    path = questions.parent / "examples.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    overrides = (f"sft_data={path}", "sft.batch_size=3")
+    plan = codedance(RecipeContext(model=base_checkpoint(), data=questions, overrides=overrides))
+    assert stages(plan) == ["before", "sft", "after_sft", "rl", "after_rl"]
+    shown = imitation(plan).demonstrations(0)
+    assert [one.example.task.id for one in shown] == ["curated"] * 3
+    assert all(is_coded(one.example) for one in shown)
+
+
+def test_tiny_is_found_beside_its_recipe() -> None:
+    plan = load_recipe("codedance:tiny")(RecipeContext())
+    assert plan.title == tiny(RecipeContext()).title
+    with pytest.raises(UserError, match="no function 'tini'"):
+        load_recipe("codedance:tini")
+
+
+def test_tiny_imitates_reinforces_and_measures_easy_and_hard_questions_apart() -> None:
+    plan = tiny(RecipeContext(overrides=("evaluation_tasks=8",)))
+    plan.check()
+    assert stages(plan) == ["sft", "after_sft_easy", "after_sft_hard", "rl", "after_rl_easy", "after_rl_hard"]
+    families = [{task.family for task in stage.tasks()} for stage in plan.stages if isinstance(stage, Evaluate)]
+    assert families == [set(EASY), set(HARD), set(EASY), set(HARD)]
+    assert len(plan.resources) == 1
+
+
+def test_tiny_starts_from_an_earlier_imitation() -> None:
+    plan = tiny(RecipeContext(model=base_checkpoint()))
+    assert stages(plan) == ["rl", "after_rl_easy", "after_rl_hard"]
+
+
+def test_tiny_never_shows_a_picture_twice_across_stages() -> None:
+    plan = tiny(RecipeContext(overrides=("sft_questions=48", "evaluation_tasks=24")))
+    shown: list[set[ImageRef]] = [
+        {
+            image
+            for step in range(4)
+            for one in imitation(plan).demonstrations(step)
+            for image in one.example.task.images
+        },
+        {image for question in reinforcement(plan).questions().draw(40) for image in question.task.images},
+        {image for stage in plan.stages if isinstance(stage, Evaluate) for t in stage.tasks() for image in t.images},
+    ]
+    assert not shown[0] & shown[1]
+    assert not (shown[0] | shown[1]) & shown[2]
+
+
+def test_tiny_repeats_its_questions_with_the_same_solutions() -> None:
+    plan = tiny(RecipeContext(overrides=("sft_questions=32", "lessons.careless_from=1")))
+    first, again = (imitation(plan).demonstrations(step) for step in (0, 2))
+    assert [one.example for one in first] == [one.example for one in again]
+
+
+def test_tiny_s_experts_are_right_at_first_and_careless_later() -> None:
+    plan = tiny(RecipeContext(overrides=("sft.steps=20", "sft_questions=400")))
+    stage = imitation(plan)
+    skilled = [one.example for step in range(8) for one in stage.demonstrations(step)]
+    careless = [one.example for step in range(15, 20) for one in stage.demonstrations(step)]
+    assert all(is_right(example) for example in skilled)
+    assert all(is_coded(example) for example in skilled if example.task.family in HARD)
+    assert {is_coded(example) for example in skilled if example.task.family in EASY} == {True, False}
+    assert not all(is_right(example) for example in careless)
+    assert not all(is_coded(example) for example in careless if example.task.family in HARD)
+    assert all(is_right(example) for example in careless if example.task.family in EASY)
+
+
+@pytest.mark.parametrize("share", ["easy_share=1.5", "slip_share=-0.1"])
+def test_shares_out_of_range_are_refused(share: str) -> None:
+    with pytest.raises(UserError, match="share"):
+        apply_overrides(TinySettings(), (f"lessons.{share}",))
+
+
+def test_shares_that_are_too_much_together_are_refused() -> None:
+    with pytest.raises(UserError, match="together"):
+        Lessons(guess_share=0.8, give_up_share=0.3).check()
