@@ -82,8 +82,8 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         assert not (out / "examples.jsonl").exists()
         assert run_command([*arguments, "--resume"]) == 0
         bodies = Counter(json.dumps(received.body, sort_keys=True) for received in server.received)
-    # The one that was out when the process died had no answer yet.
-    assert sum(count - 1 for count in bodies.values()) <= 1
+    # Those that were out when the process died, one for each question at hand, had no answer yet.
+    assert sum(count - 1 for count in bodies.values()) <= 2
     examples = read_examples(out, MediaStore())
     assert [example.task.id for example in examples] == [example.task.id for example in asked]
     assert [example.turns for example in examples] == [example.turns for example in asked]
@@ -105,7 +105,8 @@ def test_the_report_counts_what_was_asked(
     rates = tmp_path / "rates.jsonl"
     rates.write_text("".join(json.dumps({"id": one.task.id, "pass_rate": 1}) + "\n" for one in asked[:4]))
     with ChatServer(serving(asked)) as server:
-        arguments = command(server, tmp_path / "out", "--weak", str(rates), "--quiet")
+        extra = 'server.extra_body={"max_tokens": null, "max_completion_tokens": 99}'
+        arguments = command(server, tmp_path / "out", "--weak", str(rates), "--quiet", "--set", extra)
         assert run_command(arguments) == 2
         assert f"has no pass rate for 1 of the questions ({asked[4].task.id})" in capsys.readouterr().err
         with rates.open("a") as file:
@@ -121,6 +122,8 @@ def test_the_report_counts_what_was_asked(
         "checker": {"requests": 6, "cache_hits": 0, "retries": 0, "prompt_tokens": 60, "completion_tokens": 30},
     }
     assert {received.body["model"] for received in server.received} == {"big", "second"}
+    limits = {(received.body.get("max_tokens"), received.body["max_completion_tokens"]) for received in server.received}
+    assert limits == {(None, 99)}
 
 
 def test_own_questions_are_read_as_everywhere(
@@ -158,6 +161,7 @@ def test_own_questions_are_read_as_everywhere(
         (["--set", "kinds=paint"], "kinds must be a comma-separated list"),
         (["--set", "thresholds.easy_from=7"], "thresholds.easy_from=7.0 is no pass rate"),
         (["--set", "server.timeout_s=0"], "must be positive"),
+        (["--set", "server.extra_body=[1]"], "server.extra_body='[1]' is no JSON object"),
     ],
 )
 def test_mistakes_are_found_before_work_starts(

@@ -103,6 +103,22 @@ def test_the_kind_of_code_is_what_it_calls(code: str, kind: str) -> None:
     assert kind_of([code]) == kind
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(" * 8000,
+        "-" * 16_000 + "1",
+        "a" + ".a" * 8000,
+        "[" * 100 + "]" * 100,
+        "a" + "(1)" * 5000,
+        "\0",
+        "x=" * 8000 + "1",
+    ],
+)
+def test_code_made_to_break_a_parser_is_a_computation(code: str) -> None:
+    assert kind_of([code]) == "compute"
+
+
 def test_a_trajectory_draws_if_any_of_its_code_does() -> None:
     assert kind_of(["print(1)", "input_image.crop((0, 0, 1, 1))", "print(2)"]) == "transform"
     assert kind_of(["draw.ellipse(box)", "input_image.crop((0, 0, 1, 1))"]) == "draw"

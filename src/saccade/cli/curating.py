@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerSettings:
-    """How servers are asked; they change nothing of what is asked but ``max_tokens``."""
+    """How servers are asked; but for ``max_tokens`` and ``extra_body`` it decides nothing of what comes out."""
 
     max_tokens: int = 2048
     """Of one reply."""
@@ -51,6 +52,21 @@ class ServerSettings:
     requests_at_once: int = 8
     requests_per_minute: float | None = None
     retries: int = 6
+    extra_body: str = ""
+    """A JSON object laid over every request; ``null`` takes a field out, as in ``{"max_tokens": null}``."""
+
+    def check(self) -> None:
+        self.extra_fields()
+
+    def extra_fields(self) -> dict[str, Json]:
+        """``extra_body``, read; UserError when it is no JSON object."""
+        try:
+            fields: Json = json.loads(self.extra_body or "{}")
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict):
+            raise UserError(f'extra_body={self.extra_body!r} is no JSON object; write it like {{"top_p": 0.9}}')
+        return fields
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,6 +164,7 @@ async def _run(
                 requests_per_minute=settings.server.requests_per_minute,
                 retries=settings.server.retries,
                 cache_dir=request.out / REPLIES,
+                extra_body=settings.server.extra_fields(),
             )
             counted[role] = lambda: client.counts.as_counts()
             return await stack.enter_async_context(client)
@@ -199,7 +216,7 @@ def _started_with(request: CodeDanceRequest, settings: CodeDanceSettings, tasks:
     """What must be the same for a curation to be resumed: everything that decides what is asked and kept."""
     values = to_json(settings)
     # How fast one asks decides nothing.
-    values["server"] = {"max_tokens": settings.server.max_tokens}
+    values["server"] = {"max_tokens": settings.server.max_tokens, "extra_body": settings.server.extra_body}
     del values["questions_at_once"]
     content = "\n".join(f"{task.id} {task.question} {task.answer}" for task in tasks)
     return {
