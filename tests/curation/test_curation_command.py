@@ -149,12 +149,25 @@ def test_own_questions_are_read_as_everywhere(
     assert [one.task.id for one in read_examples(tmp_path / "out", MediaStore())] == ["mine"]
 
 
+def test_given_chains_are_rewritten(tmp_path: Path, asked: list[Example]) -> None:
+    chains = tmp_path / "chains.jsonl"
+    chains.write_text(json.dumps({"id": asked[0].task.id, "chain": "One, two, three."}) + "\n")
+    with ChatServer(serving(asked)) as server:
+        more = ("--chains", str(chains), "--set", "hard_ways=rewrite", "--set", "checks_solutions=false")
+        assert run_command(command(server, tmp_path / "out", *more)) == 0
+    texts = [json.dumps(received.body) for received in server.received]
+    assert sum("One, two, three." in text for text in texts) == 1
+    assert sum("Think it through in small steps" in text for text in texts) == QUESTIONS - 1
+    assert len(read_examples(tmp_path / "out", MediaStore())) == QUESTIONS
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (["--family", "dots"], "no task family 'dots'"),
         (["--data", "absent.jsonl"], "give either --data PATH or --family NAME"),
         (["--teacher", "absent"], "--teacher absent is neither the address of a server"),
+        (["--chains", "absent"], "--chains absent: there is no such file"),
         (["--weak", "absent"], "absent: there is no such file, run or checkpoint"),
         (["--weak", "http://localhost:1/v1"], "say with --weak-model which of its models is meant"),
         (["--set", "samples=0"], "samples=0 does nothing"),

@@ -28,6 +28,7 @@ def solve(
     way: Way,
     hints: Sequence[Target] = (),
     attempt: int = 0,
+    chains: dict[str, str] | None = None,
     **settings,
 ) -> Solved | Rejected:
     async def solved() -> Solved | Rejected:
@@ -36,6 +37,7 @@ def solve(
                 teacher=teacher,
                 make_env=make_env,
                 settings=CurationSettings(**settings),
+                chains=chains or {},
                 run_blocking=lambda operation: asyncio.get_running_loop().run_in_executor(pool, operation),
             )
             return await solver.solve(example.task, way, attempt, seed=0, hints=hints)
@@ -204,6 +206,22 @@ def test_a_chain_with_a_wrong_answer_is_not_rewritten(make_env: Make, dots: list
         assert isinstance(rejected, Rejected)
         assert rejected.reason == "wrong_chain"
         assert len(teacher.asked) == 1
+
+
+def test_a_chain_that_is_there_already_is_rewritten_first(make_env: Make, dots: list[Example]) -> None:
+    name, answer = dots[0].task.id, dots[0].task.answer
+    for chain in (f"I see {answer}.", f"I see <answer>{answer}</answer>"):
+        teacher = rewrites(dots, rewriting(claim="{answer}"))
+        assert isinstance(solve(teacher, make_env, dots[0], "rewrite", chains={name: chain}), Solved)
+        [asked] = teacher.asked
+        assert f"<solution>\n{chain}\n</solution>" in asked.text
+    wrong = solve(teacher, make_env, dots[0], "rewrite", chains={name: "<answer>1000</answer>"})
+    assert isinstance(wrong, Rejected)
+    assert wrong.reason == "wrong_chain"
+    # When that came to nothing, the teacher thinks for itself.
+    teacher = rewrites(dots, rewriting(claim="{answer}"))
+    assert isinstance(solve(teacher, make_env, dots[0], "rewrite", attempt=1, chains={name: "bad"}), Solved)
+    assert len(teacher.asked) == 2
 
 
 def test_a_wrong_claim_may_be_replaced_where_nothing_goes_on_with_it(make_env: Make, dots: list[Example]) -> None:

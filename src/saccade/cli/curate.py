@@ -28,6 +28,7 @@ def curate() -> None:
 @click.option("--strong-model", help="Its name at the server.")
 @click.option("--checker", help=f"Who checks questions and solutions: {WHO}.")
 @click.option("--checker-model", help="Its name at the server.")
+@click.option("--chains", type=PATH, help="Solutions in words to rewrite: JSON lines of id and chain.")
 @click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
 @click.option(
@@ -55,6 +56,7 @@ def codedance(
     strong_model: str | None,
     checker: str | None,
     checker_model: str | None,
+    chains: Path | None,
     api_key_env: str,
     skip_bad_rows: bool,
     isolation: str,
@@ -89,6 +91,7 @@ def codedance(
                 "strong": strong_model,
                 "checker": checker_model,
             },
+            chains=existing("--chains", chains),
             api_key_env=api_key_env,
             skip_bad_rows=skip_bad_rows,
             isolation=isolation,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from saccade.cli.pass_rates import recorded_pass_rates
+from saccade.curation.by_id import read_chains
 from saccade.curation.difficulty import check_covered
 from saccade.curation.journal import Journal
 from saccade.curation.outcomes import Outcome
@@ -89,6 +90,7 @@ class CodeDanceRequest:
     count: int | None
     who: Mapping[Role, str | None]
     models: Mapping[Role, str | None]
+    chains: Path | None
     api_key_env: str
     skip_bad_rows: bool
     isolation: str
@@ -185,7 +187,14 @@ async def _run(
             strong=await player("strong"),
             checker=await teacher("checker"),
         )
-        curation = Curation(roles=roles, make_env=make_env, media=media, settings=settings, seed=request.seed)
+        curation = Curation(
+            roles=roles,
+            make_env=make_env,
+            media=media,
+            settings=settings,
+            seed=request.seed,
+            chains={} if request.chains is None else read_chains(request.chains),
+        )
         return await curation.run(
             tasks,
             journal,
@@ -223,6 +232,7 @@ def _started_with(request: CodeDanceRequest, settings: CodeDanceSettings, tasks:
         "questions": len(tasks),
         "questions_sha256": hashlib.sha256(content.encode("utf-8", errors="replace")).hexdigest(),
         **{role: f"{who} {request.models[role] or ''}".strip() for role, who in request.who.items() if who},
+        "chains": None if request.chains is None else str(request.chains),
         "seed": request.seed,
         **values,
     }

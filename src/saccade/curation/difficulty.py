@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from saccade.curation.by_id import read_by_id
 from saccade.curation.settings import Level, Thresholds
 from saccade.errors import UserError
 from saccade.rewards.answers import answer_is_correct
-from saccade.tasks.readers.fields import optional_number, required_text
-from saccade.tasks.readers.rows import RowError, json_lines
+from saccade.tasks.readers.fields import optional_number
+from saccade.tasks.readers.rows import Row, RowError
 from saccade.types import Attempt, Task
 
 PassRates = Mapping[str, float]
@@ -42,27 +43,14 @@ def pass_rates_of(attempts: Iterable[Attempt]) -> dict[str, float]:
 
 def read_pass_rates(path: Path) -> dict[str, float]:
     """From JSON lines ``{"id": …, "pass_rate": 0.25}``. Raises UserError that names the file and all bad rows."""
-    rates: dict[str, float] = {}
-    bad: list[str] = []
-    try:
-        for numbered in json_lines(path):
-            try:
-                if isinstance(numbered.row, RowError):
-                    raise numbered.row
-                task_id = required_text(numbered.row, "id")
-                rate = optional_number(numbered.row, "pass_rate", low=0.0, high=1.0)
-                if rate is None:
-                    raise RowError("pass_rate", "is missing")
-                if task_id in rates:
-                    raise RowError("id", f"{task_id!r} stands there twice")
-                rates[task_id] = rate
-            except RowError as error:
-                bad.append(f"  {path}, row {numbered.number}: {f'{error.key}: ' if error.key else ''}{error.why}")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    if bad:
-        raise UserError("\n".join([f"{path}: {len(bad)} rows cannot be used", *bad[:20]]))
-    return rates
+    return read_by_id(path, _pass_rate)
+
+
+def _pass_rate(row: Row) -> float:
+    rate = optional_number(row, "pass_rate", low=0.0, high=1.0)
+    if rate is None:
+        raise RowError("pass_rate", "is missing")
+    return rate
 
 
 def check_covered(tasks: Iterable[Task], rates: PassRates, name: str) -> None:

@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from saccade.curation.checking import Checker
 from saccade.curation.difficulty import PassRates, level_of
@@ -52,6 +52,8 @@ class Curation:
     media: MediaStore
     settings: CurationSettings
     seed: int = 0
+    chains: Mapping[str, str] = field(default_factory=dict)
+    """Chains of thought in words that are there already, by task id."""
 
     def __post_init__(self) -> None:
         self.settings.thresholds.check()
@@ -146,7 +148,11 @@ class Curation:
         run_blocking: RunBlocking,
     ) -> Outcome:
         solver = Solver(
-            teacher=self.roles.teacher, make_env=self.make_env, settings=self.settings, run_blocking=run_blocking
+            teacher=self.roles.teacher,
+            make_env=self.make_env,
+            settings=self.settings,
+            run_blocking=run_blocking,
+            chains=self.chains,
         )
         tries: list[Rejected] = []
         for way, attempt in self._ways(outcome.level):
