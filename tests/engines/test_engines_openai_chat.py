@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.engines.openai_chat import ChatClient, ChatCounts
+from saccade.engines.chat_counts import ChatCounts
+from saccade.engines.openai_chat import ChatClient
 from saccade.engines.pacing import LONGEST_WAIT_S, Pace, asked_wait_s, back_off_s
 from saccade.engines.refusals import RefusedRequestError
 from saccade.engines.reply_cache import ReplyCache
