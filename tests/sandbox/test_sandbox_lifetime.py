@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
 import time
@@ -38,10 +37,6 @@ def descendants(root: int) -> set[int]:
     while more := {pid for pid, parent in up.items() if parent in found} - found:
         found |= more
     return found - {root}
-
-
-def folders() -> set[str]:
-    return {str(path) for path in Path(tempfile.gettempdir()).glob("saccade-sandbox-*")}
 
 
 def eventually(is_true: Callable[[], bool], within_s: float = 10.0) -> bool:
@@ -97,23 +92,24 @@ SCRIPT = """
         assert session.run('x = 1').ok
     import threading
     threading.Thread(target=sessions[0].run, args=('while True: pass',), daemon=True).start()
-    print('ready', flush=True)
+    print(sandbox._parent.folder, flush=True)
     time.sleep(600)
 """
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 def test_a_killed_trainer_leaves_nothing(isolation: Isolation) -> None:
-    before = folders()
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), isolation]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as trainer:
         assert trainer.stdout is not None
-        assert trainer.stdout.readline() == "ready\n"
+        folder = trainer.stdout.readline().strip()
+        assert Path(folder).exists()
+        assert bool(folder) == (isolation != "full")
         started = descendants(trainer.pid)
         assert len(started) >= 11
         trainer.kill()
     assert eventually(gone(started))
-    assert eventually(lambda: folders() <= before)
+    assert not folder or eventually(lambda: not Path(folder).exists())
 
 
 @pytest.mark.parametrize("which", ["watcher", "warm parent"])
@@ -123,7 +119,7 @@ def test_a_killed_warm_parent_takes_its_sessions_along_and_the_next_session_star
     session = fresh.session()
     assert session.run("x = 1").ok
     started = family(fresh)
-    watcher = min(started, key=lambda pid: (parents()[pid] != os.getpid(), pid))
+    watcher = watcher_of(fresh)
     killed = watcher if which == "watcher" else next(pid for pid, parent in parents().items() if parent == watcher)
     os.kill(killed, signal.SIGKILL)
     assert eventually(lambda: all(not Path(f"/proc/{pid}").exists() for pid in started - {watcher}))
@@ -136,10 +132,13 @@ def test_a_killed_warm_parent_takes_its_sessions_along_and_the_next_session_star
 
 def family(sandbox: Sandbox) -> set[int]:
     """The processes of one sandbox among those of this test."""
-    own = sandbox._parent
-    assert own is not None
-    watcher = own.process_id
+    watcher = watcher_of(sandbox)
     return descendants(watcher) | {watcher}
+
+
+def watcher_of(sandbox: Sandbox) -> int:
+    assert sandbox._parent is not None
+    return sandbox._parent.process_id
 
 
 def test_a_killed_keeper_costs_its_session_only(fresh: Sandbox) -> None:
@@ -160,7 +159,7 @@ def test_a_killed_keeper_costs_its_session_only(fresh: Sandbox) -> None:
     assert eventually(lambda: len(family(fresh)) <= 6)
 
 
-def test_a_thousand_sessions_leave_no_descriptor_and_no_process(sandbox: Sandbox) -> None:
+def test_sessions_that_come_and_go_leave_no_descriptor_and_no_process(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("1")
 

@@ -39,18 +39,15 @@ def execute(code: str, number: int, space: dict[str, object], show: Callable[[ob
             del tree.body[-1]
         exec(compile(tree, filename, "exec", dont_inherit=True), space)
         value = None if last is None else eval(compile(last, filename, "eval", dont_inherit=True), space)
-        _untrace()
+        # A tracer of the model's would go on to trace the sandbox, here as well: so not by a function of ours.
+        sys.settrace(None)
+        sys.setprofile(None)
         show(value)
     except BaseException as error:
-        _untrace()
+        sys.settrace(None)
+        sys.setprofile(None)
         return failure_of(error)
     return None
-
-
-def _untrace() -> None:
-    # A tracer of the model's would go on to trace the sandbox.
-    sys.settrace(None)
-    sys.setprofile(None)
 
 
 def failure_of(error: BaseException) -> Failure:

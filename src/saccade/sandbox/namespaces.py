@@ -5,9 +5,8 @@ import socket
 from pathlib import Path
 
 from saccade.sandbox import linux, processes
+from saccade.sandbox.processes import NOBODY
 
-NOBODY = 65534
-"""Whoever starts as root goes on as this user."""
 USER = 1000
 """As which the sessions see themselves."""
 SESSION = "/session"
@@ -28,7 +27,7 @@ _ACCOUNTS = {
 def enter(libraries: list[str]) -> int:
     """Takes this process, and the children it forks from now on, out of the host; a descriptor of the old /proc."""
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    if os.geteuid() == 0:
+    if processes.is_root():
         # While still root, since libraries may lie where only root may go.
         linux.unshare(linux.NEW_NS)
         _build_root(libraries, owner=NOBODY)

@@ -34,7 +34,7 @@ class WarmParent:
         missing = [name for name in _NEEDED if find_spec(name) is None]
         if missing:
             raise UserError(f'the sandbox needs {", ".join(missing)}; pip install "saccade[sandbox]"')
-        self._base = "" if isolation == "full" else folders.make()
+        self.folder = "" if isolation == "full" else folders.make()
         self._channel, theirs = socket.socketpair()
         own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
         passed = [theirs.fileno()] + ([own] if own >= 0 else [])
@@ -43,7 +43,7 @@ class WarmParent:
                 [sys.executable, "-S", "-s", "-P", "-c", _start(theirs.fileno(), own)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=_environment(self._base),
+                env=_environment(self.folder),
                 cwd="/",
                 pass_fds=passed,
             )
@@ -81,14 +81,14 @@ class WarmParent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._base:
-            folders.remove(self._base)
+        if self.folder:
+            folders.remove(self.folder)
 
     def _agree(self, isolation: Isolation, limits: Limits) -> Layers:
         order: Head = {
             "isolation": isolation,
             "limits": asdict(limits),
-            "base": self._base,
+            "base": self.folder,
             "packages": _packages(),
         }
         try:

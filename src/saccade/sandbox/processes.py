@@ -10,6 +10,11 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
+_NEEDED = 1 << 0 | 1 << 6 | 1 << 7 | 1 << 21
+"""CAP_CHOWN, CAP_SETGID, CAP_SETUID and CAP_SYS_ADMIN."""
+NOBODY = 65534
+"""As whom root's sessions go on."""
+
 _library = ctypes.CDLL(None, use_errno=True)
 _IS_LINUX = sys.platform.startswith("linux")
 
@@ -37,6 +42,18 @@ def adopt_orphans() -> None:
 def may_write_own_proc_files(allowed: bool) -> None:
     """Whether this process may be traced, and owns its files under /proc; taken away by every change of user."""
     _control(_PR_SET_DUMPABLE, int(allowed))
+
+
+def is_root() -> bool:
+    """Whether this process may do all that root may, and become another user; root of a container often may not."""
+    if os.geteuid() != 0:
+        return False
+    status = Path("/proc/self/status").read_text()
+    privileges = int(status.partition("CapEff:")[2].split()[0], 16)
+    lines = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    return privileges & _NEEDED == _NEEDED and any(
+        int(first) <= NOBODY < int(first) + int(count) for first, _, count in lines
+    )
 
 
 def children() -> list[int]:

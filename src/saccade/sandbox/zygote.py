@@ -47,6 +47,7 @@ def main(control: int, trainer: int) -> NoReturn:
     if warm:
         channel.close()
         _watch(warm, trainer, base)
+    processes.adopt_orphans()
     processes.die_with_parent()
     # From inside a new namespace the parent has no number.
     if os.getppid() not in (watcher, 0):
@@ -74,7 +75,8 @@ def main(control: int, trainer: int) -> NoReturn:
 def _watch(warm: int, trainer: int, base: str) -> NoReturn:
     """Waits for the warm parent, and then leaves nothing behind."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(warm, 0)
+        while os.wait()[0] != warm:
+            continue
     while strays := processes.children():
         for pid in strays:
             processes.kill(pid)
@@ -107,10 +109,10 @@ def _mapped_bytes(proc: int) -> int:
 
 def _user(isolation: Isolation, libraries: list[str]) -> int:
     """Whom the sessions of a root without namespaces run as: nobody, when nobody can read the libraries."""
-    if isolation != "restricted" or os.geteuid() != 0:
+    if isolation != "restricted" or not processes.is_root():
         return -1
     folders = {parent for library in libraries for parent in (Path(library), *Path(library).parents)}
-    return namespaces.NOBODY if all(folder.stat().st_mode & 0o5 == 0o5 for folder in folders) else -1
+    return processes.NOBODY if all(folder.stat().st_mode & 0o5 == 0o5 for folder in folders) else -1
 
 
 class _Zygote:
