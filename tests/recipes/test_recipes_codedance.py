@@ -118,6 +118,21 @@ def test_curated_examples_come_first(questions: Path) -> None:
     assert all(is_coded(one.example) for one in shown)
 
 
+def test_curated_examples_of_held_out_pictures_are_never_shown(questions: Path) -> None:
+    rows = [json.loads(line) for line in questions.read_text(encoding="utf-8").splitlines()]
+    rows = [row | {"turns": [{"thought": "", "answer": row["answer"]}]} for row in rows]
+    path = questions.parent / "examples.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    overrides = (f"sft_data={path}", f"sft.batch_size={len(rows)}")
+    plan = codedance(RecipeContext(model=base_checkpoint(), data=questions, overrides=overrides))
+    shown = {image for one in imitation(plan).demonstrations(0) for image in one.example.task.images}
+    measured = next(stage for stage in plan.stages if isinstance(stage, Evaluate))
+    held_out = {image for task in measured.tasks() for image in task.images}
+    assert held_out
+    assert shown
+    assert not shown & held_out
+
+
 def test_tiny_is_found_beside_its_recipe() -> None:
     plan = load_recipe("codedance:tiny")(RecipeContext())
     assert plan.title == tiny(RecipeContext()).title
