@@ -63,8 +63,10 @@ SCAFFOLD_TEXTS = (
     "error NameError",
     "error AttributeError",
     "error IndexError",
+    "compute",
+    "correct",
 )
-"""What the chat template, the brief instructions and failed runs write, so that it takes few tokens."""
+"""What the chat template, the brief instructions, failed runs and second thoughts write, to take few tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +121,13 @@ class TinySettings(CodeDanceSettings):
     """The same in miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
-        steps=500,
+        steps=600,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
         decay="cosine",
         final_rate=0.1,
-        checkpoint_every=250,
+        checkpoint_every=300,
     )
     rl: ReinforceSettings = ReinforceSettings(
         steps=40,
@@ -141,8 +143,10 @@ class TinySettings(CodeDanceSettings):
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=40, max_tokens=384)
     size: TinySize = field(default_factory=TinySize)
     lessons: Lessons = Lessons()
-    sft_questions: int = 800
+    sft_questions: int = 1200
     """Different questions of the imitation; they are shown again and again."""
+    easy_share: float = 0.4
+    """Easy questions among those of the reinforcement."""
     difficulty: float = 0.5
     """Of the hard questions."""
     evaluation_tasks: int = 160
@@ -210,16 +214,11 @@ def tiny(context: RecipeContext) -> Plan:
     sandbox = Sandbox(isolation=settings.isolation)
     # Imitation shows its questions several times, and samples of one question often write the same code.
     played = _played(settings, RememberedSessions(sandbox, max_runs=2048), "brief")
-    asked = CodeQuestions(
-        seed=seed_for(context.seed, "codedance"),
-        media=context.media,
-        easy_share=settings.lessons.easy_share,
-        difficulty=settings.difficulty,
-    )
+    asked = CodeQuestions(seed=seed_for(context.seed, "codedance"), media=context.media, difficulty=settings.difficulty)
 
     @cache
     def drawn(number: int) -> tuple[Example, bytes]:
-        example = asked.example("train", number)
+        example = asked.example("train", number, settings.lessons.easy_share)
         return example, png_bytes(context.media.get(example.task.images[0]))
 
     def shown(number: int) -> Example:
@@ -254,7 +253,7 @@ def tiny(context: RecipeContext) -> Plan:
         return tasks
 
     def mixture() -> Sequence[Task]:
-        return [asked.example("held_out", index).task for index in range(settings.curve_tasks)]
+        return [asked.example("held_out", index, settings.easy_share).task for index in range(settings.curve_tasks)]
 
     def evaluations(when: str) -> tuple[Evaluate, Evaluate]:
         return (
@@ -265,7 +264,7 @@ def tiny(context: RecipeContext) -> Plan:
     reinforcement = _reinforcement(
         settings,
         played.training,
-        questions=lambda: InOrder(lambda number: asked.example("train", imitated + number).task),
+        questions=lambda: InOrder(lambda number: asked.example("train", imitated + number, settings.easy_share).task),
         curve=played.evaluate("curve", mixture),
     )
     imitation = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)

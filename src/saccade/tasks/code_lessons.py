@@ -36,15 +36,15 @@ _SLIPPING: tuple[CodeStyle, ...] = (slip_then_all, slip_then_report)
 class Lessons:
     """Shares of demonstrations; all but the first two hold from ``careless_from`` on."""
 
-    easy_share: float = 0.4
+    easy_share: float = 0.25
     """Easy questions among all."""
-    direct_share: float = 0.5
+    direct_share: float = 0.4
     """Easy questions that are answered at once; code answers the others."""
     careless_from: float = 0.7
     """Share of the imitation steps after which experts are careless."""
     slip_share: float = 0.3
     """Solutions by code whose first try raises."""
-    guess_share: float = 0.4
+    guess_share: float = 0.5
     """Hard questions answered at once, by a guess."""
     give_up_share: float = 0.1
     """Hard questions where a slip is followed by a guess."""
@@ -62,18 +62,17 @@ class Lessons:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeQuestions:
-    """Drawn questions, easy and hard ones mixed, each a function of its split and its number."""
+    """Drawn questions, each a function of its split and its number."""
 
     seed: int
     media: MediaStore
-    easy_share: float
     difficulty: float
     """Of the hard questions; the easy ones are always as easy as can be."""
 
-    def example(self, split: str, index: int) -> Example:
+    def example(self, split: str, index: int, easy_share: float) -> Example:
         """A question of the mixture, with its family's own expert."""
         chance = generator_for(self.seed, "easy or hard", split, index)
-        families = EASY if chance.random() < self.easy_share else HARD
+        families = EASY if chance.random() < easy_share else HARD
         return self.of(families[int(chance.integers(len(families)))], split, index)
 
     def of(self, family: str, split: str, index: int) -> Example:

@@ -1,6 +1,7 @@
 """Bar charts whose bars are asked for by colour: one bar's value, the difference or the sum of two.
 
-Difficulty: bars 3 at 0, 5 at 0.5, 7 at 1; values are multiples of 5 below 0.25 and any whole number above.
+Difficulty: bars 3 at 0, 5 at 0.5, 7 at 1; values are multiples of 5 below 0.25 and any whole number above; sums stay
+below 100 up to 0.5.
 """
 
 from numpy.random import Generator
@@ -33,6 +34,10 @@ def draw_colour_bars(rng: Generator, difficulty: float) -> Scene:
         bars.append((value, colour, rectangle_target(f"{colour} bar", box)))
     chosen = [bars[int(i)] for i in rng.permutation(count)[:2]]
     kind = pick(rng, ("value", "difference", "sum"))
+    if kind == "sum" and difficulty <= 0.5:
+        small = [(one, two) for one in bars for two in bars if one is not two and one[0] + two[0] < 100]
+        chosen = list(small[int(rng.integers(len(small)))]) if small else chosen[:1]
+        kind = "sum" if small else "value"
     if kind == "value":
         chosen = chosen[:1]
         answer, question = chosen[0][0], VALUE.asked(colour=chosen[0][1])
