@@ -120,3 +120,22 @@ def test_the_same_seed_gives_the_same_numbers(sandbox: Sandbox) -> None:
             session.run("1/0")
             printed.append(good(session, code))
     assert printed[0] == printed[1] != printed[2]
+
+
+def test_a_module_written_by_one_run_is_imported_by_the_next(each: Session) -> None:
+    good(each, "open('own_module.py', 'w').write('answer = 42')")
+    assert good(each, "import own_module; own_module.answer") == "42\n"
+
+
+def test_threads_that_print_when_they_are_ended_do_not_hold_up_the_next_run(each: Session) -> None:
+    talk = "import threading\ndef talk():\n    while True: print('.' * 50)\nthreading.Thread(target=talk).start()"
+    for _ in range(3):
+        good(each, talk)
+        assert good(each, "1 + 1").endswith("2\n")
+
+
+def test_a_failed_run_that_spoke_for_its_successor_does_not_confuse_the_keeper(session: Session) -> None:
+    forge = "import os, socket\nsocket.socket(fileno=os.dup(103)).send(b'{\"kind\": \"hi\"}')\n1/0"
+    good(session, "x = 1")
+    assert not session.run(forge).ok
+    assert good(session, "x") == "1\n"

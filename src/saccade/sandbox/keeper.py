@@ -23,7 +23,7 @@ from saccade.sandbox.wire import (
     words,
 )
 
-_READY_S = 20.0
+_READY_S = 10.0
 """For a fork and the first words of the child, also on a busy machine."""
 _KINDS = ("exception", "exit", "memory", "limit")
 _DAMAGED = "an earlier run left this session's interpreter unusable; it cannot run code any more"
@@ -86,6 +86,7 @@ class Keeper:
         self._trainer, self._channel = trainer, channel
         self._memories, self._files, self._limits, self._gate = memories, files, limits, gate
         self._state, self._child = state, 0
+        self._dead = 0
         self._may_fork: set[int] = set()
         self._run = _Run()
         self._number = 0
@@ -201,6 +202,8 @@ class Keeper:
             gone = self._wait(("gone",), _READY_S, state=True)
         else:
             gone = ended
+        # It may have left words behind.
+        self._dead = self._child
         self._may_fork = {self._state}
         self._files.roll_back()
         return _failure(ended, gone, self._limits)
@@ -261,7 +264,7 @@ class Keeper:
             return None
         if kind == "gone":
             return heard if sender == self._state else None
-        if anyone and kind in ("hi", "moved") and sender != self._state:
+        if anyone and kind in ("hi", "moved") and sender not in (self._state, self._dead):
             self._child = sender
             return heard
         if kind == "refused":
@@ -332,7 +335,7 @@ def _failure(ended: Head, gone: Head, limits: Limits) -> Head:
             "message": f"the code ended its process with status {os.waitstatus_to_exitcode(status)}",
         }
     number = os.WTERMSIG(status)
-    if number == signal.SIGKILL and whole_number(gone, "cpu_ms") >= 950 * limits.cpu_s:
+    if number == signal.SIGKILL and whole_number(gone, "cpu_ms") >= 800 * limits.cpu_s:
         return {"error": "timeout", "message": f"the code took more than {limits.cpu_s:g} s of processor time"}
     if number == signal.SIGKILL:
         return {"error": "memory", "message": "the system killed the code, most likely for its memory"}

@@ -15,7 +15,6 @@ NAMES = ("user", "mount", "pid", "network", "ipc", "uts")
 _ALL = linux.NEW_USER | linux.NEW_NS | linux.NEW_PID | linux.NEW_NET | linux.NEW_IPC | linux.NEW_UTS
 _STAGES = ("/sys", "/mnt", "/media", "/srv", "/var", "/tmp")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-CACHES = ("/etc",)
 _ACCOUNTS = {
     "etc/passwd": f"root:x:0:0::/:/none\nuser:x:{USER}:{USER}::{SESSION}/work:/none\n",
     "etc/group": f"root:x:0:\nuser:x:{USER}:\n",

@@ -1,5 +1,6 @@
 """The warm parent as the trainer sees it: a process to start, to ask for sessions, and to end."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -46,6 +47,8 @@ class WarmParent:
                 env=_environment(self.folder),
                 cwd="/",
                 pass_fds=passed,
+                # Not for a terminal's Ctrl-C, which the trainer handles.
+                start_new_session=True,
             )
         finally:
             theirs.close()
@@ -75,6 +78,9 @@ class WarmParent:
 
     def close(self) -> None:
         """Ends it and all its sessions, and waits until they are gone."""
+        # Shut down and not only closed: a child forked from the trainer may hold a copy.
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
         self._channel.close()
         try:
             self._process.wait(_END_S)

@@ -45,6 +45,7 @@ class Sandbox:
         self._run_threads = ThreadPoolExecutor(count, thread_name_prefix="sandbox-run")
         self._door_threads = ThreadPoolExecutor(2, thread_name_prefix="sandbox-door")
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         self._parent: WarmParent | None = None
         self._is_closed = False
 
@@ -100,7 +101,8 @@ class Sandbox:
 
     def __del__(self) -> None:
         parent = getattr(self, "_parent", None)
-        if parent is not None:
+        # In a fork of the trainer this is a copy, and the sandbox the trainer's.
+        if parent is not None and self._owner == os.getpid():
             self.close()
 
     def __enter__(self) -> Self:

@@ -38,6 +38,7 @@ class Session:
         self._pidfd = pidfd
         self._limits, self._runs, self._threads = limits, runs, threads
         self._turn = threading.Lock()
+        self._owner = os.getpid()
         self._is_closed = False
 
     def begin(self, files: Sequence[tuple[str, bytes]], seed: int) -> None:
@@ -99,7 +100,8 @@ class Session:
         self.close()
 
     def __del__(self) -> None:
-        if not self._is_closed:
+        # In a fork of the trainer this is a copy, and the session the trainer's.
+        if not self._is_closed and self._owner == os.getpid():
             self.close()
 
     def _ask(self, order: Head, body: bytes, *, within_s: float) -> tuple[Head, bytearray]:

@@ -67,6 +67,7 @@ class State:
         self._module = types.ModuleType("__main__")
         self._folder = place.work
         self._stdout, self._stderr = _text_stream(1), _text_stream(2)
+        self._stale: list[io.TextIOWrapper] = []
 
     def serve(self) -> NoReturn:
         """Takes the images, then forks and runs until it is killed."""
@@ -82,6 +83,8 @@ class State:
         space = self._module.__dict__
         sys.modules["__main__"] = self._module
         space["display"] = displays.install(self._gallery)
+        # Modules that the model writes into its folder can be imported.
+        sys.path.insert(0, "")
         builtins.input = _no_input
         builtins.exit = builtins.quit = _leave  # type: ignore[assignment]  # of `site`, which is not loaded
         names = order["images"]
@@ -159,6 +162,9 @@ class State:
                 signal.pause()
                 os._exit(0)
             random.setstate(drawn)
+            # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
+            self._stale += [self._stdout, self._stderr]
+            self._stdout, self._stderr = _text_stream(1), _text_stream(2)
             self._tell(kind="moved")
             self._hear()
         if follows:
@@ -223,7 +229,12 @@ class State:
 
 
 def _decoded(name: object) -> Image.Image:
-    with Image.open(str(name)) as image:
+    image: Image.Image = Image.open(str(name))
+    image.load()
+    # Read whole, its file is closed; a copy of what is RGB already would double the memory of every session.
+    if image.mode == "RGB":
+        return image
+    with image:
         return image.convert("RGB")
 
 

@@ -64,7 +64,7 @@ def main(control: int, trainer: int) -> NoReturn:
         mapped_bytes=_mapped_bytes(proc),
         proc=proc,
         program=b"" if isolation == "none" else seccomp.program(ARCHITECTURES[linux.architecture_name()]),
-        readable=() if isolation == "none" else (*libraries, *namespaces.CACHES, f"{base}/matplotlib"),
+        readable=() if isolation == "none" else (*libraries, _settings_folder(base)),
         user=_user(isolation, libraries),
     )
     with contextlib.suppress(ClosedError):
@@ -105,6 +105,11 @@ def _mapped_bytes(proc: int) -> int:
     except OSError:
         return 4 << 30
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _settings_folder(base: str) -> str:
+    """The accounts and caches that were made for the sessions, never the host's."""
+    return f"{base}/matplotlib" if base else "/etc"
 
 
 def _user(isolation: Isolation, libraries: list[str]) -> int:
