@@ -15,6 +15,7 @@ from saccade.tasks.code_lessons import EASY, HARD, Lessons
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.train.recipe_loading import load_recipe
+from saccade.train.run import run_plan
 from saccade.train.settings import apply_overrides
 from saccade.types import Answer, Example, ImageRef, ToolCall
 
@@ -198,3 +199,22 @@ def test_shares_out_of_range_are_refused(share: str) -> None:
 def test_shares_that_are_too_much_together_are_refused() -> None:
     with pytest.raises(UserError, match="together"):
         Lessons(guess_share=0.8, give_up_share=0.3).check()
+
+
+def test_tiny_runs_in_the_sandbox_from_nothing_to_its_last_evaluation(tmp_path: Path) -> None:
+    overrides = (
+        "sft.steps=3",
+        "sft.batch_size=4",
+        "sft_questions=6",
+        "lessons.careless_from=0.3",
+        "lessons.slip_share=1",
+        "rl.steps=1",
+        "rl.tasks_per_step=2",
+        "rl.group_size=2",
+        "rl.evaluate_every=0",
+        "evaluation_tasks=4",
+    )
+    context = RecipeContext(overrides=overrides)
+    summaries = run_plan(tiny(context), out=tmp_path / "run", media=context.media, seed=0)
+    assert list(summaries) == ["after_sft_easy", "after_sft_hard", "after_rl_easy", "after_rl_hard"]
+    assert all(summary.failed == 0 and summary.overall.n == 4 for summary in summaries.values())
