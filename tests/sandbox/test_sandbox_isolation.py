@@ -135,7 +135,7 @@ BOMBS = {
     "a deep stack": "import sys\nsys.setrecursionlimit(1 << 30)\ndef f(x): return f([x])\nf(1)",
     "a large number": "x = 10 ** 10 ** 10",
     "a picture bomb": "from PIL import Image\nImage.new('RGB', (1 << 16, 1 << 15))",
-    "a processor": "from threading import Thread\nfor _ in range(8): Thread(target=exec, args=('while 1: 0',)).start()\nwhile 1: 0",
+    "a processor": "import threading\ndef f():\n    while 1: 0\nfor _ in '123': threading.Thread(None, f).start()\nf()",
 }
 
 

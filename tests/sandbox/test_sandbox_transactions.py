@@ -135,7 +135,26 @@ def test_threads_that_print_when_they_are_ended_do_not_hold_up_the_next_run(each
 
 
 def test_a_failed_run_that_spoke_for_its_successor_does_not_confuse_the_keeper(session: Session) -> None:
-    forge = "import os, socket\nsocket.socket(fileno=os.dup(103)).send(b'{\"kind\": \"hi\"}')\n1/0"
+    forge = 'import os, socket\nsocket.socket(fileno=os.dup(103)).send(b\'{"kind": "hi"}\')\n1/0'
     good(session, "x = 1")
     assert not session.run(forge).ok
     assert good(session, "x") == "1\n"
+
+
+def test_files_that_threads_write_to_the_last_are_kept_or_undone_as_a_whole(each: Session) -> None:
+    write = """
+import itertools, os, threading
+def write():
+    for n in itertools.count():
+        with open(f'f{n % 7}', 'w') as file:
+            file.write('x' * n)
+        if n % 3:
+            os.remove(f'f{n % 7}')
+threading.Thread(target=write).start()
+"""
+    for _ in range(3):
+        good(each, write)
+        look = "import hashlib\n{n: hashlib.sha256(open(n, 'rb').read()).hexdigest() for n in sorted(os.listdir('.'))}"
+        kept = good(each, look)
+        assert not each.run(write + "1/0").ok
+        assert good(each, look) == kept

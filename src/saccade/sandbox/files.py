@@ -122,8 +122,12 @@ class Files:
                 prefix, place = waiting.pop()
                 try:
                     for name in sorted(os.listdir(place)):  # noqa: PTH208
-                        found = os.lstat(name, dir_fd=place)
                         path = prefix + name
+                        try:
+                            found = os.lstat(name, dir_fd=place)
+                        except FileNotFoundError:
+                            # Threads of the run may still be at work; the commit after their end is exact.
+                            continue
                         yield path, place, name, found
                         if not stat.S_ISDIR(found.st_mode) or (removing and path not in self._saved):
                             continue

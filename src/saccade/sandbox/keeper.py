@@ -51,6 +51,11 @@ class Memories:
     images: int
 
 
+def said(memories: Memories) -> str:
+    """What a session's process wrote to its standard error, for a message about its end."""
+    return ":\n" + os.pread(memories.err, 4000, 0).decode("utf-8", "replace")
+
+
 @dataclass(kw_only=True, slots=True)
 class _Run:
     """What is known of the run under way."""
@@ -118,7 +123,10 @@ class Keeper:
         self._files.commit()
         self._may_fork = {self._state}
         self._order({"images": [name for name, _ in files], "seed": order["seed"]})
-        heard = self._wait(("hi", "refused"), _READY_S, anyone=True)
+        try:
+            heard = self._wait(("hi", "refused"), _READY_S, anyone=True)
+        except LostError as error:
+            raise RuntimeError("the session's first process did not get ready" + said(self._memories)) from error
         if heard.get("kind") == "refused":
             send_frame(self._trainer, {"refused": words(heard, "why")})
             raise ClosedError
@@ -144,7 +152,7 @@ class Keeper:
             if not failure:
                 self._succeed()
             self._settle()
-        except (LostError, OSError, OverLimitError):
+        except (LostError, OSError):
             self._is_damaged = True
             self._kill_all()
             if not self._is_answered:
@@ -169,6 +177,8 @@ class Keeper:
 
     def _keep(self) -> Head:
         """The run was good: its files are kept, and nothing can come back to the state before it."""
+        if self._run.has_threads:
+            self._end_threads()
         try:
             self._files.commit()
         except OverLimitError as error:
@@ -176,29 +186,29 @@ class Keeper:
         processes.kill(self._state)
         return {}
 
+    def _end_threads(self) -> None:
+        """Has the child forked once more, which leaves all threads but one behind, and ends the crowded one."""
+        # It would take the end of its child for the end of the run.
+        processes.kill(self._state, signal.SIGSTOP)
+        crowded = self._dead = self._child
+        self._may_fork = {crowded}
+        self._order({"fork": True})
+        self._wait(("moved",), _READY_S, anyone=True)
+        processes.kill_and_await(crowded)
+
     def _succeed(self) -> None:
         """The process of a good run becomes the state."""
         # Gone before the child hears of it: a child that dies with its parent must not take this one for it.
         os.waitpid(self._state, 0)
         self._state = self._child
         self._may_fork = {self._state}
-        self._order({"fork": self._run.has_threads})
-        if not self._run.has_threads:
-            return
-        crowded = self._state
-        self._wait(("moved",), _READY_S, anyone=True)
-        self._state = self._child
-        processes.kill(crowded)
-        os.waitpid(crowded, 0)
-        # What its threads wrote after the commit is part of the run.
-        self._files.commit()
-        self._may_fork = {self._state}
-        self._order({})
+        self._order({"fork": False})
 
     def _discard(self, ended: Head) -> Head:
         """The run failed: its process goes, variables and files are as before it."""
         if ended["kind"] != "gone":
-            processes.kill(self._child)
+            processes.kill_and_await(self._child)
+            processes.kill(self._state, signal.SIGCONT)
             gone = self._wait(("gone",), _READY_S, state=True)
         else:
             gone = ended

@@ -15,7 +15,7 @@ from saccade.sandbox import landlock, linux, namespaces, processes, seccomp, sta
 from saccade.sandbox import limits as resource_limits
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.files import Files
-from saccade.sandbox.keeper import Keeper, Memories
+from saccade.sandbox.keeper import Keeper, Memories, said
 from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
 
 _OWN_PROCESSES = 4
@@ -60,6 +60,7 @@ def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> 
     except ClosedError:
         pass
     except BaseException:
+        # To the trainer's standard error: a keeper runs no model code, so this is a fault of ours or the machine's.
         traceback.print_exc()
         status = 1
     if setting.base:
@@ -84,7 +85,7 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
         processes.die_with_parent()
         _become_state(far, memories, place, setting)
     far.close()
-    gate = _gate(near, setting) if setting.program else None
+    gate = _gate(near, memories, setting) if setting.program else None
     files = Files(folder, most_bytes=setting.limits.files_mib << 20, most_files=setting.limits.file_count)
     keeper = Keeper(trainer, near, state=pid, memories=memories, files=files, limits=setting.limits, gate=gate)
     keeper.serve()
@@ -135,10 +136,13 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
     os.close(listener)
 
 
-def _gate(near: socket.socket, setting: Setting) -> seccomp.ForkGate:
-    _, _, descriptors = receive_packet(near)
+def _gate(near: socket.socket, memories: Memories, setting: Setting) -> seccomp.ForkGate:
+    try:
+        _, _, descriptors = receive_packet(near)
+    except (ClosedError, OSError):
+        descriptors = []
     if len(descriptors) != 1:
-        raise ClosedError("the session's process did not confine itself")
+        raise RuntimeError("the session's first process did not confine itself" + said(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS
     return seccomp.ForkGate(descriptors[0], most_threads=rounds * setting.limits.threads)
 

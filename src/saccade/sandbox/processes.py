@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import select
 import signal
 import sys
 from pathlib import Path
@@ -77,6 +78,24 @@ def kill(pid: int, number: int = signal.SIGKILL) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         return
+
+
+def kill_and_await(pid: int) -> None:
+    """Ends a process that need not be a child, and returns when it runs no more."""
+    if not hasattr(os, "pidfd_open"):
+        kill(pid)
+        return
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        kill(pid)
+        poll = select.poll()
+        poll.register(process, select.POLLIN)
+        poll.poll()
+    finally:
+        os.close(process)
 
 
 def reap() -> list[int]:

@@ -155,7 +155,7 @@ class State:
             # The parent is killed now; the keeper becomes the parent.
             processes.outlive_parent()
         self._tell(kind="done", threads=processes.thread_count())
-        if self._hear().get("fork"):
+        while self._hear().get("fork"):
             # Only the thread that forks is in the child: all others end here.
             drawn = random.getstate()
             if os.fork():
@@ -166,7 +166,6 @@ class State:
             self._stale += [self._stdout, self._stderr]
             self._stdout, self._stderr = _text_stream(1), _text_stream(2)
             self._tell(kind="moved")
-            self._hear()
         if follows:
             processes.die_with_parent()
 
