@@ -14,7 +14,7 @@ from saccade.train.recipe_loading import load_recipe, recipe_names
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIRST, RECIPE = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+FIRST, RECIPE, SANDBOX = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def test_the_first_example_runs_and_prints_a_question_and_a_reward() -> None:
@@ -24,6 +24,12 @@ def test_the_first_example_runs_and_prints_a_question_and_a_reward() -> None:
     assert question.startswith("Which texture is on the ")
     assert observation.startswith("Image 2:")
     assert outcome in ("0.0 True", "1.0 True")
+
+
+def test_the_sandbox_undoes_the_failed_run() -> None:
+    done = subprocess.run([sys.executable, "-c", SANDBOX], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "False ZeroDivisionError 255\n\n"
 
 
 def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
@@ -41,7 +47,7 @@ def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
 
 
 def test_every_recipe_and_file_that_it_names_exists() -> None:
-    for name in re.findall(r"saccade train ([a-z_]+) ", README):
+    for name in re.findall(r"saccade train ([a-z_]+)[ :]", README):
         assert name in recipe_names()
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
