@@ -7,7 +7,8 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
-from saccade.recipes.codedance import CodeDanceSettings, TinySettings, algorithm, codedance, reward, tiny
+from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
+from saccade.recipes.codedance import algorithm, codedance, reward, tiny
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward

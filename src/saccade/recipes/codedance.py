@@ -6,153 +6,42 @@ penalties for the turns whose code fails. ``tiny`` is the same on drawn question
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from saccade.algorithms.contract import Algorithm
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.curation.examples import read_examples
 from saccade.errors import UserError
-from saccade.learner.learner import OptimizerSettings
-from saccade.media.store import png_bytes
 from saccade.models.base import instruction_style
 from saccade.models.loading import LoadSettings, load_model
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.tiny import tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS, code_protocol
+from saccade.protocols.code import code_protocol
 from saccade.protocols.instructions import Style
+from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
 from saccade.recipes.questions import split
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.tool_use import execution_returns
-from saccade.rollout.settings import RolloutSettings
-from saccade.sandbox.contract import Isolation
 from saccade.sandbox.sandbox import Sandbox
-from saccade.seeding import generator_for, seed_for
-from saccade.tasks.code_lessons import EASY, HARD, CodeQuestions, Lessons, lesson
-from saccade.tasks.code_methods import code_phrases
+from saccade.seeding import seed_for
+from saccade.tasks.code_lessons import EASY, HARD, PHRASES, CodeQuestions, lesson_texts, lessons_on
 from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epochs
-from saccade.tasks.procedural import vocabulary_texts
 from saccade.tools.code import Sessions, python_tool
 from saccade.tools.remembered import RememberedSessions
-from saccade.train.algorithm_choice import AlgorithmSettings, chosen
+from saccade.train.algorithm_choice import chosen
 from saccade.train.context import RecipeContext
 from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
 from saccade.train.settings import apply_overrides
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
 from saccade.types import Example, Task
 
 logger = logging.getLogger(__name__)
 
 OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
-
-FENCES = ("<code>\n```python\n", "\n```\n</code>")
-"""What surrounds code; with the code's own fixed pieces, one token each for the tiny model."""
-
-SCAFFOLD_TEXTS = (
-    "system\n",
-    "user\n",
-    "assistant\n",
-    "tool\n",
-    "tools: execute_python_code",
-    "error NameError",
-    "error AttributeError",
-    "error IndexError",
-    "compute",
-    "correct",
-)
-"""What the chat template, the brief instructions, failed runs and second thoughts write, to take few tokens."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodeDanceSettings:
-    """The paper's settings, for a model of a few billion parameters."""
-
-    model: LoadSettings = LoadSettings()
-    sft: ImitationSettings = ImitationSettings(
-        steps=266,
-        batch_size=128,
-        optimizer=OptimizerSettings(learning_rate=5e-5),
-        warmup_steps=13,
-        decay="cosine",
-    )
-    """266 batches are the paper's 34,000 examples once; 0.05 of them warm up. Without ``sft_data`` there are none."""
-    sft_data: Path | None = None
-    """Curated examples, as ``saccade curate codedance`` writes them."""
-    rl: ReinforceSettings = ReinforceSettings(
-        steps=240,
-        tasks_per_step=256,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=1e-6),
-        algorithm=AlgorithmSettings(),
-    )
-    """About 63,000 questions once; no KL."""
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=10_240, max_tokens=20_480)
-    """10,240 tokens of prompt and as many of everything after it."""
-    training_turns: int = TRAINING_TURNS
-    evaluation_turns: int = EVALUATION_TURNS
-    reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
-    """``adaptive`` is the paper's; the others are those of its Table 3."""
-    gamma: float = 4.0
-    """How steeply the adaptive bonus falls with a group's accuracy."""
-    shift: float = 0.2
-    """What is taken from the bonus, so that calls cost something where nearly all are right."""
-    turn_credit: bool = True
-    """Whether turns whose code fails are penalised by themselves (the paper's equation 2)."""
-    turn_weight: float = 0.2
-    penalty: float = -0.5
-    discount: float = 0.2
-    isolation: Isolation = "full"
-    held_out_share: float = 0.05
-    """Share of your own questions that is never trained on, chosen by a hash of their images."""
-
-    def check(self) -> None:
-        if not 0 < self.held_out_share < 1:
-            raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TinySettings(CodeDanceSettings):
-    """The same in miniature: minutes on one core."""
-
-    sft: ImitationSettings = ImitationSettings(
-        steps=600,
-        batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=300,
-    )
-    rl: ReinforceSettings = ReinforceSettings(
-        steps=40,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=10,
-    )
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=40, max_tokens=384)
-    size: TinySize = field(default_factory=TinySize)
-    lessons: Lessons = Lessons()
-    sft_questions: int = 1200
-    """Different questions of the imitation; they are shown again and again."""
-    easy_share: float = 0.4
-    """Easy questions among those of the reinforcement."""
-    difficulty: float = 0.5
-    """Of the hard questions."""
-    evaluation_tasks: int = 160
-    """Held-out questions of each evaluation, easy or hard."""
-    curve_tasks: int = 60
-    """Held-out questions of the mixture for each point of the learning curve."""
 
 
 def codedance(context: RecipeContext) -> Plan:
@@ -216,31 +105,12 @@ def tiny(context: RecipeContext) -> Plan:
     played = _played(settings, RememberedSessions(sandbox, max_runs=2048), "brief")
     asked = CodeQuestions(seed=seed_for(context.seed, "codedance"), media=context.media, difficulty=settings.difficulty)
 
-    @cache
-    def drawn(number: int) -> tuple[Example, bytes]:
-        example = asked.example("train", number, settings.lessons.easy_share)
-        return example, png_bytes(context.media.get(example.task.images[0]))
-
-    def shown(number: int) -> Example:
-        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
-        example, picture = drawn(number)
-        context.media.add_encoded(picture, example.task.id)
-        return example
-
-    def demonstration(step: int, index: int) -> Demonstration:
-        number = index % settings.sft_questions
-        example = lesson(
-            shown(number),
-            lambda: shown(number + 1),
-            settings.lessons,
-            generator_for(context.seed, "demonstration", number),
-            is_careless=step >= settings.lessons.careless_from * settings.sft.steps,
-        )
-        return Demonstration(example=example, episodes=played.training, may_fail=True)
+    lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
 
     def demonstrations(step: int) -> Sequence[Demonstration]:
-        first = step * settings.sft.batch_size
-        return [demonstration(step, index) for index in range(first, first + settings.sft.batch_size)]
+        first, progress = step * settings.sft.batch_size, step / settings.sft.steps
+        examples = [lesson(index, progress) for index in range(first, first + settings.sft.batch_size)]
+        return [Demonstration(example=one, episodes=played.training, may_fail=True) for one in examples]
 
     # After the pictures of the imitation, so that no question comes twice.
     imitated = settings.sft_questions + 1
@@ -360,9 +230,9 @@ def _shuffled(
 
 def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLanguageModel:
     return tiny_model(
-        [*vocabulary_texts(families=(*EASY, *HARD)), *SCAFFOLD_TEXTS * 60],
+        lesson_texts(),
         context.media,
         size=settings.size,
-        phrases=(*FENCES, *code_phrases()),
+        phrases=PHRASES,
         seed=seed_for(context.seed, "weights"),
     )

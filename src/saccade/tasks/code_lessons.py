@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from numpy.random import Generator
 
 from saccade.errors import UserError
-from saccade.media.store import MediaStore
+from saccade.media.store import MediaStore, png_bytes
 from saccade.seeding import generator_for
 from saccade.tasks.code_experts import (
     CodeStyle,
@@ -18,8 +19,9 @@ from saccade.tasks.code_experts import (
     two_runs,
     with_picture,
 )
+from saccade.tasks.code_methods import code_phrases
 from saccade.tasks.guessing import guessed
-from saccade.tasks.procedural import generate
+from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.types import Example
 
 EASY = ("big_shape",)
@@ -27,6 +29,23 @@ EASY = ("big_shape",)
 
 HARD = ("colour_dots", "scale_bar", "colour_bars", "dot_table")
 """Families where code pays."""
+
+PHRASES = ("<code>\n```python\n", "\n```\n</code>", *code_phrases())
+"""What stands around code, and the code's own fixed pieces: a token each for a tiny model."""
+
+_SCAFFOLD_TEXTS = (
+    "system\n",
+    "user\n",
+    "assistant\n",
+    "tool\n",
+    "tools: execute_python_code",
+    "error NameError",
+    "error AttributeError",
+    "error IndexError",
+    "compute",
+    "correct",
+)
+"""What the chat template, the brief instructions, failed runs and second thoughts write, to take few tokens."""
 
 _SKILLED: tuple[CodeStyle, ...] = (one_run, one_run, two_runs, with_picture)
 _SLIPPING: tuple[CodeStyle, ...] = (slip_then_all, slip_then_report)
@@ -81,7 +100,43 @@ class CodeQuestions:
         return generate(family, split=split, index=index, seed=self.seed, media=self.media, difficulty=difficulty)
 
 
-def lesson(
+def lesson_texts() -> list[str]:
+    """What to train a tokenizer on, together with ``PHRASES``."""
+    return [*vocabulary_texts(families=(*EASY, *HARD)), *_SCAFFOLD_TEXTS * 60]
+
+
+def lessons_on(asked: CodeQuestions, lessons: Lessons, *, questions: int, seed: int) -> Callable[[int, float], Example]:
+    """From a demonstration's number, and how much of the imitation is over, to what it shows.
+
+    The first ``questions`` training questions come again and again, each solved in one style by skilled experts and
+    in one way by careless ones.
+    """
+
+    @cache
+    def drawn(number: int) -> tuple[Example, bytes]:
+        example = asked.example("train", number, lessons.easy_share)
+        return example, png_bytes(asked.media.get(example.task.images[0]))
+
+    def shown(number: int) -> Example:
+        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
+        example, picture = drawn(number)
+        asked.media.add_encoded(picture, example.task.id)
+        return example
+
+    def lesson(index: int, progress: float) -> Example:
+        number = index % questions
+        return _solved(
+            shown(number),
+            lambda: shown(number + 1),
+            lessons,
+            generator_for(seed, "demonstration", number),
+            is_careless=progress >= lessons.careless_from,
+        )
+
+    return lesson
+
+
+def _solved(
     shown: Example, other: Callable[[], Example], lessons: Lessons, chance: Generator, *, is_careless: bool
 ) -> Example:
     """What a demonstration of this question shows; a guess is the answer of an ``other`` question."""

@@ -1,0 +1,102 @@
+"""Settings of the CodeDance recipe: the paper's, and those of the same in miniature."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from saccade.errors import UserError
+from saccade.learner.learner import OptimizerSettings
+from saccade.models.loading import LoadSettings
+from saccade.models.tiny import TinySize
+from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS
+from saccade.rollout.settings import RolloutSettings
+from saccade.sandbox.contract import Isolation
+from saccade.tasks.code_lessons import Lessons
+from saccade.train.algorithm_choice import AlgorithmSettings
+from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeDanceSettings:
+    """The paper's settings, for a model of a few billion parameters."""
+
+    model: LoadSettings = LoadSettings()
+    sft: ImitationSettings = ImitationSettings(
+        steps=266,
+        batch_size=128,
+        optimizer=OptimizerSettings(learning_rate=5e-5),
+        warmup_steps=13,
+        decay="cosine",
+    )
+    """266 batches are the paper's 34,000 examples once; 0.05 of them warm up. Without ``sft_data`` there are none."""
+    sft_data: Path | None = None
+    """Curated examples, as ``saccade curate codedance`` writes them."""
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=240,
+        tasks_per_step=256,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=1e-6),
+        algorithm=AlgorithmSettings(),
+    )
+    """About 63,000 questions once; no KL."""
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=10_240, max_tokens=20_480)
+    """10,240 tokens of prompt and as many of everything after it."""
+    training_turns: int = TRAINING_TURNS
+    evaluation_turns: int = EVALUATION_TURNS
+    reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
+    """``adaptive`` is the paper's; the others are those of its Table 3."""
+    gamma: float = 4.0
+    """How steeply the adaptive bonus falls with a group's accuracy."""
+    shift: float = 0.2
+    """What is taken from the bonus, so that calls cost something where nearly all are right."""
+    turn_credit: bool = True
+    """Whether turns whose code fails are penalised by themselves (the paper's equation 2)."""
+    turn_weight: float = 0.2
+    penalty: float = -0.5
+    discount: float = 0.2
+    isolation: Isolation = "full"
+    held_out_share: float = 0.05
+    """Share of your own questions that is never trained on, chosen by a hash of their images."""
+
+    def check(self) -> None:
+        if not 0 < self.held_out_share < 1:
+            raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinySettings(CodeDanceSettings):
+    """The same in miniature: minutes on one core."""
+
+    sft: ImitationSettings = ImitationSettings(
+        steps=600,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=300,
+    )
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=40,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        final_rate=0.1,
+        checkpoint_every=20,
+        evaluate_every=10,
+    )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=40, max_tokens=384)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: Lessons = Lessons()
+    sft_questions: int = 1200
+    """Different questions of the imitation; they are shown again and again."""
+    easy_share: float = 0.4
+    """Easy questions among those of the reinforcement."""
+    difficulty: float = 0.5
+    """Of the hard questions."""
+    evaluation_tasks: int = 160
+    """Held-out questions of each evaluation, easy or hard."""
+    curve_tasks: int = 60
+    """Held-out questions of the mixture for each point of the learning curve."""
