@@ -200,3 +200,26 @@ def test_a_run_that_is_stopped_for_long_does_not_hold_up_others(sandbox: Sandbox
         assert quick.run("1").ok
         assert time.monotonic() - began < 1.5
         thread.join()
+
+
+@pytest.mark.parametrize("isolation", ["sandbox", "restricted"])
+def test_descriptors_sent_to_nobody_do_not_keep_other_sessions_from_starting(
+    isolation: str, request: pytest.FixtureRequest
+) -> None:
+    held: Sandbox = request.getfixturevalue(isolation)
+    hoard = """
+import socket
+pairs = []
+try:
+    while True:
+        pairs.append(socket.socketpair())
+        socket.send_fds(pairs[-1][0], [b'x'], [0] * 250)
+except OSError as error:
+    print(error.strerror)
+"""
+    with held.session() as hoarder:
+        assert hoarder.run(hoard).stdout == "Too many references: cannot splice\n"
+        for _ in range(4):
+            with held.session() as other:
+                assert other.run("1").ok
+                assert other.run("import os\nlen([os.dup(0) for _ in range(999)])").error is not None

@@ -18,7 +18,6 @@ def apply(limits: Limits, *, mapped_bytes: int) -> None:
         resource.RLIMIT_AS: mapped_bytes + private + _SHARED_BYTES,
         resource.RLIMIT_FSIZE: max(limits.files_mib, limits.image_mib) << 20,
         resource.RLIMIT_CPU: math.ceil(limits.cpu_s),
-        resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_STACK: _STACK_BYTES,
@@ -27,6 +26,19 @@ def apply(limits: Limits, *, mapped_bytes: int) -> None:
         _, most = resource.getrlimit(kind)
         value = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(kind, (value, value))
+
+
+def limit_descriptors(limits: Limits, process: int = 0) -> None:
+    """Of this process, or of one that a keeper guards.
+
+    Apart from the rest, because a process may only send a descriptor while fewer than this are under way from all
+    processes of its user: a session that leaves many unread would else keep others from starting.
+    """
+    value = (limits.open_files, limits.open_files)
+    if process:
+        resource.prlimit(process, resource.RLIMIT_NOFILE, value)
+    else:
+        resource.setrlimit(resource.RLIMIT_NOFILE, value)
 
 
 def limit_processes(count: int) -> None:

@@ -85,7 +85,10 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
         processes.die_with_parent()
         _become_state(far, memories, place, setting)
     far.close()
-    gate = _gate(near, memories, setting) if setting.program else None
+    gate = None
+    if setting.program:
+        gate = _gate(near, memories, setting)
+        resource_limits.limit_descriptors(setting.limits, pid)
     files = Files(folder, most_bytes=setting.limits.files_mib << 20, most_files=setting.limits.file_count)
     keeper = Keeper(trainer, near, state=pid, memories=memories, files=files, limits=setting.limits, gate=gate)
     keeper.serve()
@@ -123,6 +126,7 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
         processes.die_with_parent()
     resource_limits.apply(setting.limits, mapped_bytes=setting.mapped_bytes)
     if setting.isolation == "none":
+        resource_limits.limit_descriptors(setting.limits)
         return
     # Elsewhere it would count all processes of the user; there the gate alone bounds threads.
     if not setting.base:
