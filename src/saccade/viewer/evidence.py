@@ -153,18 +153,20 @@ def _rank(stage: str, stages: list[str]) -> int:
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:
-    if not evaluations:
-        return ()
-    first = evaluations[0]
-    before = _right_by_task(first)
+    """Each evaluation beside the first one that asked the same questions."""
+    right = [_right_by_task(evaluation) for evaluation in evaluations]
     comparisons = []
-    for evaluation in evaluations[1:]:
-        after = _right_by_task(evaluation)
-        if shared := [task for task in before if task in after]:
-            difference = paired_difference(
-                [before[task] for task in shared], [after[task] for task in shared], seed=0, labels=(evaluation.name,)
-            )
-            comparisons.append(Comparison(before=first.name, after=evaluation.name, difference=difference))
+    for place, (evaluation, after) in enumerate(zip(evaluations, right)):
+        for earlier, before in zip(evaluations[:place], right):
+            if shared := [task for task in before if task in after]:
+                difference = paired_difference(
+                    [before[task] for task in shared],
+                    [after[task] for task in shared],
+                    seed=0,
+                    labels=(evaluation.name,),
+                )
+                comparisons.append(Comparison(before=earlier.name, after=evaluation.name, difference=difference))
+                break
     return tuple(comparisons)
 
 

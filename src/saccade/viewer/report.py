@@ -40,7 +40,6 @@ class Row:
     turns_mean: str = ""
     calls_mean: str = ""
     call_success: str = ""
-    without_call: str = ""
     calls_by_accuracy: str = ""
     call_failures: str = ""
     format_rate: str = ""
@@ -162,7 +161,6 @@ def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
         turns_mean=_mean_text(summary.turns_mean),
         calls_mean=_mean_text(summary.tools.calls_mean),
         call_success=percent_text(summary.tools.success_rate),
-        without_call=percent_text(summary.tools.answered_without_call),
         calls_by_accuracy=_by_accuracy(summary.tools),
         call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
         format_rate=percent_text(summary.format_rate),
