@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from viewer_fake_run import SETTINGS, STAGES, hostile_attempt, make_run
+from viewer_fake_run import SETTINGS, STAGES, evaluate, hostile_attempt, make_run, search_task
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import wilson_interval
@@ -90,6 +90,23 @@ def test_report_json_compares_later_evaluations_with_the_first(run: Path) -> Non
         "ci95": [0.0, 0.0],
         "n": 48,
     }
+
+
+def test_an_evaluation_is_compared_with_the_first_that_asked_the_same_questions(tmp_path: Path) -> None:
+    media = MediaStore()
+    easy = [search_task(media, index) for index in range(4)]
+    hard = [search_task(media, index, "counting") for index in range(4)]
+    names = ("before_easy", "before_hard", "after_easy", "after_hard")
+    root = tmp_path / "run"
+    with RunDirectory.create(root, resume=False, settings=SETTINGS, command=("saccade",), title="two kinds") as run:
+        with MetricsWriter.open(run.paths.metrics, stages=names) as metrics:
+            for name, tasks in zip(names, (easy, hard, easy, hard)):
+                evaluate(run, media, metrics, name, tasks, right_of_ten=10 if name == "after_hard" else 0, looks=False)
+        run.finish("finished")
+    write_report(RunPaths(root=root))
+    compared = json.loads((root / "report.json").read_text())["comparisons"]
+    found = [(one["before"], one["after"], one["difference"]) for one in compared]
+    assert found == [("before_easy", "after_easy", 0.0), ("before_hard", "after_hard", 1.0)]
 
 
 def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
