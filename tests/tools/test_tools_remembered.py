@@ -116,3 +116,34 @@ def test_a_closed_session_runs_nothing(counted: Counted) -> None:
     session.close()
     with pytest.raises(MachineError, match="closed"):
         session.run("print(1)")
+
+
+class Fragile(Counted):
+    """Real sessions, of which the first is lost at its first run."""
+
+    def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "CountedSession":
+        session = super().session(images=images, seed=seed)
+        return LostSession(session.session, self.runs) if not self.runs else session
+
+
+class LostSession(CountedSession):
+    def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
+        self.session.run("import time; time.sleep(0.3)")
+        super().run(code, timeout_s=timeout_s)
+        raise MachineError("the session was lost")
+
+
+def test_who_waits_for_a_run_that_is_lost_makes_it(sandbox: Sandbox) -> None:
+    fragile = Fragile(sandbox)
+    sessions = RememberedSessions(fragile)
+
+    def played(_: int) -> str:
+        try:
+            return outputs(sessions, "print(6 * 7)")[0]
+        except MachineError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        found = sorted(threads.map(played, range(4)))
+    assert found == ["42", "42", "42", "the session was lost"]
+    assert fragile.runs == ["print(6 * 7)"] * 2

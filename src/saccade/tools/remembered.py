@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 
 from PIL import Image
 
@@ -27,6 +28,8 @@ class RememberedSessions:
         self._sessions = sessions
         self._max_runs = max_runs
         self._runs: OrderedDict[bytes, Future[RunResult]] = OrderedDict()
+        self._claimed: dict[bytes, Future[RunResult]] = {}
+        """Runs that somebody is making; those may not be forgotten."""
         self._lock = threading.Lock()
 
     def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "RememberedSession":
@@ -36,18 +39,30 @@ class RememberedSessions:
     def claim(self, key: bytes) -> tuple[Future[RunResult], bool]:
         """The run of this key, and whether the caller is the one who must make it."""
         with self._lock:
+            if key in self._claimed:
+                return self._claimed[key], False
             if key in self._runs:
                 self._runs.move_to_end(key)
                 return self._runs[key], False
-            self._runs[key] = Future()
+            self._runs[key] = self._claimed[key] = Future()
             if len(self._runs) > self._max_runs:
                 self._runs.popitem(last=False)
             return self._runs[key], True
 
-    def forget(self, key: bytes) -> None:
-        """The next who asks for this run makes it anew."""
+    def keep(self, key: bytes, result: RunResult, *, is_repeatable: bool) -> None:
+        """Gives a result to those who wait for it, and to those who ask later unless it is of this once only."""
+        self._taken(key, forgets=not is_repeatable).set_result(result)
+
+    def lose(self, key: bytes, error: BaseException) -> None:
+        """Tells those who wait that there is no result; the next who asks makes the run anew."""
+        self._taken(key, forgets=True).set_exception(MachineError(f"a run was lost: {error!r}"))
+
+    def _taken(self, key: bytes, *, forgets: bool) -> Future[RunResult]:
         with self._lock:
-            self._runs.pop(key, None)
+            run = self._claimed.pop(key)
+            if forgets and self._runs.get(key) is run:
+                del self._runs[key]
+            return run
 
 
 class RememberedSession:
@@ -70,11 +85,12 @@ class RememberedSession:
     def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
         """What the code gives after the runs before it; MachineError as the session behind."""
         key = _digest(self._history, str(timeout_s).encode(), code.encode("utf-8", "replace"))
-        run, is_mine = self._memory.claim(key)
-        result = self._made(run, key, code, timeout_s) if is_mine else run.result()
-        self._history = key
-        if not is_mine:
+        result = self._given(key)
+        if result is None:
+            result = self._made(key, code, timeout_s)
+        else:
             self._behind.append((code, timeout_s))
+        self._history = key
         return result
 
     def close(self) -> None:
@@ -83,16 +99,25 @@ class RememberedSession:
             if self._real is not None:
                 self._real.close()
 
-    def _made(self, run: Future[RunResult], key: bytes, code: str, timeout_s: float) -> RunResult:
+    def _given(self, key: bytes) -> RunResult | None:
+        """What another session's run of this key gave; None when this session must make it."""
+        while True:
+            run, is_mine = self._memory.claim(key)
+            if is_mine:
+                return None
+            # Whoever made it may have lost its session: then somebody else has to.
+            with suppress(MachineError):
+                return run.result()
+
+    def _made(self, key: bytes, code: str, timeout_s: float) -> RunResult:
+        """Runs what was claimed, and lets those who wait for it know."""
         try:
             result = self._caught_up().run(code, timeout_s=timeout_s)
         except BaseException as error:
-            self._memory.forget(key)
-            run.set_exception(error if isinstance(error, MachineError) else MachineError(f"a run was lost: {error!r}"))
+            self._memory.lose(key, error)
             raise
-        if (result.error.kind if result.error else None) not in _REPEATABLE:
-            self._memory.forget(key)
-        run.set_result(result)
+        kind = result.error.kind if result.error else None
+        self._memory.keep(key, result, is_repeatable=kind in _REPEATABLE)
         return result
 
     def _caught_up(self) -> Session:
