@@ -94,3 +94,8 @@ for part in ("work", "tmp"):
             print(os.path.relpath(path, top), oct(found.st_mode), content)
 """
 """Prints a session's variables in its first line, and then its files: mode and content of each."""
+
+X = ("print(kept['text'])", "kept\n")
+"""A run that shows that the session has its variables."""
+AGAIN = (X, X)
+"""Two of them: what a run left behind may only show when the process after the next is made."""

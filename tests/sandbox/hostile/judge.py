@@ -1,7 +1,6 @@
 """Runs attacks and says what they broke: the session, its neighbour, the trainer or the machine."""
 
 import os
-import socket
 import sys
 import tempfile
 import time
@@ -10,20 +9,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hostile.attack import LOOK, NOTHING, PRELUDE, Attack
+from hostile.host import BrokenError, Host, descendants, settled
 
 from saccade.errors import MachineError
 from saccade.sandbox import Isolation, Limits, RunResult, Sandbox, Session
 
 LIMITS = Limits(memory_mib=640, files_mib=16, file_count=800, threads=24, cpu_s=2.0, output_chars=4000, image_mib=24)
 CANARY = "CANARY-OF-TRAINER"
-_SECRET = "secret of the host"
 _SESSION_PROCESSES = 3
 """A keeper, a state, and the child that waits for code."""
 _ALIVE_S = 10.0
-
-
-class BrokenError(AssertionError):
-    """An attack that was not contained."""
 
 
 class Judge:
@@ -31,7 +26,7 @@ class Judge:
 
     def __init__(self, sandbox: Sandbox, isolation: Isolation, folder: Path) -> None:
         self._sandbox, self._isolation = sandbox, isolation
-        self._host = _Host(folder)
+        self._host = Host(folder)
         self._neighbour = sandbox.session(seed=7)
         told = self._neighbour.run(
             "import os; open('own.txt', 'w').write('own'); mine = {'own': 1}; print(os.getcwd())"
@@ -39,7 +34,7 @@ class Judge:
         place = "/no/neighbour" if isolation == "full" else told.stdout.splitlines()[-1]
         self._target = self._host.targets() | {"neighbour": place}
         self._check_neighbour()
-        self._processes = _settled(lambda: len(_descendants()))
+        self._processes = len(settled(descendants))
         self._descriptors = _descriptors()
 
     def close(self) -> None:
@@ -51,14 +46,14 @@ class Judge:
         with self._sandbox.session(seed=1) as session:
             result = self._attack(session, attack)
             _eventually(
-                lambda: len(_descendants()) <= self._processes + _SESSION_PROCESSES,
-                lambda: f"{len(_descendants())} processes, {self._processes} before the session",
+                lambda: len(descendants()) <= self._processes + _SESSION_PROCESSES,
+                lambda: f"{len(descendants())} processes, {self._processes} before the session",
             )
         self._check_neighbour()
         self._host.check()
         _eventually(
-            lambda: len(_descendants()) == self._processes,
-            lambda: f"{len(_descendants())} processes, {self._processes} before",
+            lambda: len(descendants()) == self._processes,
+            lambda: f"{len(descendants())} processes, {self._processes} before",
         )
         _eventually(
             lambda: _descriptors() == self._descriptors, lambda: f"{_descriptors()} open, {self._descriptors} before"
@@ -75,6 +70,10 @@ class Judge:
         _check_bounds(result)
         if not result.ok:
             _check(_good(session, LOOK), before)
+        elif _is_taken_back(session.run("None")):
+            # The attack left an interpreter that could not go on: as if it had never been.
+            _check(_good(session, LOOK), before)
+            return result
         for code, says in attack.then:
             heard = _good(session, code)
             _require(says in (None, heard), f"{code!r} said {heard!r}, not {says!r}", result)
@@ -101,79 +100,6 @@ class Judge:
     def _check_neighbour(self) -> None:
         heard = _good(self._neighbour, "print(mine, open('own.txt').read(), sorted(os.listdir()))")
         _require(heard == "{'own': 1} own ['own.txt']\n", f"the neighbour says {heard!r}", None)
-
-
-class _Host:
-    """Files, sockets and processes outside the sandbox that no session may reach."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._secret = folder / "secret.txt"
-        self._secret.write_text(_SECRET)
-        self._secret.chmod(0o600)
-        self._abstract = f"saccade-hostile-{os.getpid()}-{time.monotonic_ns()}"
-        self._tcp = socket.create_server(("127.0.0.1", 0))
-        self._listeners, self._receivers = [self._tcp], list[socket.socket]()
-        for address in ("\0" + self._abstract, str(folder / "unix")):
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(address)
-            listener.listen()
-            self._listeners.append(listener)
-            receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            receiver.bind(address + "-datagram")
-            receiver.setblocking(False)
-            self._receivers.append(receiver)
-        for listener in self._listeners:
-            listener.setblocking(False)
-        self._before = self._snapshot()
-
-    def targets(self) -> dict[str, object]:
-        return {
-            "secret": str(self._secret),
-            "folder": str(self._folder),
-            "unix": str(self._folder / "unix"),
-            "abstract": self._abstract,
-            "tcp": self._tcp.getsockname()[1],
-            "pids": [os.getpid(), *sorted(_descendants())[:4]],
-        }
-
-    def check(self) -> None:
-        before, self._before = self._before, self._snapshot()
-        if self._before != before:
-            raise BrokenError(f"the host changed: {sorted(set(self._before) ^ set(before))}")
-        for listener in self._listeners:
-            try:
-                listener.accept()
-            except BlockingIOError:
-                continue
-            raise BrokenError(f"somebody connected to {listener.getsockname()!r}")
-        for receiver in self._receivers:
-            try:
-                receiver.recv(100)
-            except BlockingIOError:
-                continue
-            raise BrokenError(f"somebody wrote to {receiver.getsockname()!r}")
-
-    def close(self) -> None:
-        for held in (*self._listeners, *self._receivers):
-            held.close()
-
-    def _snapshot(self) -> list[tuple[str, int, int, int]]:
-        found = []
-        for place in (
-            self._folder,
-            *self._folder.iterdir(),
-            Path("/etc"),
-            Path("/etc/passwd"),
-            Path("/usr/lib"),
-            Path("/dev/null"),
-            Path("/"),
-        ):
-            stat = place.stat()
-            size = stat.st_size if place.is_file() else 0
-            is_changing = str(place).startswith(("/dev", "/etc")) or str(place) == "/"
-            found.append((str(place), stat.st_mode, size, 0 if is_changing else stat.st_mtime_ns))
-        return found
 
 
 @contextmanager
@@ -203,6 +129,10 @@ def _good(session: Session, code: str) -> str:
     return result.stdout
 
 
+def _is_taken_back(result: RunResult) -> bool:
+    return result.error is not None and "taken back" in result.error.message
+
+
 def _ending(result: RunResult) -> str:
     return "ok" if result.error is None else result.error.kind
 
@@ -227,20 +157,6 @@ def _require(is_true: bool, what: str, result: RunResult | None) -> None:
         raise BrokenError(what + told)
 
 
-def _descendants() -> set[int]:
-    """All processes below this one, ended ones that nobody has taken leave of among them."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {os.getpid()}
-
-
 def _descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -251,17 +167,6 @@ def _eventually(is_true: Callable[[], bool], what: Callable[[], str]) -> None:
         if time.monotonic() > deadline:
             raise BrokenError(what())
         time.sleep(0.02)
-
-
-def _settled(count: Callable[[], int]) -> int:
-    """A count that stayed the same for a while: spare sessions are started behind the scenes."""
-    last, since = count(), time.monotonic()
-    while time.monotonic() - since < 0.5:
-        time.sleep(0.05)
-        now = count()
-        if now != last:
-            last, since = now, time.monotonic()
-    return last
 
 
 def main(isolation: Isolation, names: list[str]) -> int:

@@ -1,0 +1,190 @@
+# ruff: noqa: E501  The code of the attacks is data.
+"""Descriptors, signals, timers and files that the session and its next run share."""
+
+from hostile.attack import AGAIN, Attack, X
+
+KERNEL = (
+    Attack(name="closes every descriptor", code="os.closerange(0, 256)", ends="exit|exception|killed"),
+    Attack(name="closes the sandbox's descriptors", code="os.closerange(100, 106)", ends="exit|exception|killed"),
+    Attack(
+        name="closes standard output", code="os.close(1); os.close(2); os.close(0)", ends="ok|exception", then=AGAIN
+    ),
+    Attack(
+        name="puts other files where the sandbox has its own",
+        code="for n in (100, 101, 102, 103, 104, 105): os.dup2(0, n)",
+        ends="exit|exception|killed",
+    ),
+    Attack(
+        name="puts its own socket in the place of the channel",
+        code="near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\nos.dup2(near.fileno(), 103)",
+        ends="exit|exception|killed|timeout",
+        timeout_s=1.0,
+    ),
+    Attack(
+        name="swaps the memory files",
+        code="a, b = os.dup(101), os.dup(105)\nos.dup2(b, 101); os.dup2(a, 105)",
+        ends="exit|exception|killed",
+    ),
+    Attack(
+        name="shuts the channel down",
+        code="kept.clear(); socket.socket(fileno=os.dup(103)).shutdown(socket.SHUT_RDWR); 1 / 0",
+        ends="exit|exception|killed",
+    ),
+    Attack(
+        name="makes the channel non-blocking and fails",
+        code="os.set_blocking(103, False); 1 / 0",
+        ends="exception",
+        then=(X, X, X),
+    ),
+    Attack(name="makes the channel non-blocking", code="os.set_blocking(103, False)", then=(X, X, X)),
+    Attack(
+        name="moves the ends of the memory files",
+        code="import fcntl\nfor n in (101, 102): fcntl.fcntl(n, fcntl.F_SETFL, 0)\nos.write(1, b'q' * 100000); os.lseek(101, 1 << 20, 0); 1 / 0",
+        ends="exception",
+        then=AGAIN,
+    ),
+    Attack(
+        name="cuts and writes the memory files",
+        code="os.ftruncate(101, 0); os.ftruncate(105, 1 << 20); os.pwrite(104, b'x' * 100, 0); os.ftruncate(104, 0)",
+        then=AGAIN,
+    ),
+    Attack(
+        name="maps the memory files and keeps the maps",
+        code="import mmap\nos.ftruncate(101, 1 << 16); os.ftruncate(105, 1 << 16)\nmaps = [mmap.mmap(n, 1 << 16) for n in (101, 105)]",
+        then=(X, X),
+        spoils=True,
+    ),
+    Attack(
+        name="locks the memory files",
+        code="import fcntl\nfor n in range(100, 106):\n    try: fcntl.flock(n, fcntl.LOCK_EX | fcntl.LOCK_NB); fcntl.lockf(n, fcntl.LOCK_EX | fcntl.LOCK_NB)\n    except OSError: pass",
+        then=AGAIN,
+    ),
+    Attack(
+        name="ignores the end of its children",
+        code="import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nNone",
+        then=AGAIN,
+    ),
+    Attack(
+        name="handles every signal with an error",
+        code="import signal\nfor n in range(1, 65):\n    try: signal.signal(n, lambda *_: 1 / 0)\n    except (OSError, ValueError): pass",
+        ends="ok|exit|exception",
+        then=AGAIN,
+    ),
+    Attack(
+        name="handles the signal to go on",
+        code="import signal\nsignal.signal(signal.SIGCONT, lambda *_: os._exit(1))\nNone",
+        then=AGAIN,
+    ),
+    Attack(
+        name="sets signal actions by the C library",
+        code="for n in range(1, 65): libc.signal(n, ctypes.c_void_p(1))",
+        then=AGAIN,
+    ),
+    Attack(
+        name="blocks all signals",
+        code="import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nNone",
+        then=AGAIN,
+    ),
+    Attack(
+        name="leaves timers behind",
+        code="import signal\nkeep = signal.setitimer\nsignal.setitimer = lambda *_: None\nfor k in (0, 1, 2): keep(k, 0.2, 0.01)",
+        ends="ok|exit|exception",
+        then=(("import time; time.sleep(0.3); print(kept['text'])", "kept\n"), X),
+    ),
+    Attack(
+        name="leaves timers behind by the C library",
+        code="spec = (ctypes.c_long * 4)(0, 10000, 0, 150000)\nfor k in (0, 1, 2): libc.setitimer(k, spec, None)",
+        ends="ok|killed",
+        then=(("import time; time.sleep(0.3); print(kept['text'])", "kept\n"), X),
+    ),
+    Attack(
+        name="leaves a watchdog behind",
+        code="import faulthandler\nfaulthandler.cancel_dump_traceback_later, keep = (lambda: None), faulthandler.dump_traceback_later\nkeep(0.2, exit=True)",
+        then=(("import time; time.sleep(0.3); print(kept['text'])", "kept\n"), X),
+    ),
+    Attack(name="asks to die with its parent", code="libc.prctl(1, 9, 0, 0, 0)", says="0\n", then=AGAIN),
+    Attack(
+        name="asks to die with its parent in a thread",
+        code="import threading\nt = threading.Thread(target=lambda: [libc.prctl(1, 9, 0, 0, 0) for _ in iter(int, 1)], daemon=True)\nt.start()",
+        then=AGAIN,
+    ),
+    Attack(
+        name="takes away its working folder",
+        code="os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')",
+        then=(X, ("os.chdir(os.environ['HOME']); print(open('kept.txt').read())", "kept\n")),
+    ),
+    Attack(
+        name="makes its folders unreadable and fails",
+        code="top = os.path.dirname(os.environ['HOME'])\nfor p in ('kept.txt', 'folder/inner/deep.bin', 'folder/inner', 'folder', top + '/work', top + '/tmp', top): os.chmod(p, 0)\n1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="makes its folders unreadable",
+        code="os.chmod('folder/inner/deep.bin', 0); os.chmod('folder/inner', 0)",
+        then=(("1 / 1", "1.0\n"), ("os.chmod('folder/inner', 0o755); os.chmod('folder/inner/deep.bin', 0o640)", "")),
+    ),
+    Attack(
+        name="removes its whole tree and fails",
+        code="import shutil\ntop = os.path.dirname(os.environ['HOME'])\nshutil.rmtree(top, ignore_errors=True)\n1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="renames its top folders and fails",
+        code="top = os.path.dirname(os.environ['HOME'])\nos.rename(top + '/work', top + '/old'); os.symlink('/', top + '/work'); os.rename(top + '/tmp', top + '/old/tmp'); open(top + '/tmp', 'w').close()\n1 / 0",
+        ends="exception|exit",
+    ),
+    Attack(
+        name="renames its top folders",
+        code="top = os.path.dirname(os.environ['HOME'])\nos.rename(top + '/work', top + '/old'); os.symlink('/', top + '/work')",
+        ends="ok|limit|exit|exception|timeout",
+        then=(
+            (
+                "top = os.path.dirname(os.environ['HOME'])\nif os.path.islink(top + '/work'):\n    os.remove(top + '/work'); os.rename(top + '/old', top + '/work')\nos.chdir(top + '/work')",
+                "",
+            ),
+            X,
+        ),
+    ),
+    Attack(
+        name="turns files into folders and links and fails",
+        code="import shutil\nos.remove('kept.txt'); os.makedirs('kept.txt/kept.txt'); shutil.rmtree('folder'); os.symlink('/', 'folder'); os.remove('link'); os.rmdir('closed'); open('closed', 'w').close()\n1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="replaces a file by a link to another and fails",
+        code="os.remove('folder/inner/deep.bin'); os.link('kept.txt', 'folder/inner/deep.bin'); 1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="writes through a link of a file and fails",
+        code="os.link('kept.txt', 'zz')\nwith open('zz', 'w') as f: f.write('spoilt' * 1000)\nos.remove('zz'); 1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="writes by a memory map and fails",
+        code="import mmap\nwith open('folder/inner/deep.bin', 'r+b') as f:\n    m = mmap.mmap(f.fileno(), 256); m[:] = bytes(256); m.flush()\nos.utime('folder/inner/deep.bin', (0, 0)); 1 / 0",
+        ends="exception",
+    ),
+    Attack(
+        name="moves the offset of a file that is open and fails",
+        code="handle.read(); handle.seek(0); os.lseek(handle.fileno(), 1, 0); 1 / 0",
+        ends="exception",
+    ),
+    Attack(name="cuts a file that is open and fails", code="os.truncate('kept.txt', 0); 1 / 0", ends="exception"),
+    Attack(name="removes a file that is open and fails", code="os.remove('kept.txt'); 1 / 0", ends="exception"),
+    Attack(
+        name="writes by a handle of an earlier run and fails",
+        before="log = open('log.txt', 'w'); _ = log.write('first'); log.flush()",
+        code="log.write('second'); log.flush(); log.truncate(2); 1 / 0",
+        ends="exception",
+        then=(("log.write('!'); log.flush(); print(open('log.txt').read())", None), X),
+        spoils=True,
+    ),
+    Attack(
+        name="fails in the middle of a generator, a lock and a context",
+        before="import threading\nlock = threading.Lock()\ndef steps():\n    yield 1\n    yield 2\n    yield 3\nrunning = steps(); _ = next(running)",
+        code="lock.acquire(); next(running); next(running); 1 / 0",
+        ends="exception",
+        then=(("print(next(running), lock.acquire(blocking=False)); lock.release()", "2 True\n"),),
+    ),
+)

@@ -1,0 +1,112 @@
+"""A machine with things worth stealing, and what of it has changed."""
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_SECRET = "secret of the host"
+
+
+class BrokenError(AssertionError):
+    """An attack that was not contained."""
+
+
+class Host:
+    """Files, sockets and processes outside the sandbox that no session may reach."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._secret = folder / "secret.txt"
+        self._secret.write_text(_SECRET)
+        self._secret.chmod(0o600)
+        self._abstract = f"saccade-hostile-{os.getpid()}-{time.monotonic_ns()}"
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self._listeners, self._receivers = [self._tcp], list[socket.socket]()
+        for address in ("\0" + self._abstract, str(folder / "unix")):
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(address)
+            listener.listen()
+            self._listeners.append(listener)
+            receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            receiver.bind(address + "-datagram")
+            receiver.setblocking(False)
+            self._receivers.append(receiver)
+        for listener in self._listeners:
+            listener.setblocking(False)
+        self._before = self._snapshot()
+
+    def targets(self) -> dict[str, object]:
+        return {
+            "secret": str(self._secret),
+            "folder": str(self._folder),
+            "unix": str(self._folder / "unix"),
+            "abstract": self._abstract,
+            "tcp": self._tcp.getsockname()[1],
+            "pids": [os.getpid(), *sorted(descendants())[:4]],
+        }
+
+    def check(self) -> None:
+        before, self._before = self._before, self._snapshot()
+        if self._before != before:
+            raise BrokenError(f"the host changed: {sorted(set(self._before) ^ set(before))}")
+        for listener in self._listeners:
+            try:
+                listener.accept()
+            except BlockingIOError:
+                continue
+            raise BrokenError(f"somebody connected to {listener.getsockname()!r}")
+        for receiver in self._receivers:
+            try:
+                receiver.recv(100)
+            except BlockingIOError:
+                continue
+            raise BrokenError(f"somebody wrote to {receiver.getsockname()!r}")
+
+    def close(self) -> None:
+        for held in (*self._listeners, *self._receivers):
+            held.close()
+
+    def _snapshot(self) -> list[tuple[str, int, int, int]]:
+        found = []
+        for place in (
+            self._folder,
+            *self._folder.iterdir(),
+            Path("/etc"),
+            Path("/etc/passwd"),
+            Path("/usr/lib"),
+            Path("/dev/null"),
+            Path("/"),
+        ):
+            stat = place.stat()
+            size = stat.st_size if place.is_file() else 0
+            is_changing = str(place).startswith(("/dev", "/etc")) or str(place) == "/"
+            found.append((str(place), stat.st_mode, size, 0 if is_changing else stat.st_mtime_ns))
+        return found
+
+
+def descendants(root: int = 0) -> set[int]:
+    """All processes below one, this one by default; ended ones that nobody has taken leave of are among them."""
+    root = root or os.getpid()
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def settled(look: Callable[[], set[int]]) -> set[int]:
+    """Processes that stayed the same for a while: spare sessions are started behind the scenes."""
+    last, since = look(), time.monotonic()
+    while time.monotonic() - since < 0.5:
+        time.sleep(0.05)
+        now = look()
+        if now != last:
+            last, since = now, time.monotonic()
+    return last
