@@ -1,16 +1,19 @@
 """Running code as a notebook cell does, and saying what went wrong in the model's own lines."""
 
-import ast
 import errno
-import linecache
-import sys
-import traceback
+
+# Bound here by name: model code may replace what modules hold.
+from ast import Expr, Expression, parse
 from collections.abc import Callable
 from dataclasses import dataclass
+from linecache import cache as lines_of_code
+from sys import setprofile, settrace
+from traceback import StackSummary, TracebackException
 
 from saccade.sandbox.contract import ErrorKind
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.EDQUOT)
+_NAME_CHARS = 200
 _MESSAGE_CHARS = 2000
 _TRACEBACK_CHARS = 6000
 
@@ -29,30 +32,33 @@ def execute(code: str, number: int, space: dict[str, object], show: Callable[[ob
     """Runs code in a namespace and shows its last expression; None when all went well."""
     filename = f"<run {number}>"
     # No time stamp: `linecache` then never looks for a file.
-    linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    lines_of_code[filename] = (len(code), None, code.splitlines(keepends=True), filename)
     try:
-        tree = ast.parse(code, filename)
+        tree = parse(code, filename)
         last = None
         # A closing semicolon means: do not show.
-        if tree.body and isinstance(tree.body[-1], ast.Expr) and not code.rstrip().endswith(";"):
-            last = ast.Expression(tree.body[-1].value)
+        if tree.body and isinstance(tree.body[-1], Expr) and not code.rstrip().endswith(";"):
+            last = Expression(tree.body[-1].value)
             del tree.body[-1]
         exec(compile(tree, filename, "exec", dont_inherit=True), space)
         value = None if last is None else eval(compile(last, filename, "eval", dont_inherit=True), space)
         # A tracer of the model's would go on to trace the sandbox, here as well: so not by a function of ours.
-        sys.settrace(None)
-        sys.setprofile(None)
+        settrace(None)
+        setprofile(None)
         show(value)
     except BaseException as error:
-        sys.settrace(None)
-        sys.setprofile(None)
+        settrace(None)
+        setprofile(None)
         return failure_of(error)
     return None
 
 
 def failure_of(error: BaseException) -> Failure:
     """An exception as a failure; the exception is the model's and may misbehave when asked anything."""
-    name = type(error).__name__
+    try:
+        name = str(type(error).__name__)[:_NAME_CHARS]
+    except BaseException:
+        name = "Exception"
     try:
         message = " ".join(str(error).split())[:_MESSAGE_CHARS]
     except BaseException:
@@ -77,12 +83,12 @@ def _kind(error: BaseException, message: str) -> ErrorKind:
 
 
 def _own_lines(error: BaseException) -> str:
-    told = traceback.TracebackException.from_exception(error, limit=-200, compact=True)
-    links: list[traceback.TracebackException | None] = [told]
+    told = TracebackException.from_exception(error, limit=-200, compact=True)
+    links: list[TracebackException | None] = [told]
     for link in links[:20]:
         if link is not None:
             own = [frame for frame in link.stack if frame.filename.startswith("<run ")]
-            link.stack = traceback.StackSummary.from_list(own)
+            link.stack = StackSummary.from_list(own)
             links += [link.__cause__, link.__context__]
     text = "".join(told.format())
     if len(text) <= _TRACEBACK_CHARS:

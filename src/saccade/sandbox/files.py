@@ -3,11 +3,16 @@
 Time stamps are no evidence (a write through a memory map leaves them), contents are.
 """
 
+import errno
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from saccade.sandbox import tree
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TOP_MODE = 0o700
 
 
 class OverLimitError(Exception):
@@ -25,21 +30,27 @@ class _Saved:
 class Files:
     """The committed tree under a folder, and the way back to it."""
 
-    def __init__(self, folder: str, *, most_bytes: int, most_files: int) -> None:
-        self._root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        self._root_mode = stat.S_IMODE(os.fstat(self._root).st_mode)
+    def __init__(
+        self, folder: str, *, most_bytes: int, most_files: int, make_room: Callable[[], None] | None = None
+    ) -> None:
+        self._root = os.open(folder, _FOLDER)
         self._most_bytes = most_bytes
         self._most_files = most_files
+        self._make_room = make_room
         self._saved: dict[str, _Saved] = {}
-        self._before: dict[str, _Saved] = {}
+        self._last: dict[str, _Saved] = {}
 
     def write(self, path: str, content: bytes) -> None:
         """Makes a file, for the session's images."""
-        self._make(path, _Saved(mode=stat.S_IFREG | 0o644, content=content))
+        folder, _, name = path.rpartition("/")
+        place = tree.open_path(self._root, folder)
+        try:
+            tree.write(name, place, content, is_made=True)
+        finally:
+            os.close(place)
 
     def commit(self) -> None:
         """Makes the tree as it is now the one to come back to; OverLimitError, and no change, when it is too large."""
-        os.fchmod(self._root, self._root_mode)
         saved: dict[str, _Saved] = {}
         room = self._most_bytes
         try:
@@ -62,50 +73,79 @@ class Files:
                 if before is None or before.content != content or before.mode != found.st_mode:
                     before = _Saved(mode=found.st_mode, content=content)
                 saved[path] = before
-        except tree.TooDeepError as error:
-            raise OverLimitError(f"folders may lie {tree.DEPTH} deep") from error
-        self._saved, self._before = saved, self._saved
+        except tree.TooDeepError:
+            raise OverLimitError(f"folders may lie {tree.DEPTH} deep") from None
+        self._open_top()
+        self._last, self._saved = self._saved, saved
+
+    def forget_last(self) -> None:
+        """The last commit is final: what was there before it is let go."""
+        self._last = {}
 
     def take_back(self) -> None:
-        """Makes the tree as it was at the commit before the last."""
-        self._saved = self._before
+        """Makes the tree as it was before the last commit."""
+        self._saved, self._last = self._last, {}
         self.roll_back()
 
     def roll_back(self) -> None:
-        """Makes the tree as it was at the last commit; files that still exist are rewritten in place."""
-        os.fchmod(self._root, self._root_mode)
-        kept: set[str] = set()
+        """Makes the tree as it was at the last commit; files that still exist are rewritten in place.
+
+        Nobody else may change it meanwhile.
+        """
+        try:
+            self._restore()
+        except OSError as error:
+            if self._make_room is None or error.errno != errno.ENOSPC:
+                raise
+            # Files that were removed and are still held open take the room.
+            self._make_room()
+            self._restore()
+
+    def _restore(self) -> None:
+        self._open_top()
         changed: set[str] = set()
-        for path, place, name, found in tree.walk(self._root, lambda path: path in kept, writable=True):
+        kept: set[str] = set()
+        for path, place, name, found in tree.walk(
+            self._root, kept.__contains__, writable=True, leaves_mode=self._mode_of
+        ):
             saved = self._saved.get(path)
-            is_regular = stat.S_ISREG(found.st_mode)
-            # A file with several names may be another committed file: to write to it would change both.
-            if (
-                saved is None
-                or stat.S_IFMT(saved.mode) != stat.S_IFMT(found.st_mode)
-                or (is_regular and found.st_nlink > 1)
-            ):
+            is_file = stat.S_ISREG(found.st_mode)
+            if saved is None or stat.S_IFMT(saved.mode) != stat.S_IFMT(found.st_mode):
                 tree.remove(name, place, found.st_mode)
                 continue
-            if stat.S_ISLNK(found.st_mode) and os.fsencode(os.readlink(name, dir_fd=place)) != saved.content:
+            if is_file and not (
+                found.st_size == len(saved.content) and tree.read(name, place, found.st_size) == saved.content
+            ):
+                if found.st_nlink > 1:
+                    # To rewrite it would change the others of its names.
+                    os.unlink(name, dir_fd=place)
+                    continue
+                changed.add(path)
+                # All the room is freed before anything is written.
+                tree.cut(name, place)
+            elif stat.S_ISLNK(found.st_mode) and os.fsencode(os.readlink(name, dir_fd=place)) != saved.content:
                 os.unlink(name, dir_fd=place)
                 continue
             kept.add(path)
-            if is_regular and not (
-                found.st_size == len(saved.content) and tree.read(name, place, found.st_size) == saved.content
-            ):
-                # Emptied first, so that all the room is free before anything is written.
-                changed.add(path)
-                tree.cut(name, place)
-        # Parents come before what is in them.
+            # A folder's is set when the walk has left it.
+            if is_file and found.st_mode != saved.mode:
+                tree.set_mode(name, place, stat.S_IMODE(saved.mode))
+        # Parents come before what is in them; their own modes are set at the end, from the inside out.
+        made: set[str] = set()
         for path, saved in self._saved.items():
-            if path not in kept:
-                self._make(path, saved)
-            elif path in changed:
-                self._fill(path, saved.content)
-        self._restore_modes()
+            if path not in kept or path in changed:
+                self._make(path, saved, is_made=path not in kept)
+                made.add(path)
+        for path, saved in reversed(self._saved.items()):
+            is_closed = stat.S_ISDIR(saved.mode) and saved.mode & 0o700 != 0o700
+            if path in made or (made and is_closed):
+                self._set_mode(path, saved.mode)
 
-    def _make(self, path: str, saved: _Saved) -> None:
+    def _mode_of(self, path: str, mode: int) -> int:
+        """With which mode a folder is left."""
+        return self._saved[path].mode if path in self._saved else mode
+
+    def _make(self, path: str, saved: _Saved, *, is_made: bool) -> None:
         folder, _, name = path.rpartition("/")
         place = tree.open_path(self._root, folder)
         try:
@@ -114,25 +154,19 @@ class Files:
             elif stat.S_ISLNK(saved.mode):
                 os.symlink(saved.content, os.fsencode(name), dir_fd=place)
             else:
-                tree.write(name, place, saved.content, is_made=True)
+                tree.write(name, place, saved.content, is_made=is_made)
         finally:
             os.close(place)
 
-    def _fill(self, path: str, content: bytes) -> None:
+    def _set_mode(self, path: str, mode: int) -> None:
         folder, _, name = path.rpartition("/")
         place = tree.open_path(self._root, folder)
         try:
-            tree.write(name, place, content, is_made=False)
+            tree.set_mode(name, place, stat.S_IMODE(mode))
         finally:
             os.close(place)
 
-    def _restore_modes(self) -> None:
-        """Last, and from the inside out: nobody can write into a folder that forbids it."""
-
-        def saved_mode(path: str, mode: int) -> int:
-            return self._saved[path].mode if path in self._saved else mode
-
-        for path, place, name, found in tree.walk(self._root, lambda _: True, leaves_mode=saved_mode):
-            wanted = saved_mode(path, found.st_mode)
-            if stat.S_ISREG(found.st_mode) and found.st_mode != wanted:
-                tree.set_mode(name, place, stat.S_IMODE(wanted))
+    def _open_top(self) -> None:
+        """The session's own folder is in no transaction, but code may have taken its rights away."""
+        if stat.S_IMODE(os.fstat(self._root).st_mode) != _TOP_MODE:
+            os.fchmod(self._root, _TOP_MODE)

@@ -12,6 +12,7 @@ USER = 1000
 SESSION = "/session"
 NAMES = ("user", "mount", "pid", "network", "ipc", "uts")
 
+_MEMORY = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
 _ALL = linux.NEW_USER | linux.NEW_NS | linux.NEW_PID | linux.NEW_NET | linux.NEW_IPC | linux.NEW_UTS
 _STAGES = ("/sys", "/mnt", "/media", "/srv", "/var", "/tmp")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -60,8 +61,12 @@ def leave_pid_namespace(own: int) -> None:
 def enter_session(proc: int, *, mib: int, files: int) -> None:
     """Gives this process its own user and mount namespace, with a file system in memory for its session."""
     _unshare_as(proc, linux.NEW_USER | linux.NEW_NS, inside=USER)
-    flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
-    linux.mount("tmpfs", SESSION, "tmpfs", flags, f"size={mib}m,nr_inodes={files},mode=700")
+    linux.mount("tmpfs", SESSION, "tmpfs", _MEMORY, f"size={mib}m,nr_inodes={files},mode=700")
+
+
+def resize_session(*, mib: int, files: int) -> None:
+    """Changes the size of the session's file system."""
+    linux.mount("tmpfs", SESSION, "tmpfs", _MEMORY | linux.MS_REMOUNT, f"size={mib}m,nr_inodes={files}")
 
 
 def _unshare_as(proc: int, flags: int, *, inside: int) -> None:

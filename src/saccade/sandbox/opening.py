@@ -2,24 +2,29 @@
 
 import contextlib
 import os
+import queue
 import shutil
 import socket
 import tempfile
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import landlock, linux, namespaces, processes, seccomp, state
 from saccade.sandbox import limits as resource_limits
 from saccade.sandbox.contract import Isolation, Limits
+from saccade.sandbox.crew import READY_S
 from saccade.sandbox.files import Files
-from saccade.sandbox.keeper import Keeper, Memories, said
+from saccade.sandbox.keeper import Keeper
+from saccade.sandbox.report import Memories, said
 from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
 
-_OWN_PROCESSES = 4
-"""The keeper, a state, its child, and one that takes the place of a child with threads."""
+_OWN_PROCESSES = 6
+"""The keeper; a state, its child, one that takes the place of a child with threads, and the child of that; a spare."""
 _THREAD_ROUNDS = 64
 """A run may make this many times as many threads as may live at once."""
 
@@ -77,20 +82,32 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
             os.chown(folder + name, setting.user, setting.user)
     memories = Memories(**{name: _memory_file(name) for name in ("out", "err", "inbox", "images")})
     near, far = packet_pair()
-    place = state.Place(folder=folder, limits=setting.limits, is_in_pid_namespace=not setting.base)
+    place = state.Place(
+        folder=folder,
+        limits=setting.limits,
+        is_in_pid_namespace=not setting.base,
+        has_gate=bool(setting.program),
+    )
     pid = os.fork()
     if pid == 0:
         near.close()
         trainer.close()
         processes.die_with_parent()
         _become_state(far, memories, place, setting)
-    far.close()
     gate = None
     if setting.program:
         gate = _gate(near, memories, setting)
         resource_limits.limit_descriptors(setting.limits, pid)
-    files = Files(folder, most_bytes=setting.limits.files_mib << 20, most_files=setting.limits.file_count)
-    keeper = Keeper(trainer, near, state=pid, memories=memories, files=files, limits=setting.limits, gate=gate)
+    limits = setting.limits
+    files = Files(
+        folder,
+        most_bytes=limits.files_mib << 20,
+        most_files=limits.file_count,
+        make_room=None
+        if setting.base
+        else partial(namespaces.resize_session, mib=2 * limits.files_mib, files=2 * limits.file_count),
+    )
+    keeper = Keeper(trainer, near, far, state=pid, memories=memories, files=files, limits=limits, gate=gate)
     keeper.serve()
 
 
@@ -113,8 +130,17 @@ def _become_state(channel: socket.socket, memories: Memories, place: state.Place
     os.closerange(3, state.DEVNULL)
     os.closerange(state.IMAGES + 1, 4096)
     own = socket.socket(fileno=state.CHANNEL)
-    _confine(own, place, setting)
-    state.State(own, place).serve()
+    end = os._exit
+    try:
+        _confine(own, place, setting)
+        state.State(own, place).serve()
+    except BaseException:
+        # For the keeper, should this happen before the first run; what comes later is the model's doing.
+        traceback.print_exc()
+        own.send(b"{}")
+    finally:
+        # What comes after this belongs to the keeper.
+        end(1)
 
 
 def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> None:
@@ -135,16 +161,44 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
     linux.forbid_new_privileges()
     processes.may_write_own_proc_files(False)
     landlock.restrict(readable=list(setting.readable), writable=[place.folder], devices=list(namespaces.DEVICES))
-    listener = seccomp.install(setting.program)
-    socket.send_fds(channel, [b"{}"], [listener])
-    os.close(listener)
+    _under_filter(channel, setting.program)
+
+
+def _under_filter(channel: socket.socket, program: bytes) -> None:
+    """Puts the filter on this process, and sends its listener to the keeper.
+
+    What sends descriptors is forbidden by the filter, so it is done by a thread that was there before: a filter is put
+    on one thread. No other thread is left when this returns.
+    """
+    listeners: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def send() -> None:
+        listener = listeners.get()
+        if listener >= 0:
+            socket.send_fds(channel, [b"{}"], [listener])
+            os.close(listener)
+
+    size = threading.stack_size(1 << 18)
+    sender = threading.Thread(target=send)
+    sender.start()
+    threading.stack_size(size)
+    try:
+        listeners.put(seccomp.install(program))
+    except OSError:
+        listeners.put(-1)
+        raise
+    finally:
+        sender.join()
 
 
 def _gate(near: socket.socket, memories: Memories, setting: Setting) -> seccomp.ForkGate:
+    # The keeper holds the other end too, so a dead process does not close it.
+    near.settimeout(READY_S)
     try:
         _, _, descriptors = receive_packet(near)
     except (ClosedError, OSError):
         descriptors = []
+    near.settimeout(None)
     if len(descriptors) != 1:
         raise RuntimeError("the session's first process did not confine itself" + said(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS

@@ -140,7 +140,7 @@ def _start(control: int, trainer: int) -> str:
 
 def _environment(base: str) -> dict[str, str]:
     """All that the warm parent and the sessions know of an environment."""
-    single = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
+    single = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMEXPR_NUM", "VECLIB_MAXIMUM")
     return {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
@@ -151,5 +151,5 @@ def _environment(base: str) -> dict[str, str]:
         "MPLCONFIGDIR": f"{base}/matplotlib" if base else "/etc/matplotlib",
         "USER": "user",
         # A process with several threads can neither make a user namespace nor be forked safely.
-        **{f"{name}_NUM_THREADS": "1" for name in single},
+        **{f"{name}_THREADS": "1" for name in single},
     }

@@ -8,19 +8,42 @@ only about this session.
 
 import builtins
 import contextlib
-import faulthandler
+import gc
 import io
 import json
 import os
 import random
-import signal
 import socket
 import sys
 import tempfile
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+
+# Bound here by name: model code may replace what modules hold.
+from faulthandler import cancel_dump_traceback_later
+from functools import partial
+from os import (
+    SEEK_CUR,
+    SEEK_SET,
+    _exit,
+    chdir,
+    dup2,
+    fstat,
+    getcwd,
+    getpid,
+    getppid,
+    lseek,
+    pread,
+    set_blocking,
+    wait4,
+    write,
+)
+from random import getstate, setstate
+from signal import ITIMER_PROF, ITIMER_REAL, ITIMER_VIRTUAL, SIG_DFL, SIGCHLD, SIGCONT, pause, setitimer
+from signal import signal as set_handler
+from time import sleep
+from typing import NoReturn, TextIO
 
 import cv2
 import numpy as np
@@ -36,6 +59,10 @@ DEVNULL, OUT, ERR, CHANNEL, INBOX, IMAGES = range(100, 106)
 """Where the runner keeps its descriptors, out of the way of the model's."""
 
 _MISSES = 32
+_fork, _fork_crowded = processes.fork, os.fork
+_encode, _decode = json.JSONEncoder(ensure_ascii=False).encode, json.JSONDecoder().decode
+_is_collecting, _collect, _do_not_collect = gc.isenabled, gc.enable, gc.disable
+_set_trace, _set_profile = sys.settrace, sys.setprofile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +72,8 @@ class Place:
     folder: str
     limits: Limits
     is_in_pid_namespace: bool
+    has_gate: bool
+    """Whether the keeper sees which threads are made."""
 
     @property
     def work(self) -> str:
@@ -66,6 +95,9 @@ class State:
         self._kept = [(number, os.fstat(number)) for number in range(DEVNULL, IMAGES + 1)]
         self._module = types.ModuleType("__main__")
         self._folder = place.work
+        self._collects = True
+        self._keeper = getppid()
+        self._is_tied = True
         self._stdout, self._stderr = _text_stream(1), _text_stream(2)
         self._stale: list[io.TextIOWrapper] = []
 
@@ -93,7 +125,7 @@ class State:
             images = [_decoded(name) for name in names]
         except (*UNREADABLE, MemoryError) as error:
             self._tell(kind="refused", why=f"{type(error).__name__}: {error}")
-            os._exit(0)
+            _exit(0)
         if images:
             space["input_image"] = images[0]
             space["input_images"] = images
@@ -108,24 +140,23 @@ class State:
         """Returns in a child whose run was good, when the keeper has made it the state."""
         while True:
             offsets = _offsets()
-            # `random` seeds itself anew in every forked child.
-            drawn = random.getstate()
-            child = os.fork()
+            child = _fork()
             if child == 0:
-                random.setstate(drawn)
                 self._run_once()
                 return
-            _, status, usage = os.wait4(child, 0)
+            if not self._is_tied:
+                self._tie()
+            _, status, usage = wait4(child, 0)
             # They are shared with the child, which may have read on.
             for number, offset in offsets:
                 with contextlib.suppress(OSError):
-                    os.lseek(number, offset, os.SEEK_SET)
+                    lseek(number, offset, SEEK_SET)
             self._tell(kind="gone", status=status, cpu_ms=int(1000 * (usage.ru_utime + usage.ru_stime)))
 
     def _run_once(self) -> None:
-        follows = not self._place.is_in_pid_namespace
-        if follows:
+        if not self._place.is_in_pid_namespace:
             processes.die_with_parent()
+            self._is_tied = False
         self._tell(kind="hi")
         order = self._hear()
         size, number = order["size"], order["number"]
@@ -134,8 +165,10 @@ class State:
         self._open_streams()
         self._tell(kind="started")
         with contextlib.suppress(OSError):
-            os.chdir(self._folder)
-        code = os.pread(INBOX, size, 0).decode("utf-8", "replace")
+            chdir(self._folder)
+        if self._collects:
+            _collect()
+        code = pread(INBOX, size, 0).decode("utf-8", "replace")
         failure = execute(code, number, self._module.__dict__, self._show)
         if failure is None:
             failure = self._guarded(self._finish)
@@ -149,25 +182,29 @@ class State:
                 traceback=failure.traceback,
             )
             # Not an exit: the exit handlers and buffers are the model's.
-            signal.pause()
-            os._exit(0)
-        if follows:
-            # The parent is killed now; the keeper becomes the parent.
-            processes.outlive_parent()
-        self._tell(kind="done", threads=processes.thread_count())
+            pause()
+            _exit(0)
+        self._tell(kind="done", threads=1 if self._place.has_gate else processes.thread_count())
         while self._hear().get("fork"):
             # Only the thread that forks is in the child: all others end here.
-            drawn = random.getstate()
-            if os.fork():
-                signal.pause()
-                os._exit(0)
-            random.setstate(drawn)
+            drawn = getstate()
+            if _fork_crowded():
+                pause()
+                _exit(0)
+            # `random` seeds itself anew in every such child.
+            setstate(drawn)
             # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
             self._stale += [self._stdout, self._stderr]
             self._stdout, self._stderr = _text_stream(1), _text_stream(2)
             self._tell(kind="moved")
-        if follows:
-            processes.die_with_parent()
+
+    def _tie(self) -> None:
+        """Ends with the keeper from now on, which is the parent once the state before this one is gone."""
+        while getppid() not in (self._keeper, 1):
+            sleep(0.001)
+        processes.die_with_parent()
+        self._is_tied = True
+        self._tell(kind="tied")
 
     def _show(self, value: object) -> None:
         displays.show_value(self._gallery, value)
@@ -185,45 +222,61 @@ class State:
 
     def _open_streams(self) -> None:
         for target, source in ((0, DEVNULL), (1, OUT), (2, ERR)):
-            os.dup2(source, target)
-        self._stdout = self._stdout if not self._stdout.closed else _text_stream(1)
-        self._stderr = self._stderr if not self._stderr.closed else _text_stream(2)
+            dup2(source, target)
+        self._stdout = self._stdout if _is_usable(self._stdout) else _text_stream(1)
+        self._stderr = self._stderr if _is_usable(self._stderr) else _text_stream(2)
         sys.stdout, sys.stderr = self._stdout, self._stderr
         sys.__stdout__, sys.__stderr__ = self._stdout, self._stderr  # type: ignore[misc]
         self._gallery.start()
 
     def _close_run(self) -> None:
         """Leaves the interpreter as the next run expects it; a run that spoiled it for good ends here."""
+        self._restore_builtins()
+        for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
+            # It may be the model's own.
+            self._guarded(partial(_flush, stream))
+        self._restore_builtins()
+        _set_trace(None)
+        _set_profile(None)
+        # What could end or hold up this process once it sleeps as the state.
+        for timer in (ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF):
+            setitimer(timer, 0)
+        for handled in (SIGCHLD, SIGCONT):
+            set_handler(handled, SIG_DFL)
+        cancel_dump_traceback_later()
+        # The parent is killed now; the keeper becomes the parent.
+        processes.outlive_parent()
+        self._collects = _is_collecting()
+        _do_not_collect()
+        notes = self._gallery.notes()
+        if notes:
+            write(ERR, notes.encode())
+        self._folder = _current_folder(self._place.work)
+        for number, stat in self._kept:
+            now = fstat(number)
+            if (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino):
+                _exit(0)
+
+    def _restore_builtins(self) -> None:
         builtins.__dict__.update(self._builtins)
         for name in builtins.__dict__.keys() - self._builtins.keys():
             del builtins.__dict__[name]
-        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
-            signal.setitimer(timer, 0)
-        faulthandler.cancel_dump_traceback_later()
-        for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
-        notes = self._gallery.notes()
-        if notes:
-            os.write(ERR, notes.encode())
-        self._folder = _current_folder(self._place.work)
-        for number, stat in self._kept:
-            now = os.fstat(number)
-            if (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino):
-                os._exit(0)
 
     def _announce(self, width: int, height: int, start: int) -> None:
         self._tell(kind="image", width=width, height=height, start=start)
 
     def _tell(self, **message: object) -> None:
-        message["pid"] = os.getpid()
-        self._send(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
+        message["pid"] = getpid()
+        # The model's code shares the channel and may have changed this.
+        set_blocking(CHANNEL, True)
+        self._send(_encode(message).encode("utf-8", "replace"))
 
     def _hear(self) -> dict[str, object]:
+        set_blocking(CHANNEL, True)
         heard = self._receive(LARGEST_MESSAGE)
         if not heard:
-            os._exit(0)
-        order: dict[str, object] = json.loads(heard)
+            _exit(0)
+        order: dict[str, object] = _decode(heard.decode())
         return order
 
 
@@ -250,9 +303,20 @@ def _text_stream(number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=True)
 
 
+def _flush(stream: TextIO) -> None:
+    stream.flush()
+
+
+def _is_usable(stream: io.TextIOWrapper) -> bool:
+    try:
+        return not stream.closed
+    except ValueError:  # its buffer was taken away
+        return False
+
+
 def _current_folder(default: str) -> str:
     try:
-        return os.getcwd()  # noqa: PTH109
+        return getcwd()  # noqa: PTH109
     except OSError:
         return default
 
@@ -261,7 +325,7 @@ def _offsets() -> list[tuple[int, int]]:
     found, misses = [], 0
     for number in range(3, DEVNULL):
         try:
-            found.append((number, os.lseek(number, 0, os.SEEK_CUR)))
+            found.append((number, lseek(number, 0, SEEK_CUR)))
             misses = 0
         except OSError:
             misses += 1

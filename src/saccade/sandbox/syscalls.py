@@ -51,14 +51,7 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     "linkat": (265, 37),
     "symlink": (88, None),
     "symlinkat": (266, 36),
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
     "umask": (95, 166),
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "utimensat": (280, 88),
     "truncate": (76, 45),
     "ftruncate": (77, 46),
     "fallocate": (285, 47),
@@ -91,11 +84,8 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     "timerfd_create": (283, 85),
     "timerfd_settime": (286, 86),
     "timerfd_gettime": (287, 87),
-    "sendto": (44, 206),
-    "sendmsg": (46, 211),
     "recvfrom": (45, 207),
     "recvmsg": (47, 212),
-    "shutdown": (48, 210),
     "getsockname": (51, 204),
     "getpeername": (52, 205),
     "getsockopt": (55, 209),
@@ -168,7 +158,19 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
 """What reads, computes, waits, and changes files; calls that name another process or make a kernel object that no
 resource limit counts are left out."""
 
+_MARKING: dict[str, tuple[int, int | None]] = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+}
+"""What changes the permissions and times of files. Landlock has no say in these."""
+
 _NAMED = {
+    "sendto": (44, 206),
     "clone": (56, 220),
     "clone3": (435, 435),
     "fcntl": (72, 25),
@@ -191,10 +193,16 @@ class Architecture:
     column: int
 
     def allowed(self) -> list[int]:
-        return sorted({number for numbers in _ALLOWED.values() if (number := numbers[self.column]) is not None})
+        return self._numbers(_ALLOWED)
+
+    def marking(self) -> list[int]:
+        return self._numbers(_MARKING)
 
     def number(self, name: str) -> int:
         return _NAMED[name][self.column]
+
+    def _numbers(self, table: dict[str, tuple[int, int | None]]) -> list[int]:
+        return sorted({number for numbers in table.values() if (number := numbers[self.column]) is not None})
 
 
 ARCHITECTURES = {

@@ -110,12 +110,12 @@ def packet_pair() -> tuple[socket.socket, socket.socket]:
     return near, far
 
 
-def receive_packet(channel: socket.socket) -> tuple[Head, int, list[int]]:
+def receive_packet(channel: socket.socket, flags: int = 0) -> tuple[Head, int, list[int]]:
     """A message, the process that the kernel says wrote it (0: unknown) and its descriptors.
 
     The writer may be hostile: anything that is not a JSON object is an empty one.
     """
-    data, ancillary, _, _ = channel.recvmsg(LARGEST_MESSAGE, _ANCILLARY)
+    data, ancillary, _, _ = channel.recvmsg(LARGEST_MESSAGE, _ANCILLARY, flags)
     sender = 0
     descriptors: list[int] = []
     for level, kind, content in ancillary:

@@ -63,7 +63,9 @@ def main(control: int, trainer: int) -> NoReturn:
         base=base,
         mapped_bytes=_mapped_bytes(proc),
         proc=proc,
-        program=b"" if isolation == "none" else seccomp.program(ARCHITECTURES[linux.architecture_name()]),
+        program=b""
+        if isolation == "none"
+        else seccomp.program(ARCHITECTURES[linux.architecture_name()], marks_files=isolation == "full"),
         readable=() if isolation == "none" else (*libraries, _settings_folder(base)),
         user=_user(isolation, libraries),
     )

@@ -1,0 +1,264 @@
+"""The processes of one session as its keeper sees them: who may fork, who is heard, and how they end."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from saccade.sandbox import processes
+from saccade.sandbox.wire import ClosedError, Head, receive_packet, whole_number, words
+
+READY_S = 10.0
+"""For the first words of a process, also on a busy machine."""
+_FORK_S = 5.0
+"""For a fork and the first words of the child."""
+NEW = -1
+"""Whoever has not been heard before."""
+CAN_WATCH = hasattr(os, "pidfd_open")
+_UNHEARD_S = 1.0
+_DO_NOT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
+
+
+class Gate(Protocol):
+    """Decides about each clone() of the session."""
+
+    def fileno(self) -> int: ...
+
+    def start_run(self) -> None: ...
+
+    def grant(self, forking: set[int]) -> bool:
+        """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
+        ...
+
+
+class LostError(Exception):
+    """The session's processes do not do what they should."""
+
+
+class LateError(LostError):
+    """They have not done it in time."""
+
+
+class DiedError(LostError):
+    """Another process than the state has ended."""
+
+
+class Crew:
+    """The state, which sleeps while a run is under way, its child, which makes the run, and what they say."""
+
+    def __init__(
+        self,
+        trainer: socket.socket,
+        near: socket.socket,
+        far: socket.socket,
+        *,
+        state: int,
+        gate: Gate | None,
+        note: Callable[[Head], None],
+    ) -> None:
+        self.state, self.child = state, 0
+        self.has_threads = False
+        """Whether threads were made since the last fork."""
+        self._trainer, self._near, self._far, self._gate, self._note = trainer, near, far, gate, note
+        self._may_fork: set[int] = set()
+        self._has_unheard = False
+        self._tied = 0
+        self._watched: dict[int, int] = {}
+        self._poll = select.poll()
+        self._poll.register(near, select.POLLIN)
+        # An end, not an order: the trainer sends nothing while a run is under way.
+        self._poll.register(trainer, getattr(select, "POLLRDHUP", select.POLLHUP))
+        if gate is not None:
+            self._poll.register(gate.fileno(), select.POLLIN)
+        if CAN_WATCH:
+            self._watch(state)
+        else:
+            far.close()
+
+    def order(self, order: Head) -> None:
+        try:
+            self._near.send(json.dumps(order).encode(), _DO_NOT_WAIT)
+        except OSError as error:
+            raise LostError from error
+
+    def wait(self, expected: Mapping[str, int], within_s: float) -> Head:
+        """The first message of one of these kinds by the process that may say it.
+
+        LateError when none comes, DiedError when a process other than the state has ended, LostError when the state
+        has, ClosedError when the trainer has gone.
+        """
+        deadline = time.monotonic() + within_s
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise LateError(f"no {' or '.join(expected)} came")
+            ready = {descriptor for descriptor, _ in self._poll.poll(left * 1000)}
+            if self._trainer.fileno() in ready:
+                raise ClosedError
+            ended = [pid for pid, watch in self._watched.items() if watch in ready]
+            # What was said comes before what was done; the last words may have come since.
+            if self._near.fileno() in ready or ended:
+                heard = self._hear_all(expected)
+                if heard is not None:
+                    return heard
+            if ended:
+                self._forget(ended[0])
+                raise LostError("the state has ended") if self.state in ended else DiedError
+            if self._gate is not None and self._gate.fileno() in ready:
+                self._grant(self._gate)
+
+    def welcome(self, kind: str) -> int:
+        """The process that was just forked, once it has said this."""
+        return whole_number(self.wait({kind: NEW}, _FORK_S), "pid")
+
+    def may_fork(self, pid: int) -> None:
+        """One process, once."""
+        self._may_fork = {pid}
+
+    def leave_threads(self) -> None:
+        """Has the child forked once more, which leaves all threads but one behind, and ends the crowded one."""
+        crowded = self.child
+        self.may_fork(crowded)
+        self.order({"fork": True})
+        self.child = self.welcome("moved")
+        self._end(crowded)
+
+    def hand_over(self) -> None:
+        """The child becomes the state once it has shown that it can: by forking the next one.
+
+        DiedError or LateError when it cannot; the old state is still there.
+        """
+        old, new = self.state, self.child
+        self.may_fork(new)
+        self.order({"fork": False})
+        newborn = self.welcome("hi")
+        self._forget(old)
+        processes.kill(old)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(old, 0)
+        self.state, self.child = new, newborn
+        if os.getpid() != 1 and self._tied != new:
+            # It sleeps from now on: first it sees that its parent is the keeper, with whom it must end.
+            try:
+                self.wait({"tied": new}, READY_S)
+            except LostError as error:
+                raise LostError("the new state does not answer") from error
+        self.freeze()
+
+    def freeze(self) -> None:
+        """Nothing of the session runs until the next order."""
+        self._may_fork = set()
+        processes.kill(self.child, signal.SIGSTOP)
+        processes.kill(self.state, signal.SIGSTOP)
+        with contextlib.suppress(ChildProcessError):
+            _, status = os.waitpid(self.state, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                raise LostError("the state has ended")
+        processes.reap()
+
+    def go_on(self, pid: int) -> None:
+        processes.kill(pid, signal.SIGCONT)
+
+    def end_all_but_state(self) -> None:
+        """Ends every other process of the session, heard or not, and forgets what they said and have not read."""
+        for pid in [*self._watched, self.child]:
+            if pid not in (0, self.state):
+                self._end(pid)
+        if self._has_unheard:
+            self._end_unheard()
+        self.child = 0
+        self._silence()
+
+    def end_all(self) -> None:
+        for pid in {*self._watched, self.state, self.child} - {0}:
+            processes.kill(pid)
+        if os.getpid() == 1:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+        elif self._has_unheard:
+            self._end_unheard()
+
+    def _hear_all(self, expected: Mapping[str, int]) -> Head | None:
+        """The first expected message among those that wait."""
+        while True:
+            try:
+                heard, sender, descriptors = receive_packet(self._near, _DO_NOT_WAIT)
+            except BlockingIOError:
+                return None
+            except (ClosedError, OSError) as error:
+                raise LostError from error
+            for descriptor in descriptors:
+                os.close(descriptor)
+            sender = sender or whole_number(heard, "pid")
+            kind = words(heard, "kind", 16)
+            if kind == "image" and sender == self.child:
+                self._note(heard)
+            elif kind == "tied":
+                self._tied = sender
+            who = expected.get(kind)
+            if who == NEW and sender not in (0, self.state, self.child):
+                self._has_unheard = False
+                self._watch(sender)
+                return {**heard, "pid": sender}
+            if who == sender:
+                return heard
+
+    def _grant(self, gate: Gate) -> None:
+        waiting = len(self._may_fork)
+        if gate.grant(self._may_fork):
+            self.has_threads = True
+        if len(self._may_fork) < waiting:
+            self._has_unheard, self.has_threads = True, False
+
+    def _watch(self, pid: int) -> None:
+        if not CAN_WATCH:
+            return
+        try:
+            watch = os.pidfd_open(pid)
+        except ProcessLookupError as error:
+            raise DiedError from error
+        self._watched[pid] = watch
+        self._poll.register(watch, select.POLLIN)
+
+    def _forget(self, pid: int) -> None:
+        watch = self._watched.pop(pid, -1)
+        if watch >= 0:
+            self._poll.unregister(watch)
+            os.close(watch)
+
+    def _end(self, pid: int) -> None:
+        processes.kill_and_await(pid)
+        self._forget(pid)
+
+    def _end_unheard(self) -> None:
+        """Ends a process that was forked and has never said its number; once its parent is dead it is the keeper's."""
+        self._has_unheard = False
+        if os.getpid() != 1:
+            for pid in processes.children():
+                if pid != self.state:
+                    processes.kill_and_await(pid)
+            return
+        # All that is in here; the kernel then tells who has stopped. Whoever does not stop now does before it runs on.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGSTOP)
+        deadline = time.monotonic() + _UNHEARD_S
+        while time.monotonic() < deadline:
+            pid, status = os.waitpid(-1, os.WUNTRACED | os.WNOHANG)
+            if pid == 0:
+                time.sleep(0.002)
+            elif pid != self.state and os.WIFSTOPPED(status):
+                processes.kill_and_await(pid)
+                return
+
+    def _silence(self) -> None:
+        for end in (self._near, self._far) if CAN_WATCH else (self._near,):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    _, _, descriptors = receive_packet(end, _DO_NOT_WAIT)
+                    for descriptor in descriptors:
+                        os.close(descriptor)
