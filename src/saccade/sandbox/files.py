@@ -3,6 +3,7 @@
 Time stamps are no evidence (a write through a memory map leaves them), contents are.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -48,6 +49,14 @@ class Files:
             tree.write(name, place, content, is_made=True)
         finally:
             os.close(place)
+
+    def overflow(self) -> bool:
+        """Whether the tree, which may change meanwhile, takes far more of the disk than a session may."""
+        room = 2 * self._most_bytes
+        with contextlib.suppress(OSError, tree.TooDeepError):
+            for _, _, _, found in tree.walk(self._root, lambda _: True):
+                room -= 512 * found.st_blocks
+        return room < 0
 
     def commit(self) -> None:
         """Makes the tree as it is now the one to come back to; OverLimitError, and no change, when it is too large."""

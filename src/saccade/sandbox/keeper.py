@@ -19,6 +19,8 @@ _TAKEN_BACK = (
 )
 _THREADS_STAY = "the threads that the code left running could not be ended"
 _THREAD_ROUNDS = 3
+_LOOK_S = 0.2
+_TOO_MUCH = "the code wrote far more than a session's files may have"
 
 
 class Keeper:
@@ -35,7 +37,9 @@ class Keeper:
         files: Files,
         limits: Limits,
         gate: Gate | None,
+        is_on_disk: bool,
     ) -> None:
+        self._is_on_disk = is_on_disk
         self._trainer, self._memories, self._files, self._limits = trainer, memories, files, limits
         self._gate = gate
         self._report = Report(limits=limits)
@@ -114,13 +118,24 @@ class Keeper:
             ended = self._crew.wait({"started": child, **by_state}, READY_S)
             began = time.monotonic()
             if ended["kind"] == "started":
-                ended = self._crew.wait({"done": child, "fail": child, **by_state}, timeout_s)
+                ended = self._await_end({"done": child, "fail": child, **by_state}, timeout_s)
         except LateError:
             ended = {"kind": "late", "timeout_s": timeout_s}
         except DiedError:
             ended = {"kind": "died"}
         self._report.elapsed_s = time.monotonic() - began
         return ended
+
+    def _await_end(self, expected: dict[str, int], timeout_s: float) -> Head:
+        """The run's own last words, unless it fills the host's disk."""
+        deadline = time.monotonic() + timeout_s
+        while self._is_on_disk and deadline - time.monotonic() > _LOOK_S:
+            try:
+                return self._crew.wait(expected, _LOOK_S)
+            except LateError:
+                if self._files.overflow():
+                    return {"kind": "fail", "error": "limit", "message": _TOO_MUCH}
+        return self._crew.wait(expected, deadline - time.monotonic())
 
     def _keep(self, ended: Head) -> Head:
         """Keeps the files of a good run; how it ended after all."""

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import struct
+from collections.abc import Sequence
 
 from saccade.sandbox import linux
 
@@ -27,7 +28,7 @@ def version() -> int:
         return 0
 
 
-def restrict(*, readable: list[str], writable: list[str], devices: list[str]) -> None:
+def restrict(*, readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
     """Forbids all else, for good; paths that are not there are passed over."""
     have = version()
     # One bit for each right that the version knows of.

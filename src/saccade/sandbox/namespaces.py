@@ -30,7 +30,7 @@ def enter(libraries: list[str]) -> int:
     if processes.is_root():
         # While still root, since libraries may lie where only root may go.
         linux.unshare(linux.NEW_NS)
-        _build_root(libraries, owner=NOBODY)
+        _build_root(libraries)
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -38,13 +38,13 @@ def enter(libraries: list[str]) -> int:
         _unshare_as(proc, _ALL, inside=USER)
     else:
         _unshare_as(proc, _ALL, inside=USER)
-        _build_root(libraries, owner=USER)
+        _build_root(libraries)
     socket.sethostname("sandbox")
     return proc
 
 
 def close_root() -> None:
-    """Makes the root read-only, once its caches are written."""
+    """Makes the root read-only."""
     linux.restrict_mount("/", linux.ATTR_RDONLY, recursive=False)
 
 
@@ -84,7 +84,7 @@ def _unshare_as(proc: int, flags: int, *, inside: int) -> None:
             os.close(file)
 
 
-def _build_root(libraries: list[str], *, owner: int) -> None:
+def _build_root(libraries: list[str]) -> None:
     linux.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     stage = next(
         place
@@ -104,12 +104,11 @@ def _build_root(libraries: list[str], *, owner: int) -> None:
     (root / "etc").mkdir(exist_ok=True)
     for name, text in _ACCOUNTS.items():
         (root / name).write_text(text)
-    caches = root / "etc/matplotlib"
-    caches.mkdir()
-    os.chown(caches, owner, owner)
     for name in ("session", "proc"):
         (root / name).mkdir()
-    (root / "tmp").symlink_to(f"{SESSION}/tmp")
+    # There is one when libraries lie in it; TMPDIR names the session's own.
+    if not (root / "tmp").exists():
+        (root / "tmp").symlink_to(f"{SESSION}/tmp")
     linux.change_root(stage)
 
 

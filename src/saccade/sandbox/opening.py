@@ -107,7 +107,17 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
         if setting.base
         else partial(namespaces.resize_session, mib=2 * limits.files_mib, files=2 * limits.file_count),
     )
-    keeper = Keeper(trainer, near, far, state=pid, memories=memories, files=files, limits=limits, gate=gate)
+    keeper = Keeper(
+        trainer,
+        near,
+        far,
+        state=pid,
+        memories=memories,
+        files=files,
+        limits=limits,
+        gate=gate,
+        is_on_disk=bool(setting.base),
+    )
     keeper.serve()
 
 
@@ -160,7 +170,12 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
     linux.drop_capabilities()
     linux.forbid_new_privileges()
     processes.may_write_own_proc_files(False)
-    landlock.restrict(readable=list(setting.readable), writable=[place.folder], devices=list(namespaces.DEVICES))
+    landlock.restrict(
+        # A zero device that could be written to could be shared memory.
+        readable=[*setting.readable, *namespaces.DEVICES],
+        writable=[place.folder],
+        devices=namespaces.DEVICES[:1],
+    )
     _under_filter(channel, setting.program)
 
 

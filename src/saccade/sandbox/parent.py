@@ -35,7 +35,7 @@ class WarmParent:
         missing = [name for name in _NEEDED if find_spec(name) is None]
         if missing:
             raise UserError(f'the sandbox needs {", ".join(missing)}; pip install "saccade[sandbox]"')
-        self.folder = "" if isolation == "full" else folders.make()
+        self.folder = folders.make()
         self._channel, theirs = socket.socketpair()
         own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
         passed = [theirs.fileno()] + ([own] if own >= 0 else [])
@@ -55,6 +55,10 @@ class WarmParent:
             if own >= 0:
                 os.close(own)
         self.layers = self._agree(isolation, limits)
+        if isolation == "full":
+            # Only the start needs it, for matplotlib's list of fonts: a session's folder is not the host's.
+            folders.remove(self.folder)
+            self.folder = ""
 
     @property
     def is_alive(self) -> bool:
@@ -94,7 +98,7 @@ class WarmParent:
         order: Head = {
             "isolation": isolation,
             "limits": asdict(limits),
-            "base": self.folder,
+            "base": "" if isolation == "full" else self.folder,
             "packages": _packages(),
         }
         try:
@@ -138,7 +142,7 @@ def _start(control: int, trainer: int) -> str:
     return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
 
 
-def _environment(base: str) -> dict[str, str]:
+def _environment(folder: str) -> dict[str, str]:
     """All that the warm parent and the sessions know of an environment."""
     single = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMEXPR_NUM", "VECLIB_MAXIMUM")
     return {
@@ -148,7 +152,7 @@ def _environment(base: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUTF8": "1",
         "MPLBACKEND": "agg",
-        "MPLCONFIGDIR": f"{base}/matplotlib" if base else "/etc/matplotlib",
+        "MPLCONFIGDIR": f"{folder}/matplotlib",
         "USER": "user",
         # A process with several threads can neither make a user namespace nor be forked safely.
         **{f"{name}_THREADS": "1" for name in single},

@@ -26,6 +26,7 @@ _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _PRCTL = (1, 2, 3, 7, 15, 16, 21, 23, 27, 30, 39, 0x53564D41)
 """Names, questions, and dying with the parent."""
 _AF_UNIX = 1
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 
 _FORK = 0x01200011
 """What the C library's fork asks for: SIGCHLD and the child's number in its own memory."""
@@ -78,6 +79,8 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
     made += _when(architecture.number("prlimit64"), _nothing_at(2))
     # To the other end only: an address may be a socket of the host. (sendmsg has its addresses where no filter sees.)
     made += _when(architecture.number("sendto"), _nothing_at(4))
+    # Memory that processes share would keep what a failed run wrote to it. Of a file it may be: the keeper has those.
+    made += _when(architecture.number("mmap"), _not_both(3, _MAP_ANONYMOUS, _MAP_SHARED))
     made.append(_return(_ERRNO | errno.EPERM))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in made)
 
@@ -158,6 +161,12 @@ def _nothing_at(argument: int) -> Program:
     """Allows the call when a pointer is null."""
     test = [_load(_argument(argument)), (_EQUAL, 0, 3, 0), _load(_argument(argument) + 4), (_EQUAL, 0, 1, 0)]
     return [*test, _return(_ALLOW), _return(_ERRNO | errno.EPERM)]
+
+
+def _not_both(argument: int, first: int, second: int) -> Program:
+    """Allows the call unless both bits are set in an argument."""
+    test = [_load(_argument(argument)), (_ANY_BIT, 0, 2, first), (_ANY_BIT, 0, 1, second)]
+    return [*test, _return(_ERRNO | errno.EPERM), _return(_ALLOW)]
 
 
 def _one_of(argument: int, values: tuple[int, ...]) -> Program:

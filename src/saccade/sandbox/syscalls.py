@@ -90,7 +90,6 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     "getpeername": (52, 205),
     "getsockopt": (55, 209),
     "brk": (12, 214),
-    "mmap": (9, 222),
     "munmap": (11, 215),
     "mremap": (25, 216),
     "mprotect": (10, 226),
@@ -171,6 +170,7 @@ _MARKING: dict[str, tuple[int, int | None]] = {
 
 _NAMED = {
     "sendto": (44, 206),
+    "mmap": (9, 222),
     "clone": (56, 220),
     "clone3": (435, 435),
     "fcntl": (72, 25),
