@@ -120,8 +120,8 @@ class Fuzz:
                 continue
             if asked.error is not None:
                 plain = session.run(_SIMPLE, timeout_s=20.0)
-                if plain.error is not None and plain.error.kind == "killed":
-                    self._note(f"{oracle}: lost after\n{code}\n{asked.error} {asked.stderr[-500:]}")
+                if plain.error is not None and "cannot run code any more" in plain.error.message:
+                    self._note(f"{oracle}: lost after\n{code}\n{asked.error} {asked.stderr[-500:]}\n{plain.error}")
                     self._count(lost=1)
                 self._count(spoilt=1)
                 return

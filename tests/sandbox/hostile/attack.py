@@ -23,6 +23,8 @@ class Attack:
     """Runs made afterwards, which must end well, and what each must print (None: anything)."""
     timeout_s: float = 5.0
     where: Where = "everywhere"
+    is_slow: bool = False
+    """Whether the sandbox waits long before it gives up on it."""
     hoards: bool = False
     """Whether a new session must be had while the attacked one holds what it took."""
     spoils: bool = False

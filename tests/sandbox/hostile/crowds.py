@@ -67,7 +67,7 @@ ticks = [0]
 def tick():
     while True:
         ticks[0] += 1
-for _ in range(8):
+for _ in range(3):
     threading.Thread(target=tick).start()
 """,
         then=(("import time; before = ticks[0]; time.sleep(0.05); print(ticks[0] == before)", "True\n"),),

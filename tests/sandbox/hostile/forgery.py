@@ -6,6 +6,7 @@ from hostile.attack import AGAIN, Attack
 FORGERY = (
     Attack(
         name="says that it is done",
+        is_slow=True,
         code="""
 import json
 channel = socket.socket(fileno=os.dup(103))
@@ -84,6 +85,7 @@ for n in range(40): channel.send(json.dumps({"kind": "image", "width": 2000, "he
     ),
     Attack(
         name="reads the keeper's orders in a thread",
+        is_slow=True,
         code="""
 import threading
 channel = socket.socket(fileno=os.dup(103))

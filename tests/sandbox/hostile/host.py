@@ -88,17 +88,17 @@ class Host:
 
 def descendants(root: int = 0) -> set[int]:
     """All processes below one, this one by default; ended ones that nobody has taken leave of are among them."""
-    root = root or os.getpid()
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = {root}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {root}
+    found: set[int] = set()
+    waiting = [root or os.getpid()]
+    while waiting:
+        for thread in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+            try:
+                children = {int(pid) for pid in thread.read_text().split()} - found
+            except OSError:
+                continue
+            found |= children
+            waiting += children
+    return found
 
 
 def settled(look: Callable[[], set[int]]) -> set[int]:

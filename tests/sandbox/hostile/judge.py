@@ -14,7 +14,7 @@ from hostile.host import BrokenError, Host, descendants, settled
 from saccade.errors import MachineError
 from saccade.sandbox import Isolation, Limits, RunResult, Sandbox, Session
 
-LIMITS = Limits(memory_mib=640, files_mib=16, file_count=800, threads=24, cpu_s=2.0, output_chars=4000, image_mib=24)
+LIMITS = Limits(memory_mib=512, files_mib=16, file_count=800, threads=24, cpu_s=1.0, output_chars=4000, image_mib=24)
 CANARY = "CANARY-OF-TRAINER"
 _SESSION_PROCESSES = 3
 """A keeper, a state, and the child that waits for code."""
@@ -115,7 +115,7 @@ def judging(isolation: Isolation) -> Iterator[Judge]:
             yield judge
         finally:
             judge.close()
-            del os.environ["SACCADE_HOSTILE_SECRET"]
+            os.environ.pop("SACCADE_HOSTILE_SECRET", None)
 
 
 def promised(attacks: tuple[Attack, ...], isolation: Isolation) -> list[Attack]:
