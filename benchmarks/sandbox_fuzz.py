@@ -159,13 +159,21 @@ def descendants() -> int:
     return len(found) - 1
 
 
-def left_folders() -> set[str]:
-    return {str(path) for path in Path(tempfile.gettempdir()).glob("saccade-sandbox-*")}
-
-
 def fuzz(seconds: float, *, seed: int, sessions: int, workers: int, isolation: Isolation) -> dict[str, object]:
     """Everything that was counted; ``clean`` says whether all of it held."""
-    folders, descriptors, processes = left_folders(), len(list(Path("/proc/self/fd").iterdir())), descendants()
+    before = tempfile.tempdir
+    # Other sandboxes of this machine have their folders elsewhere.
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as tempfile.tempdir:
+        try:
+            return _fuzz(seconds, seed, sessions, workers, isolation, Path(tempfile.tempdir))
+        finally:
+            tempfile.tempdir = before
+
+
+def _fuzz(
+    seconds: float, seed: int, sessions: int, workers: int, isolation: Isolation, folder: Path
+) -> dict[str, object]:
+    descriptors, processes = len(list(Path("/proc/self/fd").iterdir())), descendants()
     with Sandbox(isolation=isolation, limits=LIMITS, concurrent_runs=workers) as sandbox:
         sandbox.session().close()
         time.sleep(0.5)
@@ -194,7 +202,7 @@ def fuzz(seconds: float, *, seed: int, sessions: int, workers: int, isolation: I
         "orphans": orphans,
         "processes left": descendants() - processes,
         "descriptor growth": len(list(Path("/proc/self/fd").iterdir())) - descriptors,
-        "folders left": len(left_folders() - folders),
+        "folders left": len(list(folder.iterdir())),
     }
     must_be_zero = ("lost sessions", "states broken", "orphans", "processes left", "descriptor growth", "folders left")
     counted["clean"] = all(counted[name] == 0 for name in must_be_zero)
