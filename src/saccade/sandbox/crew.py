@@ -114,7 +114,10 @@ class Crew:
 
     def welcome(self, kind: str) -> int:
         """The process that was just forked, once it has said this."""
-        return whole_number(self.wait({kind: NEW}, _FORK_S), "pid")
+        heard = self.wait({kind: NEW, "fail": self.child}, _FORK_S)
+        if heard["kind"] == "fail":
+            raise DiedError("it had lied about its end")
+        return whole_number(heard, "pid")
 
     def may_fork(self, pid: int) -> None:
         """One process, once."""

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from saccade.sandbox import landlock, linux, namespaces, processes, seccomp, state
+from saccade.sandbox import descriptors, landlock, linux, namespaces, processes, seccomp, state
 from saccade.sandbox import limits as resource_limits
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.crew import READY_S
@@ -123,23 +123,19 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
 
 def _become_state(channel: socket.socket, memories: Memories, place: state.Place, setting: Setting) -> NoReturn:
     nothing = os.open("/dev/null", os.O_RDWR)
-    sources = {
-        state.DEVNULL: nothing,
-        state.OUT: memories.out,
-        state.ERR: memories.err,
-        state.CHANNEL: channel.fileno(),
-        state.INBOX: memories.inbox,
-        state.IMAGES: memories.images,
-    }
-    for target, source in sources.items():
-        os.dup2(source, target, inheritable=False)
-    channel.detach()
-    for target, source in ((0, state.DEVNULL), (1, state.OUT), (2, state.ERR)):
-        os.dup2(source, target)
     _prefer_for_memory(setting.proc)
-    os.closerange(3, state.DEVNULL)
-    os.closerange(state.IMAGES + 1, 4096)
-    own = socket.socket(fileno=state.CHANNEL)
+    descriptors.take(
+        {
+            descriptors.DEVNULL: nothing,
+            descriptors.OUT: memories.out,
+            descriptors.ERR: memories.err,
+            descriptors.CHANNEL: channel.fileno(),
+            descriptors.INBOX: memories.inbox,
+            descriptors.IMAGES: memories.images,
+        }
+    )
+    channel.detach()
+    own = socket.socket(fileno=descriptors.CHANNEL)
     end = os._exit
     try:
         _confine(own, place, setting)
@@ -210,14 +206,14 @@ def _gate(near: socket.socket, memories: Memories, setting: Setting) -> seccomp.
     # The keeper holds the other end too, so a dead process does not close it.
     near.settimeout(READY_S)
     try:
-        _, _, descriptors = receive_packet(near)
+        _, _, received = receive_packet(near)
     except (ClosedError, OSError):
-        descriptors = []
+        received = []
     near.settimeout(None)
-    if len(descriptors) != 1:
+    if len(received) != 1:
         raise RuntimeError("the session's first process did not confine itself" + said(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS
-    return seccomp.ForkGate(descriptors[0], most_threads=rounds * setting.limits.threads)
+    return seccomp.ForkGate(received[0], most_threads=rounds * setting.limits.threads)
 
 
 def _prefer_for_memory(proc: int) -> None:

@@ -12,10 +12,8 @@ import gc
 import io
 import json
 import os
-import random
 import socket
 import sys
-import tempfile
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,42 +21,32 @@ from dataclasses import dataclass
 # Bound here by name: model code may replace what modules hold.
 from faulthandler import cancel_dump_traceback_later
 from functools import partial
-from os import (
-    SEEK_CUR,
-    SEEK_SET,
-    _exit,
-    chdir,
-    dup2,
-    fstat,
-    getcwd,
-    getpid,
-    getppid,
-    lseek,
-    pread,
-    set_blocking,
-    wait4,
-    write,
-)
+from os import _exit, chdir, getcwd, getpid, getppid, pread, set_blocking, wait4, write
 from random import getstate, setstate
 from signal import ITIMER_PROF, ITIMER_REAL, ITIMER_VIRTUAL, SIG_DFL, SIGCHLD, SIGCONT, pause, setitimer
 from signal import signal as set_handler
 from time import sleep
 from typing import NoReturn, TextIO
 
-import cv2
-import numpy as np
-from PIL import Image
-
 from saccade.sandbox import displays, processes
-from saccade.sandbox.capture import UNREADABLE, Gallery
+from saccade.sandbox.capture import Gallery
 from saccade.sandbox.contract import Limits
+from saccade.sandbox.descriptors import (
+    CHANNEL,
+    ERR,
+    IMAGES,
+    INBOX,
+    connect,
+    identities,
+    offsets,
+    seek,
+    text_stream,
+    usable,
+)
 from saccade.sandbox.execution import Failure, execute, failure_of
+from saccade.sandbox.surroundings import RefusedError, furnish
 from saccade.sandbox.wire import LARGEST_MESSAGE
 
-DEVNULL, OUT, ERR, CHANNEL, INBOX, IMAGES = range(100, 106)
-"""Where the runner keeps its descriptors, out of the way of the model's."""
-
-_MISSES = 32
 _fork, _fork_crowded = processes.fork, os.fork
 _encode, _decode = json.JSONEncoder(ensure_ascii=False).encode, json.JSONDecoder().decode
 _is_collecting, _collect, _do_not_collect = gc.isenabled, gc.enable, gc.disable
@@ -92,13 +80,13 @@ class State:
         self._send, self._receive = channel.send, channel.recv
         self._place = place
         self._gallery = Gallery(IMAGES, place.work, place.limits, self._announce)
-        self._kept = [(number, os.fstat(number)) for number in range(DEVNULL, IMAGES + 1)]
+        self._kept = identities()
         self._module = types.ModuleType("__main__")
         self._folder = place.work
         self._collects = True
         self._keeper = getppid()
         self._is_tied = True
-        self._stdout, self._stderr = _text_stream(1), _text_stream(2)
+        self._stdout, self._stderr = text_stream(1), text_stream(2)
         self._stale: list[io.TextIOWrapper] = []
 
     def serve(self) -> NoReturn:
@@ -108,38 +96,20 @@ class State:
             self._fork_until_kept()
 
     def _begin(self, order: dict[str, object]) -> None:
-        place = self._place
-        os.chdir(place.work)
-        os.environ.update(HOME=place.work, TMPDIR=place.temporary, PWD=place.work)
-        tempfile.tempdir = place.temporary
-        space = self._module.__dict__
-        sys.modules["__main__"] = self._module
-        space["display"] = displays.install(self._gallery)
-        # Modules that the model writes into its folder can be imported.
-        sys.path.insert(0, "")
-        builtins.input = _no_input
-        builtins.exit = builtins.quit = _leave  # type: ignore[assignment]  # of `site`, which is not loaded
-        names = order["images"]
+        names, seed, place = order["images"], order["seed"], self._place
         assert isinstance(names, list)
-        try:
-            images = [_decoded(name) for name in names]
-        except (*UNREADABLE, MemoryError) as error:
-            self._tell(kind="refused", why=f"{type(error).__name__}: {error}")
-            _exit(0)
-        if images:
-            space["input_image"] = images[0]
-            space["input_images"] = images
-        seed = order["seed"]
         assert isinstance(seed, int)
-        random.seed(seed)
-        np.random.seed(seed % (1 << 32))
-        cv2.setRNGSeed(seed % (1 << 31))
+        try:
+            furnish(self._module, self._gallery, work=place.work, temporary=place.temporary, images=names, seed=seed)
+        except RefusedError as error:
+            self._tell(kind="refused", why=str(error))
+            _exit(0)
         self._builtins = dict(builtins.__dict__)
 
     def _fork_until_kept(self) -> None:
         """Returns in a child whose run was good, when the keeper has made it the state."""
         while True:
-            offsets = _offsets()
+            reached = offsets()
             child = _fork()
             if child == 0:
                 self._run_once()
@@ -148,9 +118,7 @@ class State:
                 self._tie()
             _, status, usage = wait4(child, 0)
             # They are shared with the child, which may have read on.
-            for number, offset in offsets:
-                with contextlib.suppress(OSError):
-                    lseek(number, offset, SEEK_SET)
+            seek(reached)
             self._tell(kind="gone", status=status, cpu_ms=int(1000 * (usage.ru_utime + usage.ru_stime)))
 
     def _run_once(self) -> None:
@@ -195,7 +163,7 @@ class State:
             setstate(drawn)
             # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
             self._stale += [self._stdout, self._stderr]
-            self._stdout, self._stderr = _text_stream(1), _text_stream(2)
+            self._stdout, self._stderr = text_stream(1), text_stream(2)
             self._tell(kind="moved")
 
     def _tie(self) -> None:
@@ -221,10 +189,8 @@ class State:
         self._gallery.show_saved()
 
     def _open_streams(self) -> None:
-        for target, source in ((0, DEVNULL), (1, OUT), (2, ERR)):
-            dup2(source, target)
-        self._stdout = self._stdout if _is_usable(self._stdout) else _text_stream(1)
-        self._stderr = self._stderr if _is_usable(self._stderr) else _text_stream(2)
+        connect()
+        self._stdout, self._stderr = usable(self._stdout, 1), usable(self._stderr, 2)
         sys.stdout, sys.stderr = self._stdout, self._stderr
         sys.__stdout__, sys.__stderr__ = self._stdout, self._stderr  # type: ignore[misc]
         self._gallery.start()
@@ -252,10 +218,8 @@ class State:
         if notes:
             write(ERR, notes.encode())
         self._folder = _current_folder(self._place.work)
-        for number, stat in self._kept:
-            now = fstat(number)
-            if (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino):
-                _exit(0)
+        if identities() != self._kept:
+            _exit(0)
 
     def _restore_builtins(self) -> None:
         builtins.__dict__.update(self._builtins)
@@ -280,38 +244,8 @@ class State:
         return order
 
 
-def _decoded(name: object) -> Image.Image:
-    image: Image.Image = Image.open(str(name))
-    image.load()
-    # Read whole, its file is closed; a copy of what is RGB already would double the memory of every session.
-    if image.mode == "RGB":
-        return image
-    with image:
-        return image.convert("RGB")
-
-
-def _no_input(prompt: object = "") -> str:
-    raise EOFError("input() has nobody to answer it here: put the value into the code")
-
-
-def _leave(code: object = None) -> NoReturn:
-    raise SystemExit(code)
-
-
-def _text_stream(number: int) -> io.TextIOWrapper:
-    raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=True)
-
-
 def _flush(stream: TextIO) -> None:
     stream.flush()
-
-
-def _is_usable(stream: io.TextIOWrapper) -> bool:
-    try:
-        return not stream.closed
-    except ValueError:  # its buffer was taken away
-        return False
 
 
 def _current_folder(default: str) -> str:
@@ -319,16 +253,3 @@ def _current_folder(default: str) -> str:
         return getcwd()  # noqa: PTH109
     except OSError:
         return default
-
-
-def _offsets() -> list[tuple[int, int]]:
-    found, misses = [], 0
-    for number in range(3, DEVNULL):
-        try:
-            found.append((number, lseek(number, 0, SEEK_CUR)))
-            misses = 0
-        except OSError:
-            misses += 1
-            if misses > _MISSES:
-                break
-    return found
