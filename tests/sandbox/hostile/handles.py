@@ -187,4 +187,32 @@ KERNEL = (
         ends="exception",
         then=(("print(next(running), lock.acquire(blocking=False)); lock.release()", "2 True\n"),),
     ),
+    Attack(
+        name="shares memory with the run before it",
+        code="""
+import mmap
+reach({"anonymous": lambda: mmap.mmap(-1, 4096), "zero": lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096),
+       "libc": lambda: 1 if libc.mmap(None, 4096, 3, 0x21, -1, 0) != -1 else int("no")})
+""",
+        says="reached: {}\n",
+    ),
+    Attack(
+        name="has its own memory left out of the next process",
+        code="import sys\nprint(libc.madvise(ctypes.c_void_p(id(sys.modules) & ~4095), 4096, 10))",
+        says="0\n",
+        spoils=True,
+    ),
+    Attack(
+        name="has the C library loop in the next process before it forks",
+        code="""
+hook = ctypes.CFUNCTYPE(None)(lambda: [0 for _ in iter(int, 1)])
+libc.__register_atfork(hook, None, None, None)
+""",
+        is_slow=True,
+    ),
+    Attack(
+        name="removes its own code from memory",
+        code="kept.clear(); libc.munmap(ctypes.c_void_p(id(kept) & ~4095), 1 << 20)",
+        ends="killed",
+    ),
 )
