@@ -67,13 +67,20 @@ def main() -> None:
     print()
     print(entropy_table(rows))
     if arguments.json:
-        result = {
-            "command": "python benchmarks/codedance_seeds.py " + " ".join(sys.argv[1:]),
-            "date": date.today().isoformat(),
-            "runs": rows,
-        }
+        command = "python benchmarks/codedance_seeds.py " + " ".join(sys.argv[1:])
+        head = json.dumps({"command": command, "date": date.today().isoformat()})
+        lines = ",\n".join(json.dumps(rounded(row)) for row in rows)
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        arguments.json.write_text(f'{head[:-1]}, "runs": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """The same with four digits behind the point."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) -> Row:

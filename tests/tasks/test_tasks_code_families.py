@@ -1,14 +1,20 @@
 """The families where code pays: same seed same bytes, splits apart, and answers that no constant guess finds."""
 
+import math
 from collections import Counter
+from collections.abc import Callable
 
+import numpy as np
 import pytest
+from skimage.measure import label
 
 from saccade.media.store import MediaStore
 from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import generator_for
 from saccade.tasks.code_methods import METHODS, PRELUDE, code_phrases, solution_of
+from saccade.tasks.palette import COLOURS
 from saccade.tasks.procedural import ALL_FAMILIES, CODE_FAMILIES, FAMILIES, SPLITS, generate
+from saccade.tasks.scene import Scene
 from saccade.types import Answer, Example, ToolCall
 
 DIFFICULTIES = (0.0, 0.3, 0.5, 0.8, 1.0)
@@ -113,3 +119,40 @@ def test_the_fixed_pieces_of_the_code_hold_no_words_of_a_question() -> None:
     assert any(phrase.startswith(PRELUDE) for phrase in phrases)
     assert not any("$" in phrase for phrase in phrases)
     assert list(phrases) == sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+
+
+def coloured(scene: Scene) -> np.ndarray:
+    """Which pixels have one of the colours exactly."""
+    pixels = np.asarray(scene.images[0])
+    return np.any([(pixels == colour).all(axis=-1) for colour in COLOURS.values()], axis=0)
+
+
+def patches(scene: Scene) -> float:
+    return float(label(coloured(scene)).max())
+
+
+def colours(scene: Scene) -> float:
+    pixels = np.asarray(scene.images[0])
+    return float(sum((pixels == colour).all(axis=-1).any() for colour in COLOURS.values()))
+
+
+def smallness(scene: Scene) -> float:
+    return -float(coloured(scene).sum())
+
+
+@pytest.mark.parametrize(
+    ("family", "hardness"),
+    [
+        ("colour_dots", patches),
+        ("scale_bar", colours),
+        ("colour_bars", colours),
+        ("dot_table", patches),
+        ("big_shape", smallness),
+    ],
+)
+def test_higher_difficulty_is_harder_by_what_the_module_says(family: str, hardness: Callable[[Scene], float]) -> None:
+    means = []
+    for difficulty in (0.0, 0.5, 1.0):
+        scenes = [CODE_FAMILIES[family](generator_for(4, "difficulty", index), difficulty) for index in range(12)]
+        means.append(math.fsum(hardness(scene) for scene in scenes) / len(scenes))
+    assert means[0] < means[1] < means[2]
