@@ -8,11 +8,11 @@ MEMORY = (
     Attack(
         name="fills memory by numpy",
         code="import numpy as np; parts = []\nwhile True: parts.append(np.ones(1 << 23))",
-        ends="memory",
+        ends="memory|timeout",
     ),
     Attack(name="asks for a terabyte of bytes", code="b'x' * (1 << 40)", ends="memory"),
-    Attack(name="grows a list", code="parts = []\nwhile True: parts.append(bytearray(1 << 24))", ends="memory"),
-    Attack(name="grows a string", code="text = 'x' * (1 << 20)\nwhile True: text = text + text", ends="memory"),
+    Attack(name="grows a list", code="parts = []\nwhile True: parts.append(bytearray(1 << 24))", ends="memory|timeout"),
+    Attack(name="grows a string", code="text = 'x' * (1 << 20)\nwhile True: text = text + text", ends="memory|timeout"),
     Attack(
         name="makes small objects for ever",
         code="x = None\nwhile True: x = [x] * 50",
@@ -28,7 +28,7 @@ while True:
     maps.append(mmap.mmap(-1, 1 << 26, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     maps[-1].write(b"x" * (1 << 26))
 """,
-        ends="exception|memory",
+        ends="exception|memory|timeout",
     ),
     Attack(
         name="maps shared memory",
