@@ -157,7 +157,10 @@ def descendants(root: int) -> list[int]:
 def pss_mib(processes: list[int]) -> float:
     total_kib = 0
     for process in processes:
-        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+        try:
+            rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
         total_kib += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
     return total_kib / 1024
 
@@ -166,13 +169,16 @@ def live_sessions(sandbox: Sandbox, picture: bytes, *, count: int) -> dict[str, 
     """Each with the decoded picture and a crop of it in its variables; lost memory has files and page tables in it."""
     before_mib = available_mib()
     opened = [sandbox.session(images={"input_image.png": picture}, seed=index) for index in range(count)]
+    settle()
     fresh = descendants(os.getpid())
     fresh_mib = pss_mib(fresh)
     for session in opened:
         run_in(session, SMALL)
+    settle()
     small_mib = pss_mib(descendants(os.getpid()))
     for session in opened:
         run_in(session, DECODE)
+    settle()
     processes = descendants(os.getpid())
     picture_mib, lost_mib = pss_mib(processes), before_mib - available_mib()
     for session in opened:
@@ -187,6 +193,11 @@ def live_sessions(sandbox: Sandbox, picture: bytes, *, count: int) -> dict[str, 
         "available_memory_lost_mib": round(lost_mib),
         "processes_after_close": len(descendants(os.getpid())),
     }
+
+
+def settle() -> None:
+    """A session answers before it has forked the process for its next run."""
+    time.sleep(1.0)
 
 
 def available_mib() -> float:

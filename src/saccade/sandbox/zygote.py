@@ -14,7 +14,7 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
-from saccade.sandbox import folders, landlock, linux, namespaces, probe, processes, seccomp
+from saccade.sandbox import folders, landlock, linux, namespaces, pages, probe, processes, seccomp
 from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.libraries import places
 from saccade.sandbox.opening import Setting, keep
@@ -53,6 +53,7 @@ def main(control: int, trainer: int) -> NoReturn:
     if os.getppid() not in (watcher, 0):
         os._exit(0)
     _warm_up()
+    pages.enlarge(proc)
     if isolation == "full":
         namespaces.close_root()
     limits = order["limits"]
