@@ -124,7 +124,10 @@ def test_the_fixed_pieces_of_the_code_hold_no_words_of_a_question() -> None:
 def coloured(scene: Scene) -> np.ndarray:
     """Which pixels have one of the colours exactly."""
     pixels = np.asarray(scene.images[0])
-    return np.any([(pixels == colour).all(axis=-1) for colour in COLOURS.values()], axis=0)
+    found: np.ndarray = np.zeros(pixels.shape[:2], dtype=bool)
+    for colour in COLOURS.values():
+        found |= (pixels == colour).all(axis=-1)
+    return found
 
 
 def patches(scene: Scene) -> float:
