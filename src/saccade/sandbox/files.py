@@ -66,19 +66,24 @@ class Files:
             for path, place, name, found in tree.walk(self._root, lambda _: True):
                 if len(saved) >= self._most_files:
                     raise OverLimitError(f"a session may have {self._most_files} files")
+                before = self._saved.get(path)
                 if stat.S_ISREG(found.st_mode):
                     # Before reading: a hole costs the writer nothing and the reader all.
                     room -= found.st_size
                     if room < 0:
                         raise OverLimitError(f"the files of a session may have {self._most_bytes >> 20} MiB together")
-                    content = tree.read(name, place, found.st_size)
+                    is_same = (
+                        before is not None
+                        and len(before.content) == found.st_size
+                        and tree.holds(name, place, before.content)
+                    )
+                    content = before.content if before and is_same else tree.read(name, place, found.st_size)
                 elif stat.S_ISLNK(found.st_mode):
                     content = os.fsencode(os.readlink(name, dir_fd=place))
                 elif stat.S_ISDIR(found.st_mode):
                     content = b""
                 else:
                     raise OverLimitError("a session may have files, folders and links only")
-                before = self._saved.get(path)
                 if before is None or before.content != content or before.mode != found.st_mode:
                     before = _Saved(mode=found.st_mode, content=content)
                 saved[path] = before
@@ -122,9 +127,7 @@ class Files:
             if saved is None or stat.S_IFMT(saved.mode) != stat.S_IFMT(found.st_mode):
                 tree.remove(name, place, found.st_mode)
                 continue
-            if is_file and not (
-                found.st_size == len(saved.content) and tree.read(name, place, found.st_size) == saved.content
-            ):
+            if is_file and not (found.st_size == len(saved.content) and tree.holds(name, place, saved.content)):
                 if found.st_nlink > 1:
                     # To rewrite it would change the others of its names.
                     os.unlink(name, dir_fd=place)

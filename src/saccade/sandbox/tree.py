@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterator
 
 DEPTH = 40
+_PART = 1 << 16
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -114,6 +115,20 @@ def read(name: str, place: int, size: int) -> bytes:
     finally:
         os.close(file)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def holds(name: str, place: int, content: bytes) -> bool:
+    """Whether a file has just this content; nothing as large as the file is made for it."""
+    file = _opened(name, place, _READ)
+    try:
+        known, start = memoryview(content), 0
+        while part := os.read(file, _PART):
+            if known[start : start + len(part)] != part:
+                return False
+            start += len(part)
+    finally:
+        os.close(file)
+    return start == len(content)
 
 
 def cut(name: str, place: int) -> None:
