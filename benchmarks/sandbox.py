@@ -85,22 +85,34 @@ def run_in(session: Session, code: str) -> None:
 
 
 def starts(sandbox: Sandbox, picture: bytes, folder: Path, *, sessions: int, kernels: int) -> dict[str, object]:
-    """Until the first line of code has run, in both; with the same libraries loaded."""
-    ours: list[float] = []
+    """Until the first line of code has run, with the same libraries loaded.
+
+    A kernel does nothing with the picture in its folder; a session of ours writes the file and decodes it, so it is
+    also measured without one.
+    """
+    bare: list[float] = []
+    with_picture: list[float] = []
     kernel_times: list[float] = []
     for index in range(sessions):
-        start = time.perf_counter()
-        with sandbox.session(images={"input_image.png": picture}) as session:
-            run_in(session, SMALL)
-            ours.append(1e3 * (time.perf_counter() - start))
+        for images, times in (({}, bare), ({"input_image.png": picture}, with_picture)):
+            start = time.perf_counter()
+            with sandbox.session(images=images) as session:
+                run_in(session, SMALL)
+                times.append(1e3 * (time.perf_counter() - start))
         if index < kernels:
             start = time.perf_counter()
             kernel = Kernel(folder)
             kernel.run(SMALL)
             kernel_times.append(1e3 * (time.perf_counter() - start))
             kernel.close()
-    faster = statistics.median(kernel_times) / statistics.median(ours)
-    return {"sandbox": spread(ours), "jupyter_kernel": spread(kernel_times), "times_faster": round(faster, 1)}
+    kernel_ms = statistics.median(kernel_times)
+    return {
+        "sandbox": spread(bare),
+        "sandbox_with_decoded_picture": spread(with_picture),
+        "jupyter_kernel": spread(kernel_times),
+        "times_faster": round(kernel_ms / statistics.median(bare), 1),
+        "times_faster_with_decoded_picture": round(kernel_ms / statistics.median(with_picture), 1),
+    }
 
 
 def single_runs(sandbox: Sandbox, picture: bytes, folder: Path, *, runs: int) -> dict[str, object]:
@@ -183,7 +195,10 @@ def live_sessions(sandbox: Sandbox, picture: bytes, *, count: int) -> dict[str, 
     picture_mib, lost_mib = pss_mib(processes), before_mib - available_mib()
     for session in opened:
         session.close()
-    time.sleep(0.5)
+    deadline, left = time.monotonic() + 20, len(processes)
+    while time.monotonic() < deadline and len(descendants(os.getpid())) < left:
+        left = len(descendants(os.getpid()))
+        time.sleep(2.0)
     return {
         "sessions": count,
         "processes": len(processes),
