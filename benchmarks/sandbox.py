@@ -178,41 +178,33 @@ def pss_mib(processes: list[int]) -> float:
 
 
 def live_sessions(sandbox: Sandbox, picture: bytes, *, count: int) -> dict[str, object]:
-    """Each with the decoded picture and a crop of it in its variables; lost memory has files and page tables in it."""
+    """Each with the picture decoded: when started, after a small run, and when code has opened and cropped it again.
+
+    ``pss_mib`` is the sum of proportional set sizes; ``real_mib`` is what the machine has less to give away, with the
+    sessions' files, which lie in memory, and page tables.
+    """
     before_mib = available_mib()
     opened = [sandbox.session(images={"input_image.png": picture}, seed=index) for index in range(count)]
-    settle()
-    fresh = descendants(os.getpid())
-    fresh_mib = pss_mib(fresh)
-    for session in opened:
-        run_in(session, SMALL)
-    settle()
-    small_mib = pss_mib(descendants(os.getpid()))
-    for session in opened:
-        run_in(session, DECODE)
-    settle()
-    processes = descendants(os.getpid())
-    picture_mib, lost_mib = pss_mib(processes), before_mib - available_mib()
+    stages: dict[str, object] = {"sessions": count}
+    for stage, code in (("started", ""), ("after_small_run", SMALL), ("with_picture_opened_again", DECODE)):
+        for session in opened if code else ():
+            run_in(session, code)
+        # A session answers before it has forked the process for its next run.
+        time.sleep(1.0)
+        processes = descendants(os.getpid())
+        real_mib = before_mib - available_mib()
+        stages[stage] = {
+            "pss_mib": round(pss_mib(processes)),
+            "real_mib": round(real_mib),
+            "processes": len(processes),
+        }
     for session in opened:
         session.close()
-    deadline, left = time.monotonic() + 20, len(processes)
-    while time.monotonic() < deadline and len(descendants(os.getpid())) < left:
-        left = len(descendants(os.getpid()))
+    deadline, left = time.monotonic() + 20, len(descendants(os.getpid())) + 1
+    while time.monotonic() < deadline and (now := len(descendants(os.getpid()))) < left:
+        left = now
         time.sleep(2.0)
-    return {
-        "sessions": count,
-        "processes": len(processes),
-        "pss_fresh_mib": round(fresh_mib),
-        "pss_after_small_run_mib": round(small_mib),
-        "pss_with_decoded_picture_mib": round(picture_mib),
-        "available_memory_lost_mib": round(lost_mib),
-        "processes_after_close": len(descendants(os.getpid())),
-    }
-
-
-def settle() -> None:
-    """A session answers before it has forked the process for its next run."""
-    time.sleep(1.0)
+    return {**stages, "processes_after_close": len(descendants(os.getpid()))}
 
 
 def available_mib() -> float:
