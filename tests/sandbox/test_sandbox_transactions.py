@@ -106,8 +106,9 @@ def test_a_run_that_closes_the_sandboxs_descriptors_fails_and_the_session_lives(
 
 def test_sessions_do_not_see_each_other(sandbox: Sandbox) -> None:
     with sandbox.session() as one, sandbox.session() as other:
-        good(one, "secret = 1\nopen('secret.txt', 'w').write('x')\nopen('/tmp/secret.txt', 'w').write('x')")
-        look = "import os; 'secret' in globals(), os.listdir('.'), os.listdir('/tmp'), os.getpid() > 1"
+        temporary = "import os, tempfile; temporary = tempfile.gettempdir()\n"
+        good(one, temporary + "secret = 1\nopen('secret.txt', 'w').write('x')\nopen(temporary + '/x', 'w').write('x')")
+        look = temporary + "'secret' in globals(), os.listdir('.'), os.listdir(temporary), os.getpid() > 1"
         assert good(other, look) == "(False, [], [], True)\n"
 
 

@@ -91,14 +91,22 @@ def descendants(root: int = 0) -> set[int]:
     found: set[int] = set()
     waiting = [root or os.getpid()]
     while waiting:
-        for thread in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+        for thread in _threads(waiting.pop()):
             try:
-                children = {int(pid) for pid in thread.read_text().split()} - found
+                children = {int(pid) for pid in (thread / "children").read_text().split()} - found
             except OSError:
                 continue
             found |= children
             waiting += children
     return found
+
+
+def _threads(process: int) -> list[Path]:
+    """None of a process that has ended meanwhile."""
+    try:
+        return list(Path(f"/proc/{process}/task").iterdir())
+    except OSError:
+        return []
 
 
 def settled(look: Callable[[], set[int]]) -> set[int]:
