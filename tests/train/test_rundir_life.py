@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, write_bytes_atomic, write_json_atomic
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
-from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, write_bytes_atomic, write_json_atomic
 from saccade.train.position import Position
 from saccade.train.records import write_records
 from saccade.train.rundir import RunDirectory

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from saccade.atomic import write_text_atomic
 from saccade.curation.outcomes import Outcome, outcome_from
 from saccade.errors import MachineError, UserError
 from saccade.tasks.readers.rows import RowError, json_lines
@@ -58,15 +59,7 @@ class Journal:
     def write(self, name: str, text: str) -> Path:
         """A file of the folder, there whole or not at all."""
         path = self.directory / name
-        beside = path.with_name(f".{name}.unfinished")
-        try:
-            with beside.open("wb") as file:
-                file.write(text.encode("utf-8", errors="replace"))
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        except OSError as error:
-            raise MachineError(f"{path}: {error.strerror}; free some space and resume") from error
+        write_text_atomic(path, text)
         return path
 
     def close(self) -> None:

@@ -14,13 +14,13 @@ from types import MappingProxyType
 import torch
 from safetensors.torch import load_file, save_file
 
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.errors import UserError
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.soundness import first_line
 from saccade.models.vlm import VisionLanguageModel
-from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.train.position import Position
 from saccade.types import Json
 

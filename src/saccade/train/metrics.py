@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+from saccade.atomic import disk_errors
 from saccade.errors import UserError
-from saccade.train.atomic import disk_errors
 from saccade.train.position import Position
 from saccade.train.record_fields import BrokenRecordError, Fields
 

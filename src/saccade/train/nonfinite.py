@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.learner.learner import NonFiniteStep
-from saccade.train.atomic import disk_errors, write_bytes_atomic
 from saccade.train.position import Position
 from saccade.types import Json
 

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.train.atomic import disk_errors, write_bytes_atomic
 from saccade.train.position import Position
 from saccade.train.record_fields import BrokenRecordError, Fields
 from saccade.train.trajectory_json import (

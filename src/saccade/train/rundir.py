@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
 from saccade.errors import MachineError, UserError
-from saccade.train.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
 from saccade.train.position import Position
 from saccade.train.records import position_of
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
