@@ -12,7 +12,7 @@ from saccade.curation.difficulty import PassRates, level_of
 from saccade.curation.examples import EXAMPLES, IMAGES, code_kind, example_row
 from saccade.curation.journal import Journal
 from saccade.curation.outcomes import Outcome, Reason, Rejected, Value
-from saccade.curation.playing import Result, RunBlocking, final_answer, play
+from saccade.curation.playing import final_answer, play
 from saccade.curation.report import Counts, CurationReport, curation_report
 from saccade.curation.settings import CurationSettings, Level, Way
 from saccade.curation.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
@@ -21,6 +21,7 @@ from saccade.engines.teacher import Teacher
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers import answer_is_correct
+from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Target, Task
 

@@ -1,27 +1,18 @@
 """A teacher in the environment: it answers turn by turn in text, and what it calls is really run."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
 
 from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule
+from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Malformed, Message, Observation, Task, ToolCall, Turn
 
 ORIGINAL_VIEW = ResizeRule(factor=1, min_pixels=1, max_pixels=1 << 28, convention="absolute")
 """A server gets images as they are and resizes them by a rule that is not known here."""
-
-Result = TypeVar("Result")
-
-
-class RunBlocking(Protocol):
-    """Runs something that may take long where it holds up nobody else."""
-
-    def __call__(self, operation: Callable[[], Result], /) -> Awaitable[Result]: ...
-
 
 Fault = Callable[[Turn], str]
 """Why a turn spoils its trajectory; empty when it does not."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from saccade.curation import prompts
 from saccade.curation.outcomes import Reason, Rejected
 from saccade.curation.playing import (
-    RunBlocking,
     as_example,
     demonstration_fault,
     final_answer,
@@ -20,6 +19,7 @@ from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.rewards.answers import answer_is_correct
+from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall, Turn
 
