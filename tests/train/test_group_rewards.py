@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from dying_run import Dying, Killed
 
 from saccade.algorithms.contract import Algorithm
 from saccade.algorithms.grpo import grpo
@@ -17,7 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.contract import GroupScorer, GroupScores, Scorer
 from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.curriculum import Question, Questions, Shuffled
+from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
 from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
@@ -27,7 +28,7 @@ from saccade.train.progress import Progress
 from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import ReinforceSettings
-from saccade.types import Group, Json, Score, Task, Trajectory
+from saccade.types import Json, Score, Task, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
 LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
@@ -43,33 +44,6 @@ class Settings:
         checkpoint_every=1,
         staleness=1,
     )
-
-
-class Killed(BaseException):
-    """What a process does not survive."""
-
-
-class Dying:
-    """Questions whose ``die_at``-th drawing ends the process."""
-
-    def __init__(self, inner: Questions, die_at: int) -> None:
-        self._inner = inner
-        self._left = die_at
-
-    def draw(self, count: int) -> list[Question]:
-        self._left -= 1
-        if self._left == 0:
-            raise Killed
-        return self._inner.draw(count)
-
-    def observe(self, groups: Sequence[Group]) -> None:
-        self._inner.observe(groups)
-
-    def state_dict(self) -> Mapping[str, Json]:
-        return self._inner.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Json]) -> None:
-        self._inner.load_state_dict(state)
 
 
 class Counting:

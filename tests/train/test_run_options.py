@@ -1,11 +1,12 @@
 """Runs with options together: whatever is switched on, a run that died ends with the bytes of one that did not."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from dying_run import Dying, Killed
 
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
@@ -13,7 +14,7 @@ from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Question, Questions, Share, Shuffled
+from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Questions, Share, Shuffled
 from saccade.testing.tasks import tiny_example
 from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
@@ -25,14 +26,10 @@ from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
 from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ReinforceSettings
-from saccade.types import Group, Json, Score, Task, Trajectory
+from saccade.types import Score, Task, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
 LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
-
-
-class Killed(BaseException):
-    """What a process does not survive."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,29 +48,6 @@ def rounded_reward(task: Task, trajectory: Trajectory) -> Score:
     said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
     accuracy = float(sum(said) % 3 == 0)
     return Score(total=accuracy, parts={"accuracy": accuracy})
-
-
-class Dying:
-    """Questions whose ``die_at``-th drawing ends the process."""
-
-    def __init__(self, inner: Questions, die_at: int) -> None:
-        self._inner = inner
-        self._left = die_at
-
-    def draw(self, count: int) -> list[Question]:
-        self._left -= 1
-        if self._left == 0:
-            raise Killed
-        return self._inner.draw(count)
-
-    def observe(self, groups: Sequence[Group]) -> None:
-        self._inner.observe(groups)
-
-    def state_dict(self) -> Mapping[str, Json]:
-        return self._inner.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Json]) -> None:
-        self._inner.load_state_dict(state)
 
 
 def run(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from dying_run import Killed
 
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
 from saccade.algorithms.contract import Algorithm, Loss, PolicyTokens
@@ -63,10 +64,6 @@ def token_reward(task: Task, trajectory: Trajectory) -> Score:
     said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
     total = sum(said) / len(said) / 100 + (100.0 if trajectory.stream == "silent" else 0.0)
     return Score(total=total, parts={"tokens": total})
-
-
-class Killed(BaseException):
-    """What a process does not survive."""
 
 
 def dying(task: Task, trajectory: Trajectory) -> Score:
