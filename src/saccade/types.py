@@ -40,6 +40,19 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SceneObject:
+    """A thing that a drawn picture shows, with all that is true of it: what an exact judge holds texts against."""
+
+    name: str
+    """The word or words by which texts call it; no other object of the scene has it."""
+    box: Box
+    """In pixels of the original of ``Task.images[image_index]``."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """By kind: the values of one kind exclude each other (``place``, ``mark``)."""
+    image_index: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """A question about images with its exact answer."""
 
@@ -61,6 +74,10 @@ class Task:
     """For a video: start and end of the event that the question is about, in seconds."""
     difficulty: float = 0.5
     source: str = "procedural"
+    objects: tuple[SceneObject, ...] = ()
+    """All things in drawn pictures whose every attribute is known; empty where nothing is known."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """The question as the protocol of this name puts it, where that is not ``question``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +124,17 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BoxMention:
+    """A box that the policy wrote into its reasoning."""
+
+    text: str
+    """What stood between the tags."""
+    box: Box | None
+    """As written, also inverted or out of range; None when the text is no box. The protocol gives it in the model's
+    frame, a ``Turn`` has it in pixels of the original of the episode's first image, not clipped."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """One turn: what the model thought and did, and what it saw afterwards."""
 
@@ -120,6 +148,8 @@ class Turn:
     result: ToolResult | None = None
     """The tool's result; None when the turn called nothing or the call was refused before it ran."""
     observation: Observation | None = None
+    boxes: tuple[BoxMention, ...] = ()
+    """The boxes of its thought, where the protocol asks for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,6 +171,8 @@ class Score:
 
     total: float
     parts: Mapping[str, float]
+    notes: Mapping[str, float] = field(default_factory=dict)
+    """How the score came about, for curves and counts; nothing of it is in ``total``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,7 +262,10 @@ class Tokens:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpertTurn:
-    """What an expert thinks and does in one turn, before any protocol writes it down."""
+    """What an expert thinks and does in one turn, before any protocol writes it down.
+
+    Boxes in the thought, ``<box>[x1,y1,x2,y2]</box>``, are in pixels of the original of the task's first image.
+    """
 
     thought: str
     action: ToolCall | Answer

@@ -17,6 +17,7 @@ from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
+from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import seed_for
@@ -229,6 +230,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
             is_well_formed=parsed.is_well_formed,
             result=result,
             observation=observation,
+            boxes=mentions_to_original(parsed.boxes, self.task.images, self.view),
         )
 
     def _act(self, action: Action, is_last: bool) -> tuple[Action, ToolResult | None, Observation | None]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
-from saccade.types import Action, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
+from saccade.types import Action, BoxMention, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,6 +16,8 @@ class ParsedTurn:
     action: Action
     is_well_formed: bool
     """Follows the format exactly; always False for ``Malformed``."""
+    boxes: tuple[BoxMention, ...] = ()
+    """The boxes of the thought, in the model's frame, where the protocol asks for them."""
 
 
 Prompt = Callable[[Task, Sequence[ToolSpec], ViewRule], tuple[Message, ...]]

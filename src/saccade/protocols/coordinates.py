@@ -8,10 +8,11 @@ coordinate of a call whose ``image`` is not the number of an image.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from saccade.geometry import Box, Frame, Point
 from saccade.media.resize import ViewRule
-from saccade.types import ImageRef, Json, ToolCall, ToolSpec
+from saccade.types import BoxMention, ImageRef, Json, ToolCall, ToolSpec
 
 MAX_COORDINATE = 1e9
 """Larger magnitudes are no coordinates; they pass unchanged and the tool reports them."""
@@ -29,6 +30,16 @@ def call_to_model(call: ToolCall, spec: ToolSpec, images: Sequence[ImageRef], vi
     """The call as the model would write it, in whole numbers of its frame."""
     frame = _frame(call, spec, images, view)
     return call if frame is None else _converted(call, spec, (frame.box_to_model, frame.point_to_model))
+
+
+def mentions_to_original(
+    mentions: Sequence[BoxMention], images: Sequence[ImageRef], view: ViewRule
+) -> tuple[BoxMention, ...]:
+    """Boxes of a thought, which are on the first image, in pixels of its original; not clipped."""
+    if not mentions or not images:
+        return tuple(mentions)
+    frame = view.frame_for(images[0])
+    return tuple(one if one.box is None else replace(one, box=frame.box_to_original(one.box)) for one in mentions)
 
 
 def coordinate_formats(spec: ToolSpec) -> dict[str, str]:

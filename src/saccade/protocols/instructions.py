@@ -1,4 +1,4 @@
-"""The words of the tagged protocol: instructions, the question's message, observations.
+"""The words of the protocols: instructions, the question's message, observations.
 
 The user's message is, in this order: the images (each frame of a video preceded by its time; in the full
 style each still image preceded by its number), the question, the options of a multiple-choice question unless
@@ -19,7 +19,7 @@ Style = Literal["brief", "full"]
 
 _ROLE_TOKEN = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad))")
 
-_FORMAT_WITH_TOOLS = """# Turns
+FORMAT_WITH_TOOLS = """# Turns
 Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
 - look closer with one tool: <tool_call>{"name": "…", "arguments": {…}}</tool_call>
 - or finish: <answer>…</answer>
@@ -46,9 +46,14 @@ def prompt(
         system = "tools: " + " ".join(tool.name for tool in tools) if tools else "no tools"
     else:
         system = _full_instructions(tools, view, max_turns)
+    return asked_messages(task, system, style=style)
+
+
+def asked_messages(task: Task, system: str, *, style: Style, wording: str = "") -> tuple[Message, ...]:
+    """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
         Message(role="system", parts=(system,)),
-        Message(role="user", parts=(*image_parts(task, style), question_text(task, style))),
+        Message(role="user", parts=(*image_parts(task, style), question_text(task, style, wording))),
     )
 
 
@@ -75,7 +80,7 @@ def _full_instructions(tools: Sequence[ToolSpec], view: ViewRule, max_turns: int
         "You answer questions about images. Details may be too small to make out at first sight: use the tools "
         "to look closer before you answer.",
         tool_schemas(tools),
-        _FORMAT_WITH_TOOLS,
+        FORMAT_WITH_TOOLS,
         coordinates(view),
         "# Answer\n" + ANSWER,
     ]
@@ -131,10 +136,11 @@ def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbere
     return parts
 
 
-def question_text(task: Task, style: Style) -> str:
+def question_text(task: Task, style: Style, wording: str = "") -> str:
     """The question, its options where it does not name them; role tokens in it are defused."""
-    lines = [task.question]
-    if not all(choice in task.question for choice in task.choices):
+    question = task.wordings.get(wording, task.question)
+    lines = [question]
+    if not all(choice in question for choice in task.choices):
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
     text = _ROLE_TOKEN.sub("< ", "\n".join(lines))
     return text if style == "brief" or not task.images else f"\n{text}"

@@ -41,6 +41,26 @@ class GroupScorer(Protocol):
         ...
 
 
+@runtime_checkable
+class AsyncGroupScorer(Protocol):
+    """A group scorer that waits for somebody else's verdict: a server, or an engine.
+
+    All questions of a batch are scored at the same time, a question that came twice one after the other. As pure as
+    the judge is. What the judge's machine fails must become a score without that part, or None; an error that is
+    raised stops the run.
+    """
+
+    async def score_groups_async(
+        self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+    ) -> GroupScores:
+        """As ``GroupScorer.score_groups``."""
+        ...
+
+
+Reward = Scorer | GroupScorer | AsyncGroupScorer
+"""Whatever a ``Reinforce`` stage can be rewarded by."""
+
+
 def accuracy_of(score: Score) -> float:
     """The part ``accuracy``; UserError for the score of a reward that tells no right from wrong."""
     if "accuracy" not in score.parts:

@@ -1,9 +1,10 @@
 """Scores a question: all trajectories of all streams that asked it, with whatever kind of reward."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.rewards.contract import GroupScorer, GroupScores, Scorer
+from saccade.rewards.contract import AsyncGroupScorer, GroupScorer, GroupScores, Reward, Scorer
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 NO_VERDICT = "the reward gave no verdict"
@@ -27,23 +28,76 @@ def group_scorer(reward: Scorer | GroupScorer) -> GroupScorer:
     return reward if isinstance(reward, GroupScorer) else Each(reward)
 
 
-def score_question(
-    groups: Sequence[Group], reward: Scorer | GroupScorer, memory: Json = None
-) -> tuple[tuple[Group, ...], Json]:
-    """The groups of one task, each of a stream of its own, with their scores, and what to remember of the task.
+def score_questions(
+    questions: Sequence[Sequence[Group]], reward: Reward, memory: Mapping[str, Json]
+) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
+    """The groups of each question with their scores, and what to remember of each task, by its id.
 
-    Trajectories that the machine failed stay without a score and out of every comparison. ValueError when the reward
-    does not give one score for each of the others.
+    All groups of a question are of one task, each of a stream of its own. Questions are scored in their order, or,
+    where the reward waits for a judge, at the same time, but for questions about one task: the later one remembers
+    what the earlier one found. Trajectories that the machine failed stay without a score and out of every comparison.
+    ValueError when the reward does not give one score for each of the others.
     """
+    remembered = dict(memory)
+    if isinstance(reward, AsyncGroupScorer):
+        return asyncio.run(_all_at_once(questions, reward, remembered)), remembered
+    scorer = group_scorer(reward)
+    scored = []
+    for groups in questions:
+        task = groups[0].task
+        fine = _without_failed(groups)
+        scored.append(_recorded(groups, scorer.score_groups(task, fine, remembered.get(task.id)), fine, remembered))
+    return scored, remembered
+
+
+def score_question(groups: Sequence[Group], reward: Reward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:
+    """One question's groups with their scores, and what to remember of its task; see ``score_questions``."""
     if not groups:
         return (), memory
+    key = groups[0].task.id
+    [scored], remembered = score_questions([groups], reward, {} if memory is None else {key: memory})
+    return scored, remembered.get(key)
+
+
+async def _all_at_once(
+    questions: Sequence[Sequence[Group]], reward: AsyncGroupScorer, remembered: dict[str, Json]
+) -> list[tuple[Group, ...]]:
+    by_task: dict[str, list[int]] = {}
+    for place, groups in enumerate(questions):
+        by_task.setdefault(groups[0].task.id, []).append(place)
+    scored: dict[int, tuple[Group, ...]] = {}
+
+    async def score(places: Sequence[int]) -> None:
+        for place in places:
+            groups = questions[place]
+            task, fine = groups[0].task, _without_failed(groups)
+            found = await reward.score_groups_async(task, fine, remembered.get(task.id))
+            scored[place] = _recorded(groups, found, fine, remembered)
+
+    async with asyncio.TaskGroup() as together:
+        for places in by_task.values():
+            together.create_task(score(places))
+    return [scored[place] for place in range(len(questions))]
+
+
+def _without_failed(groups: Sequence[Group]) -> dict[str, list[Trajectory]]:
+    return {group.stream: [one for one in group.trajectories if one.status != "failed"] for group in groups}
+
+
+def _recorded(
+    groups: Sequence[Group],
+    found: GroupScores,
+    fine: Mapping[str, Sequence[Trajectory]],
+    remembered: dict[str, Json],
+) -> tuple[Group, ...]:
+    """The groups with what was found; what is to be remembered is written down."""
     task = groups[0].task
-    fine = {group.stream: [one for one in group.trajectories if one.status != "failed"] for group in groups}
-    found = group_scorer(reward).score_groups(task, fine, memory)
     counts = {stream: len(scores) for stream, scores in found.scores.items()}
     if counts != (expected := {stream: len(members) for stream, members in fine.items()}):
         raise ValueError(f"the reward gave {counts} scores by stream for {expected} trajectories of task {task.id}")
-    return tuple(_with_scores(group, found.scores[group.stream]) for group in groups), found.memory
+    if found.memory is not None:
+        remembered[task.id] = found.memory
+    return tuple(_with_scores(group, found.scores[group.stream]) for group in groups)
 
 
 def _with_scores(group: Group, scores: Sequence[Score | None]) -> Group:

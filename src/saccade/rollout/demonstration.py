@@ -3,6 +3,7 @@
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.models.chat import Chat
+from saccade.protocols.box_text import thought_to_model
 from saccade.protocols.coordinates import call_to_model
 from saccade.types import Example, ExpertTurn, Segment, ToolCall, Trajectory
 
@@ -52,9 +53,10 @@ def demonstrate(
 
 
 def _in_model_frame(turn: ExpertTurn, env: VisualReasoningEnv) -> ExpertTurn:
+    thought = thought_to_model(turn.thought, env.task.images, env.view)
     if not isinstance(turn.action, ToolCall):
-        return turn
+        return ExpertTurn(thought=thought, action=turn.action)
     spec = next((tool.spec for tool in env.tools if tool.spec.name == turn.action.name), None)
     if spec is None:
         raise UserError(f"the expert calls {turn.action.name!r}, which the environment does not offer")
-    return ExpertTurn(thought=turn.thought, action=call_to_model(turn.action, spec, env.images, env.view))
+    return ExpertTurn(thought=thought, action=call_to_model(turn.action, spec, env.images, env.view))

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from saccade.train.collect import Batch
 from saccade.train.record_fields import Fields
-from saccade.train.trajectory_json import task_from_json, task_to_json, trajectory_from_json, trajectory_to_json
+from saccade.train.task_json import task_from_json, task_to_json
+from saccade.train.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.types import Group, Json
 
 

@@ -8,7 +8,7 @@ from saccade.algorithms.advantages import with_term
 from saccade.engines.contract import Engine
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rewards.groups import score_question
+from saccade.rewards.groups import score_questions
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
@@ -80,19 +80,15 @@ class Collector:
         """The scored groups of each question."""
         check_streams(questions, tuple(self._streams))
         by_stream = {name: self._play_stream(name, questions, step, asked) for name in self._streams}
-        scored = [
-            self._scored([by_stream[name][index] for name in self._streams if index in by_stream[name]])
-            for index in range(len(questions))
-        ]
+        scored, self.memory = score_questions(
+            [
+                [by_stream[name][index] for name in self._streams if index in by_stream[name]]
+                for index in range(len(questions))
+            ],
+            self._stage.reward,
+            self.memory,
+        )
         self._questions.observe([group for groups in scored for group in groups])
-        return scored
-
-    def _scored(self, groups: Sequence[Group]) -> tuple[Group, ...]:
-        """All groups of one question; what the reward remembers of its task is taken along."""
-        key = groups[0].task.id
-        scored, memory = score_question(groups, self._stage.reward, self.memory.get(key))
-        if memory is not None:
-            self.memory[key] = memory
         return scored
 
     def _play_stream(

@@ -14,7 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
-from saccade.rewards.contract import GroupScorer, Scorer
+from saccade.rewards.contract import Reward, Scorer
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Questions
 from saccade.tools.contract import EpisodeTool, Tool
@@ -100,7 +100,7 @@ class Reinforce:
     streams: tuple[Stream, ...]
     questions: Callable[[], Questions]
     """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
-    reward: Scorer | GroupScorer
+    reward: Reward
     algorithm: Algorithm
     settings: ReinforceSettings
     evaluation: Evaluate | None = None

@@ -13,9 +13,8 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.train.position import Position
 from saccade.train.record_fields import BrokenRecordError, Fields
+from saccade.train.task_json import task_from_json, task_to_json
 from saccade.train.trajectory_json import (
-    task_from_json,
-    task_to_json,
     trajectory_from_json,
     trajectory_to_json,
 )

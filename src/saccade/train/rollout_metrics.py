@@ -35,9 +35,11 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     fine = [one.trajectory for one in played if one.trajectory.score is not None]
     scores = [trajectory.score for trajectory in fine if trajectory.score is not None]
     names = sorted({name for score in scores for name in score.parts})
+    noted = sorted({name for score in scores for name in score.notes})
     return {
         "reward/mean": _mean([score.total for score in scores]),
         **{f"reward/{name}": _mean([score.parts[name] for score in scores if name in score.parts]) for name in names},
+        **{f"noted/{name}": _mean([score.notes[name] for score in scores if name in score.notes]) for name in noted},
         "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
         "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
         "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),

@@ -1,4 +1,4 @@
-"""A task and a trajectory as JSON and back, equal.
+"""A trajectory as JSON and back, equal.
 
 Floats survive exactly. Inside tool arguments and tool data, which are JSON already, a tuple comes back as a list.
 """
@@ -6,20 +6,18 @@ Floats survive exactly. Inside tool arguments and tool data, which are JSON alre
 from collections.abc import Mapping
 from typing import get_args
 
-from saccade.geometry import Box, Mask, Point
+from saccade.geometry import Box
 from saccade.train.record_fields import Fields
+from saccade.train.task_json import exactly, image_to_json, images_from
 from saccade.types import (
     Action,
     Answer,
-    AnswerKind,
-    ImageRef,
+    BoxMention,
     Json,
     Malformed,
     Observation,
     Score,
     Segment,
-    Target,
-    Task,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -27,47 +25,7 @@ from saccade.types import (
     Turn,
 )
 
-_ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 _STATUSES: tuple[TrajectoryStatus, ...] = get_args(TrajectoryStatus)
-
-
-def task_to_json(task: Task) -> dict[str, Json]:
-    return {
-        "id": task.id,
-        "family": task.family,
-        "question": task.question,
-        "answer": task.answer,
-        "answer_kind": task.answer_kind,
-        "images": [_image_to_json(image) for image in task.images],
-        "choices": list(task.choices),
-        "tolerance": task.tolerance,
-        "targets": [_target_to_json(target) for target in task.targets],
-        "frame_times_s": list(task.frame_times_s),
-        "event_s": None if task.event_s is None else list(task.event_s),
-        "difficulty": task.difficulty,
-        "source": task.source,
-    }
-
-
-def task_from_json(value: Json) -> Task:
-    """Raises BrokenRecordError."""
-    fields = Fields(value, "the task")
-    event = fields.numbers("event_s") if fields.has("event_s") else None
-    return Task(
-        id=fields.text("id"),
-        family=fields.text("family"),
-        question=fields.text("question"),
-        answer=fields.text("answer"),
-        answer_kind=fields.option("answer_kind", _ANSWER_KINDS),
-        images=_images_from(fields, "images"),
-        choices=fields.texts("choices"),
-        tolerance=fields.number("tolerance"),
-        targets=tuple(_target_from(target) for target in fields.objects("targets")),
-        frame_times_s=fields.numbers("frame_times_s"),
-        event_s=None if event is None else (event[0], event[1]),
-        difficulty=fields.number("difficulty"),
-        source=fields.text("source"),
-    )
 
 
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Json]:
@@ -104,50 +62,13 @@ def trajectory_from_json(value: Json) -> Trajectory:
     )
 
 
-def _image_to_json(image: ImageRef) -> Json:
-    return {"hash": image.hash, "width": image.width, "height": image.height}
-
-
-def _images_from(fields: Fields, key: str) -> tuple[ImageRef, ...]:
-    return tuple(
-        ImageRef(hash=image.text("hash"), width=image.whole("width"), height=image.whole("height"))
-        for image in fields.objects(key)
-    )
-
-
-def _target_to_json(target: Target) -> Json:
-    mask = target.mask
-    return {
-        "label": target.label,
-        "box": list(target.box.as_tuple()),
-        "point": [target.point.x, target.point.y],
-        "mask": None if mask is None else {"width": mask.width, "height": mask.height, "counts": list(mask.counts)},
-        "image_index": target.image_index,
-    }
-
-
-def _target_from(fields: Fields) -> Target:
-    mask = fields.fields("mask") if fields.has("mask") else None
-    x1, y1, x2, y2 = _exactly(4, fields, "box")
-    x, y = _exactly(2, fields, "point")
-    return Target(
-        label=fields.text("label"),
-        box=Box(x1, y1, x2, y2),
-        point=Point(x, y),
-        mask=None
-        if mask is None
-        else Mask(width=mask.whole("width"), height=mask.whole("height"), counts=mask.wholes("counts")),
-        image_index=fields.whole("image_index"),
-    )
-
-
 def _segment_to_json(segment: Segment) -> Json:
     return {
         "role": segment.role,
         "turn": segment.turn,
         "ids": list(segment.ids),
         "logprobs": list(segment.logprobs),
-        "images": [_image_to_json(image) for image in segment.images],
+        "images": [image_to_json(image) for image in segment.images],
     }
 
 
@@ -157,7 +78,7 @@ def _segment_from(fields: Fields) -> Segment:
         turn=fields.whole("turn"),
         ids=fields.wholes("ids"),
         logprobs=fields.numbers("logprobs"),
-        images=_images_from(fields, "images"),
+        images=images_from(fields, "images"),
     )
 
 
@@ -173,13 +94,14 @@ def _turn_to_json(turn: Turn) -> Json:
         if result is None
         else {
             "text": result.text,
-            "images": [_image_to_json(image) for image in result.images],
+            "images": [image_to_json(image) for image in result.images],
             "data": dict(result.data),
             "is_ok": result.is_ok,
         },
         "observation": None
         if observation is None
-        else {"text": observation.text, "images": [_image_to_json(image) for image in observation.images]},
+        else {"text": observation.text, "images": [image_to_json(image) for image in observation.images]},
+        **({"boxes": [_mention_to_json(one) for one in turn.boxes]} if turn.boxes else {}),
     }
 
 
@@ -196,14 +118,24 @@ def _turn_from(fields: Fields) -> Turn:
         if result is None
         else ToolResult(
             text=result.text("text"),
-            images=_images_from(result, "images"),
+            images=images_from(result, "images"),
             data=result.mapping("data"),
             is_ok=result.truth("is_ok"),
         ),
         observation=None
         if observation is None
-        else Observation(text=observation.text("text"), images=_images_from(observation, "images")),
+        else Observation(text=observation.text("text"), images=images_from(observation, "images")),
+        boxes=tuple(_mention_from(one) for one in fields.objects("boxes")) if fields.has("boxes") else (),
     )
+
+
+def _mention_to_json(mention: BoxMention) -> Json:
+    return {"text": mention.text, "box": None if mention.box is None else list(mention.box.as_tuple())}
+
+
+def _mention_from(fields: Fields) -> BoxMention:
+    box = Box(*exactly(4, fields, "box")) if fields.has("box") else None
+    return BoxMention(text=fields.text("text"), box=box)
 
 
 def _action_to_json(action: Action) -> Json:
@@ -226,16 +158,17 @@ def _action_from(fields: Fields) -> Action:
 
 
 def _score_to_json(score: Score) -> Mapping[str, Json]:
-    return {"total": score.total, "parts": dict(score.parts)}
+    notes: dict[str, Json] = {"notes": dict(score.notes)} if score.notes else {}
+    return {"total": score.total, "parts": dict(score.parts), **notes}
 
 
 def _score_from(fields: Fields) -> Score:
-    parts = fields.fields("parts")
-    return Score(total=fields.number("total"), parts={name: parts.number(name) for name in parts.values})
+    return Score(
+        total=fields.number("total"),
+        parts=_numbers_by_name(fields.fields("parts")),
+        notes=_numbers_by_name(fields.fields("notes")) if fields.has("notes") else {},
+    )
 
 
-def _exactly(count: int, fields: Fields, key: str) -> tuple[float, ...]:
-    numbers = fields.numbers(key)
-    if len(numbers) != count:
-        raise fields.wrong(key, f"{count} numbers")
-    return numbers
+def _numbers_by_name(fields: Fields) -> dict[str, float]:
+    return {name: fields.number(name) for name in fields.values}

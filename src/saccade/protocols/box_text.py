@@ -1,0 +1,116 @@
+"""Boxes in a model's reasoning: ``<box>[x1,y1,x2,y2]</box>`` right after the object that it names.
+
+=================================================  ================================================================
+between the tags                                   what becomes of it
+=================================================  ================================================================
+four numbers in one pair of brackets               a box; spaces, decimals and signs are allowed
+inverted, empty, negative, outside of the image    a box as written; the reward finds nothing in what is not ordered
+the same box again                                 mentioned again; the reward counts it once
+other than four numbers, no brackets, nested       unreadable: ``BoxMention.box`` is None, the turn is not
+brackets, words, exponents, ``NaN``, a number      well-formed
+over ``MAX_COORDINATE``
+``<box>`` never closed, ``</box>`` that closes     ignored; the turn is not well-formed
+nothing, ``<box>`` inside ``<box>``
+more than ``MAX_BOXES`` boxes                      the first ``MAX_BOXES`` count; the turn is not well-formed
+=================================================  ================================================================
+
+The ``strict`` form reads what the public code of iVGR and TreeVGR reads: four whole numbers without signs and spaces,
+at the very beginning; what follows them is ignored.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.geometry import Box
+from saccade.media.resize import ViewRule
+from saccade.protocols.coordinates import MAX_COORDINATE
+from saccade.types import BoxMention, ImageRef
+
+BoxForm = Literal["lenient", "strict"]
+
+MAX_BOXES = 64
+MAX_BOX_CHARS = 256
+
+_TAG = re.compile(r"<(/?)box>")
+_PAIR = re.compile(r"<box>[^<]*</box>")
+_NUMBER = r"([+-]?\d{1,12}(?:\.\d{1,12})?)"
+# Bounded repetitions of single characters: the match is linear in its bounded text.
+_LENIENT = re.compile(r"\s*\[\s*" + r"\s*,\s*".join([_NUMBER] * 4) + r"\s*\]\s*")
+_STRICT = re.compile(r"\[(\d{1,12}),(\d{1,12}),(\d{1,12}),(\d{1,12})\]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundBoxes:
+    """The boxes of a text, and whether all of it was in order."""
+
+    mentions: tuple[BoxMention, ...]
+    is_well_formed: bool
+
+
+def find_boxes(text: str, form: BoxForm = "lenient") -> FoundBoxes:
+    """All boxes in their order, by the table above; linear in the text, never raises."""
+    mentions: list[BoxMention] = []
+    is_well_formed = True
+    opened: int | None = None
+    for tag in _TAG.finditer(text):
+        if not tag.group(1):
+            is_well_formed &= opened is None
+            opened = tag.end()
+        elif opened is None:
+            is_well_formed = False
+        else:
+            content, opened = text[opened : tag.start()], None
+            if len(mentions) == MAX_BOXES:
+                return FoundBoxes(mentions=tuple(mentions), is_well_formed=False)
+            mentions.append(BoxMention(text=content[:MAX_BOX_CHARS], box=read_box(content, form)))
+            is_well_formed &= mentions[-1].box is not None
+    return FoundBoxes(mentions=tuple(mentions), is_well_formed=is_well_formed and opened is None)
+
+
+def has_box_tag(text: str) -> bool:
+    """Whether a tag of a box stands anywhere in the text."""
+    return _TAG.search(text) is not None
+
+
+def read_box(text: str, form: BoxForm = "lenient") -> Box | None:
+    """What stands between the tags as a box, in whatever frame it was written; None when it is none."""
+    if len(text) > MAX_BOX_CHARS:
+        return None
+    match = _STRICT.match(text) if form == "strict" else _LENIENT.fullmatch(text)
+    if match is None:
+        return None
+    numbers = [float(number) for number in match.groups()]
+    return Box(*numbers) if all(abs(number) <= MAX_COORDINATE for number in numbers) else None
+
+
+def written_box(box: Box) -> str:
+    """The box with its tags, in whole numbers."""
+    numbers = ",".join(f"{round(side)}" for side in box.as_tuple())
+    return f"<box>[{numbers}]</box>"
+
+
+def thought_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) -> str:
+    """An expert's thought with its boxes, which are in pixels of the first image's original, as the model writes them.
+
+    What is no box stays as it is.
+    """
+    if not images or not has_box_tag(thought):
+        return thought
+    frame = view.frame_for(images[0])
+    return _each_box(thought, lambda box: written_box(frame.box_to_model(box)))
+
+
+def without_boxes(text: str) -> str:
+    """The text without its boxes and without lone tags of boxes; spaces are closed up."""
+    bare = _TAG.sub("", _PAIR.sub(" ", text))
+    return " ".join(bare.split())
+
+
+def _each_box(text: str, rewrite: Callable[[Box], str]) -> str:
+    def replaced(pair: re.Match[str]) -> str:
+        box = read_box(pair.group()[len("<box>") : -len("</box>")])
+        return pair.group() if box is None else rewrite(box)
+
+    return _PAIR.sub(replaced, text)

@@ -1,0 +1,140 @@
+"""The two ways in which iVGR asks a question: with the boxes of what is seen written out, and in plain words.
+
+Both read turns as the tagged protocol does. ``grounded`` also reads the boxes of the thought (``box_text`` says how);
+``textual`` wants none. Boxes are on the first image, in the frame of the model's family. Beyond the tagged protocol:
+
+===============================================  ==========================================================
+what the model wrote                             what becomes of it
+===============================================  ==========================================================
+grounded, a thought without boxes                well-formed; the reward of its boxes is 0
+grounded, a box in the answer or in a call       no mention of a box; not well-formed
+textual, a tag of a box anywhere                 not well-formed, so that printed boxes never pay
+===============================================  ==========================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from saccade.media.resize import ViewRule
+from saccade.protocols.box_text import BoxForm, find_boxes, has_box_tag
+from saccade.protocols.contract import ChatProtocol, Parse, ParsedTurn, check_written
+from saccade.protocols.instructions import (
+    ANSWER,
+    FORMAT_WITH_TOOLS,
+    Style,
+    asked_messages,
+    coordinates,
+    observation,
+    tool_schemas,
+    turn_limit,
+)
+from saccade.protocols.tagged import STOP, parse, write
+from saccade.types import (
+    ExpertTurn,
+    Malformed,
+    Message,
+    Observation,
+    Task,
+    ToolResult,
+    ToolSpec,
+)
+
+GROUNDED = "grounded"
+TEXTUAL = "textual"
+
+_OPENING = "You answer questions about images."
+
+_TURN = """# Turns
+Reason between <think> and </think>, then finish with <answer>…</answer>."""
+
+_BOXES = """# Boxes
+Say in your reasoning where things are. Each time you name an object that matters for the question, write its box \
+right after its name: <box>[x1,y1,x2,y2]</box>. One tight box for each object, and no box in the answer."""
+
+_WORDS = """# Reasoning
+Look carefully at every part of the image that matters, say in plain words what is where, and draw your conclusion \
+from it. Write no coordinates."""
+
+_CALLS_TOO = """Boxes are always on image 1, also when you have looked closer with a tool."""
+
+
+def grounded_protocol(
+    *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
+) -> ChatProtocol:
+    """One turn of reasoning with boxes, then the answer."""
+    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=False)
+
+
+def grounded_with_crop_protocol(
+    *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
+) -> ChatProtocol:
+    """The same over several turns with tools to look closer: the paper's future work."""
+    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=True)
+
+
+def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
+    """One turn of reasoning in plain words, then the answer."""
+
+    def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
+        system = "words" if style == "brief" else "\n\n".join([_OPENING, _TURN, _WORDS, ANSWER])
+        return asked_messages(task, system, style=style, wording=TEXTUAL)
+
+    def parse_turn(text: str) -> ParsedTurn:
+        parsed = parse(text, offers_tools=False)
+        return replace(parsed, is_well_formed=parsed.is_well_formed and not has_box_tag(text))
+
+    return ChatProtocol(
+        name=TEXTUAL,
+        prompt=prompt,
+        parse=parse_turn,
+        write=lambda turn: _written(turn, parse_turn),
+        observe=lambda outcome, images_before: observation(outcome, images_before, style=style),
+        stop=STOP,
+        offers_tools=False,
+        max_turns=max_turns,
+    )
+
+
+def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
+    def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
+        offered = tools if offers_tools else ()
+        if style == "brief":
+            system = " ".join(["boxes", *(tool.name for tool in offered)])
+        elif offered:
+            limit = () if max_turns is None else (turn_limit(max_turns),)
+            sections = (FORMAT_WITH_TOOLS, f"{_BOXES} {_CALLS_TOO}", coordinates(view), ANSWER, *limit)
+            system = "\n\n".join([_OPENING, tool_schemas(offered), *sections])
+        else:
+            system = "\n\n".join([_OPENING, _TURN, _BOXES, coordinates(view), ANSWER])
+        return asked_messages(task, system, style=style, wording=GROUNDED)
+
+    def parse_turn(text: str) -> ParsedTurn:
+        return _with_boxes(parse(text, offers_tools=offers_tools), text, form)
+
+    def observe(outcome: ToolResult | Malformed, images_before: int) -> Observation:
+        return observation(outcome, images_before, style=style)
+
+    return ChatProtocol(
+        name=f"{GROUNDED}_with_crop" if offers_tools else GROUNDED,
+        prompt=prompt,
+        parse=parse_turn,
+        write=lambda turn: _written(turn, parse_turn),
+        observe=observe,
+        stop=STOP,
+        offers_tools=offers_tools,
+        max_turns=max_turns,
+    )
+
+
+def _with_boxes(parsed: ParsedTurn, text: str, form: BoxForm) -> ParsedTurn:
+    found = find_boxes(parsed.thought, form)
+    # Whatever stands outside of the thought is no mention: an answer of boxes must not earn their reward.
+    is_elsewhere = text.count("<box>") != parsed.thought.count("<box>")
+    is_well_formed = parsed.is_well_formed and found.is_well_formed and not is_elsewhere
+    return replace(parsed, boxes=found.mentions, is_well_formed=is_well_formed)
+
+
+def _written(turn: ExpertTurn, parse_turn: Parse) -> str:
+    text = write(turn)
+    check_written(text, parse_turn(text))
+    return text
