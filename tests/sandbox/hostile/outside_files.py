@@ -35,7 +35,10 @@ reach({path: lambda path=path: os.listdir(path) for path in paths})
     Attack(
         name="looks around in the root",
         code="""
-print(sorted(os.listdir("/session")), [name for name in ("bin", "boot", "home", "opt", "run", "sbin", "srv", "sys") if os.path.exists("/" + name)])
+import sys
+libraries = {path.split("/")[1] for path in (sys.prefix, sys.base_prefix, *sys.path) if path.startswith("/")}
+seen = [name for name in ("bin", "boot", "home", "opt", "run", "sbin", "srv", "sys") if os.path.exists("/" + name)]
+print(sorted(os.listdir("/session")), [name for name in seen if name not in libraries])
 reach({path: lambda path=path: os.listdir(path) for path in ("/", "/proc", "/dev")})
 """,
         says="['tmp', 'work'] []\n" + NOTHING,
