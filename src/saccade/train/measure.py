@@ -1,14 +1,15 @@
 """Evaluations inside a run: a stage of its own, or a point of a learning curve."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
+from saccade.evaluation.test_time import Pass, play_with_views, view_metrics
 from saccade.rollout.batch import ignore_trajectory
-from saccade.train.plan import Evaluate
+from saccade.train.plan import Episodes, Evaluate
 from saccade.train.position import Position
 from saccade.train.records import read_records, write_records
 from saccade.train.rollout_metrics import rollout_metrics
@@ -17,36 +18,56 @@ from saccade.train.stopping import check_scored
 from saccade.types import Attempt, Task, Trajectory
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Played:
+    """An evaluation's trajectories; ``first_pass`` is empty where it looks once."""
+
+    attempts: Sequence[Attempt]
+    first_pass: Sequence[Attempt] = ()
+    views: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        first = rollout_metrics(self.first_pass) if self.first_pass else {}
+        named = {f"first_pass/{name}": value for name, value in first.items()}
+        return {**rollout_metrics(self.attempts), **named, **self.views}
+
+
 def evaluate_stage(run: RunState, stage: Evaluate) -> None:
     """Plays the stage's tasks, or reads what a run that was stopped had already played."""
     position = Position(stage=stage.name, step=1)
     path = run.directory.paths.evaluation(stage.name)
     if is_done(run, position):
         # The model has moved on since: what it did then is on disk.
-        run.summaries[stage.name] = _summary(stage.name, read_records(path))
+        _read_summaries(run, stage)
         return
     tasks = stage.tasks()
-    with run.progress.stage(stage.name, total=max(1, len(tasks))) as bar:
+    total = len(tasks) * (1 if stage.first_pass_name is None else 2)
+    with run.progress.stage(stage.name, total=max(1, total)) as bar:
         finished = itertools.count(1)
 
         def advance(_: Trajectory) -> None:
             # The last one counts when the accuracy is known.
-            if next(finished) < len(tasks):
+            if next(finished) < total:
                 bar.advance()
 
         with run.media.temporary():
-            attempts = _play(run, stage, tasks, on_finished=advance)
-            run.metrics.write(position, dict(rollout_metrics(attempts)))
-            write_attempts(run, path, position, attempts)
-            check_scored(attempts, f"evaluation {stage.name!r}")
-        summary = run.summaries[stage.name] = _summary(stage.name, attempts)
+            played = _play(run, stage, tasks, on_finished=advance)
+            run.metrics.write(position, played.metrics)
+            if stage.first_pass_name is not None:
+                first_path = run.directory.paths.evaluation(stage.first_pass_name)
+                write_attempts(run, first_path, position, played.first_pass)
+                run.summaries[stage.first_pass_name] = _summary(stage.first_pass_name, played.first_pass)
+            write_attempts(run, path, position, played.attempts)
+            check_scored(played.attempts, f"evaluation {stage.name!r}")
+        summary = run.summaries[stage.name] = _summary(stage.name, played.attempts)
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
 
 
 def curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
     """Metrics of the held-out tasks in the middle of a training stage."""
-    attempts = _play(run, evaluation, evaluation.tasks())
-    return {f"held_out/{name}": value for name, value in rollout_metrics(attempts).items()}
+    played = _play(run, evaluation, evaluation.tasks())
+    return {f"held_out/{name}": value for name, value in played.metrics.items()}
 
 
 def write_attempts(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
@@ -60,16 +81,46 @@ def _play(
     tasks: Sequence[Task],
     *,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
-) -> list[Attempt]:
-    return play(
+) -> _Played:
+    if stage.first_pass is not None and stage.views is not None and stage.views.is_any:
+        passes = play_with_views(
+            tasks,
+            engine=run.engine,
+            chat=run.model.chat,
+            media=run.media,
+            first=_pass(run, stage, stage.first_pass),
+            second=_pass(run, stage, stage.episodes),
+            views=stage.views,
+            reward=stage.reward,
+            seed=run.seed,
+            name=stage.name,
+            on_finished=on_finished,
+        )
+        return _Played(attempts=passes.second, first_pass=passes.first, views=view_metrics(passes))
+    once = _pass(run, stage, stage.episodes)
+    attempts = play(
         evaluation_requests(tasks, seed=run.seed, name=stage.name),
         engine=run.engine,
         chat=run.model.chat,
-        make_env=lambda: stage.episodes.environment(run.media, run.model.view),
-        settings=replace(stage.episodes.rollout, temperature=stage.temperature),
+        make_env=once.make_env,
+        settings=once.settings,
         reward=stage.reward,
         on_finished=on_finished,
     )
+    return _Played(attempts=attempts)
+
+
+def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> Pass:
+    return Pass(
+        make_env=lambda: episodes.environment(run.media, run.model.view),
+        settings=replace(episodes.rollout, temperature=stage.temperature),
+    )
+
+
+def _read_summaries(run: RunState, stage: Evaluate) -> None:
+    for name in (stage.first_pass_name, stage.name):
+        if name is not None:
+            run.summaries[name] = _summary(name, read_records(run.directory.paths.evaluation(name)))
 
 
 def _summary(name: str, attempts: Iterable[Attempt]) -> StageSummary:

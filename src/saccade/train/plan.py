@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from saccade.algorithms.contract import Algorithm
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
+from saccade.evaluation.views import Views
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
@@ -54,7 +55,12 @@ class Episodes:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Measures the model on tasks that it never trains on."""
+    """Measures the model on tasks that it never trains on.
+
+    With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.test_time``): the first pass names boxes,
+    ``episodes`` answer on the views that are cut out by them. The first pass is an evaluation of its own in the
+    report, ``first_pass_name``.
+    """
 
     name: str
     tasks: Callable[[], Sequence[Task]]
@@ -62,6 +68,16 @@ class Evaluate:
     reward: Scorer
     temperature: float = 0.0
     """0 is greedy."""
+    first_pass: Episodes | None = None
+    """How boxes are asked for: a grounded protocol."""
+    views: Views | None = None
+    """What the second pass sees beside the original; one without crops and union is a plain evaluation."""
+
+    @property
+    def first_pass_name(self) -> str | None:
+        """The name under which the first pass is recorded; None where there is none."""
+        is_played = self.first_pass is not None and self.views is not None and self.views.is_any
+        return f"{self.name}_first_pass" if is_played else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,18 +145,22 @@ class Plan:
         """Raises UserError for a plan that cannot run."""
         if not self.stages:
             raise UserError("the recipe returned a plan without stages; add at least one")
-        names = [stage.name for stage in self.stages]
+        names = [name for stage in self.stages for name in _names_of(stage)]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise UserError(f"two stages are named {', '.join(repeated)}; give each stage its own name")
         for stage in self.stages:
             _check_name(stage.name)
             for episodes in _episodes_of(stage):
                 _check_temperature(stage, episodes)
-            if not isinstance(stage, Evaluate):
+            if isinstance(stage, Evaluate):
+                _check_passes(stage)
+            else:
                 check_settings(stage.settings, f"stage {stage.name}: ")
             if isinstance(stage, Reinforce):
                 _check_streams(stage)
                 _check_groups(stage)
+                if stage.evaluation is not None:
+                    _check_passes(stage.evaluation)
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""
@@ -165,6 +185,21 @@ def _check_streams(stage: Reinforce) -> None:
         raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
 
 
+def _check_passes(stage: Evaluate) -> None:
+    if (stage.first_pass is None) != (stage.views is None):
+        given, missing = ("views", "first_pass") if stage.first_pass is None else ("first_pass", "views")
+        raise UserError(
+            f"evaluation {stage.name!r} has {given} but no {missing}; a second look needs both, the episodes that "
+            "name boxes and the views that are cut out by them"
+        )
+
+
+def _names_of(stage: Stage) -> list[str]:
+    """Those of the files that the stage writes."""
+    first_pass = stage.first_pass_name if isinstance(stage, Evaluate) else None
+    return [stage.name] if first_pass is None else [stage.name, first_pass]
+
+
 def _check_name(name: str) -> None:
     """A stage's name is part of the names of its files."""
     if not _FILE_NAME.fullmatch(name):
@@ -175,7 +210,9 @@ def _episodes_of(stage: Stage) -> list[Episodes]:
     """Those that are sampled."""
     if isinstance(stage, Reinforce):
         return [stream.episodes for stream in stage.streams]
-    return [stage.episodes] if isinstance(stage, Evaluate) else []
+    if isinstance(stage, Evaluate):
+        return [stage.episodes] if stage.first_pass is None else [stage.first_pass, stage.episodes]
+    return []
 
 
 def _check_temperature(stage: Stage, episodes: Episodes) -> None:
