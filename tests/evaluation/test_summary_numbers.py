@@ -1,8 +1,8 @@
 import json
 from dataclasses import replace
 
-from saccade.evaluation.statistics import wilson_interval
-from saccade.evaluation.summary import Accuracy, StageSummary, summarise
+from saccade.evaluation.statistics import Accuracy, wilson_interval
+from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.tool_use import Band, ToolUse, uses_tool
 from saccade.rewards.outcome import keeps_format
 from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saccade.seeding import Label, generator_for
+from saccade.types import Json
 
 Z95 = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution."""
@@ -30,6 +31,24 @@ def wilson_interval(successes: int, n: int, *, z: float = Z95) -> tuple[float, f
     low = 0.0 if successes == 0 else center - half
     high = 1.0 if successes == n else center + half
     return low, high
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accuracy:
+    """A share of right answers with its Wilson 95 % interval; ``accuracy`` is None when nothing was scored."""
+
+    accuracy: float | None
+    ci95: tuple[float, float]
+    n: int
+
+    def as_json(self) -> dict[str, Json]:
+        return {"accuracy": self.accuracy, "ci95": list(self.ci95), "n": self.n}
+
+
+def share_right(correct: Sequence[bool]) -> Accuracy:
+    """The share of true values."""
+    right, n = sum(correct), len(correct)
+    return Accuracy(accuracy=right / n if n else None, ci95=wilson_interval(right, n), n=n)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,22 +4,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.evaluation.statistics import wilson_interval
+from saccade.evaluation.grounding import Grounding, grounding
+from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.outcome import is_correct, keeps_format
 from saccade.types import Attempt, Json, Task, Trajectory
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accuracy:
-    """A share of right answers with its Wilson 95 % interval; ``accuracy`` is None when nothing was scored."""
-
-    accuracy: float | None
-    ci95: tuple[float, float]
-    n: int
-
-    def as_json(self) -> dict[str, Json]:
-        return {"accuracy": self.accuracy, "ci95": list(self.ci95), "n": self.n}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +31,8 @@ class StageSummary:
     """Over the trajectories that have a score."""
     failed: int
     tools: ToolUse = ToolUse()
+    grounding: Grounding | None = None
+    """Of boxes in the reasoning; None where nobody wrote one."""
 
     def as_json(self) -> dict[str, Json]:
         """As it stands in ``report.json``."""
@@ -55,6 +46,7 @@ class StageSummary:
             "reward_mean": self.reward_mean,
             "failed": self.failed,
             "tools": self.tools.as_json(),
+            **({"grounding": self.grounding.as_json()} if self.grounding else {}),
         }
 
     def describe(self) -> str:
@@ -78,11 +70,12 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
     correct = [is_correct(task, trajectory) for task, trajectory in fine]
     families = sorted({task.family for task, _ in fine})
     trajectories = [trajectory for _, trajectory in fine]
+    played = [Attempt(task=task, trajectory=trajectory) for task, trajectory in fine]
     return StageSummary(
         name=name,
-        overall=_accuracy(correct),
+        overall=share_right(correct),
         families={
-            family: _accuracy([right for (task, _), right in zip(fine, correct) if task.family == family])
+            family: share_right([right for (task, _), right in zip(fine, correct) if task.family == family])
             for family in families
         },
         tool_rate=_mean([uses_tool(trajectory) for trajectory in trajectories]),
@@ -90,12 +83,9 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
         format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
         failed=total - len(fine),
-        tools=tool_use([Attempt(task=task, trajectory=trajectory) for task, trajectory in fine]),
+        tools=tool_use(played),
+        grounding=grounding(played),
     )
-
-
-def _accuracy(correct: Sequence[bool]) -> Accuracy:
-    return Accuracy(accuracy=_mean(correct), ci95=wilson_interval(sum(correct), len(correct)), n=len(correct))
 
 
 def _mean(values: Sequence[float]) -> float | None:

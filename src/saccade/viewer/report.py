@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from saccade.atomic import write_json_atomic, write_text_atomic
-from saccade.evaluation.summary import Accuracy
+from saccade.evaluation.statistics import Accuracy
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.train.pace import duration
 from saccade.train.runinfo import RunPaths
