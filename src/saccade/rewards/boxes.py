@@ -23,3 +23,16 @@ def dual_iou(predicted: Sequence[Box], target: Sequence[Box]) -> float:
     pays; tasks without targets should not get this term at all.
     """
     return 0.5 * (box_recall(predicted, target) + box_recall(target, predicted))
+
+
+def distinct_boxes(boxes: Sequence[Box], above: float = 0.9) -> list[Box]:
+    """The boxes in their order without those that have an IoU over ``above`` with one that is kept.
+
+    Only kept boxes are compared with: else a chain of boxes, each close to the one before, would be a single box
+    however far it wanders. Equal boxes are one even where they are empty.
+    """
+    kept: list[Box] = []
+    for box in boxes:
+        if all(box != earlier and iou(box, earlier) <= above for earlier in kept):
+            kept.append(box)
+    return kept

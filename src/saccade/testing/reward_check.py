@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
-from saccade.rewards.contract import GroupScorer, Scorer
+from saccade.rewards.contract import AsyncGroupScorer, GroupScorer, Reward, Scorer
 from saccade.rewards.groups import score_question
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
@@ -33,7 +33,7 @@ _SCRIPTS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def check_reward(reward: Scorer | GroupScorer) -> None:
+def check_reward(reward: Reward) -> None:
     """``AssertionError`` says what is wrong with the reward, on trajectories of a task whose answer is "red".
 
     Checked: scores are finite, the same when asked twice, in whatever order siblings come, and whatever the tools said
@@ -58,11 +58,11 @@ def check_reward(reward: Scorer | GroupScorer) -> None:
     for right, wrong in ((scores[0], scores[1]), (scores[2], scores[3])):
         if right is not None and wrong is not None:
             assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
-    if not isinstance(reward, GroupScorer):
+    if not isinstance(reward, GroupScorer | AsyncGroupScorer):
         _check_refusal(reward, task, lost)
 
 
-def _scores(reward: Scorer | GroupScorer, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
+def _scores(reward: Reward, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
     (group,), memory = score_question([Group(task=task, stream="main", trajectories=tuple(trajectories))], reward)
     assert json.loads(json.dumps(memory)) == memory, f"what is remembered is not the same after JSON: {memory!r}"
     return [one.score for one in group.trajectories]

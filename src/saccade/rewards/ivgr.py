@@ -1,0 +1,185 @@
+"""iVGR's reward: grounded trajectories for their boxes, textual ones for saying what the best grounded one says.
+
+The question's archive is updated with this step's grounded trajectories before its textual ones are judged. What the
+judge's machine fails is no score: see ``_consistencies``.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from saccade.errors import UserError
+from saccade.rewards.archive import (
+    TAU,
+    Reference,
+    best_reference,
+    may_be_reference,
+    reference_from_json,
+    reference_to_json,
+    thoughts_of,
+    updated,
+)
+from saccade.rewards.consistency import ConsistencyJudge, Verdict, mean_or_none
+from saccade.rewards.contract import GroupScores
+from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
+from saccade.rewards.outcome import is_correct, keeps_format
+from saccade.types import Json, Score, Task, Trajectory
+
+Accuracies = Sequence[float | None]
+"""Of each trajectory; None where whoever decides gave no verdict."""
+
+
+class AccuracyJudge(Protocol):
+    """Says whether an answer is right where rules alone cannot."""
+
+    async def __call__(self, task: Task, trajectory: Trajectory, /) -> float | None:
+        """1.0 or 0.0; None when there is no verdict, and the trajectory then counts as failed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IvgrReward:
+    """A group scorer that waits for its judge.
+
+    Grounded: ``grounding`` (equation 1). Textual: ``R_format + R_acc + R_consistency`` (equation 3), each weighted;
+    without a reference the last is 0 and no part. A task without targets on its first image has format and accuracy
+    alone. Remembered of a task: its archived reasoning.
+    """
+
+    consistency: ConsistencyJudge | None
+    """None leaves the consistency out (variant 5 of Table 5)."""
+    grounding: GroundingReward = GroundingReward()
+    accuracy: AccuracyJudge | None = None
+    """None leaves the accuracy to the rules."""
+    tau: float = TAU
+    """A reference's box reward lies above it."""
+    use_archive: bool = True
+    """Off: references of the present step alone, and nothing is remembered (variant 6 of Table 5)."""
+    format_weight: float = 1.0
+    accuracy_weight: float = 1.0
+    consistency_weight: float = 1.0
+    plain_accuracy_weight: float = 1.0
+    """Of textual trajectories on tasks without targets; 1.5 in the public code."""
+    grounded: str = "grounded"
+    textual: str = "textual"
+    """The streams' names. A question may come in one of them alone."""
+
+    def __post_init__(self) -> None:
+        check_weights(
+            format_weight=self.format_weight,
+            accuracy_weight=self.accuracy_weight,
+            consistency_weight=self.consistency_weight,
+            plain_accuracy_weight=self.plain_accuracy_weight,
+        )
+        if not 0 <= self.tau < 1:
+            raise UserError(
+                f"tau={self.tau} must lie between 0 and 1: a box reward of 1 is perfect (0.3 is the paper's)"
+            )
+        if self.grounded == self.textual:
+            raise UserError(f"both streams are called {self.grounded!r}; give them two names")
+
+    async def score_groups_async(
+        self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+    ) -> GroupScores:
+        """``UserError`` for a stream of another name, and for a memory that is damaged."""
+        if unknown := groups.keys() - {self.grounded, self.textual}:
+            raise UserError(
+                f"this reward knows the streams {self.grounded!r} and {self.textual!r}, not {sorted(unknown)}; "
+                "name the stage's streams so, or give the reward their names"
+            )
+        kept = reference_from_json(memory, task.id) if self.use_archive else None
+        right = dict(zip(groups, await asyncio.gather(*(self._right(task, members) for members in groups.values()))))
+        scores: dict[str, Sequence[Score | None]] = {}
+        found: Reference | None = None
+        if self.grounded in groups:
+            scores[self.grounded], found = self._grounded(task, groups[self.grounded], right[self.grounded])
+        reference = updated(kept, found)
+        if self.textual in groups:
+            scores[self.textual] = await self._textual(
+                task,
+                groups[self.textual],
+                right[self.textual],
+                reference,
+                is_from_archive=reference is kept,
+            )
+        archived = reference if self.use_archive else None
+        return GroupScores(scores=scores, memory=None if archived is None else reference_to_json(archived))
+
+    async def _right(self, task: Task, members: Sequence[Trajectory]) -> Accuracies:
+        if self.accuracy is None:
+            return [float(is_correct(task, member)) for member in members]
+        return await asyncio.gather(*(self.accuracy(task, member) for member in members))
+
+    def _grounded(
+        self, task: Task, members: Sequence[Trajectory], right: Accuracies
+    ) -> tuple[list[Score | None], Reference | None]:
+        scores = [
+            None if accuracy is None else self._noted(self.grounding.judged(task, member, accuracy))
+            for member, accuracy in zip(members, right)
+        ]
+        scored = [(member, score) for member, score in zip(members, scores) if score is not None]
+        return scores, best_reference(scored, self.tau)
+
+    def _noted(self, score: Score) -> Score:
+        is_reference = float(may_be_reference(score, self.tau))
+        return Score(total=score.total, parts=score.parts, notes={**score.notes, "is_reference": is_reference})
+
+    async def _textual(
+        self,
+        task: Task,
+        members: Sequence[Trajectory],
+        right: Accuracies,
+        reference: Reference | None,
+        *,
+        is_from_archive: bool,
+    ) -> list[Score | None]:
+        has_targets = bool(first_image_boxes(task))
+        notes: dict[str, float] = {"reference": float(reference is not None)} if has_targets else {}
+        verdicts: Sequence[Verdict | None] = [None] * len(members)
+        if has_targets and reference is not None:
+            notes["from_archive"] = float(is_from_archive)
+            verdicts = await self._verdicts(task, members, right, reference)
+        added = _consistencies(verdicts)
+        accuracy_weight = self.accuracy_weight if has_targets else self.plain_accuracy_weight
+        scores: list[Score | None] = []
+        for member, accuracy, verdict, consistency in zip(members, right, verdicts, added):
+            if accuracy is None:
+                scores.append(None)
+                continue
+            parts = {"format": float(keeps_format(member)), "accuracy": accuracy}
+            plain = self.format_weight * parts["format"] + accuracy_weight * accuracy
+            if verdict is not None and verdict.value is not None:
+                parts["consistency"] = verdict.value
+            total = plain + self.consistency_weight * consistency
+            scores.append(Score(total=total, parts=parts, notes={**notes, **_noted_verdict(verdict)}))
+        return scores
+
+    async def _verdicts(
+        self, task: Task, members: Sequence[Trajectory], right: Accuracies, reference: Reference
+    ) -> Sequence[Verdict | None]:
+        """None where nobody was asked: there is no judge, or the trajectory will have no score."""
+        judge = self.consistency
+        if judge is None:
+            return [None] * len(members)
+        asked = [index for index, accuracy in enumerate(right) if accuracy is not None]
+        given = await asyncio.gather(*(judge(task, reference, thoughts_of(members[index])) for index in asked))
+        found = dict(zip(asked, given))
+        return [found.get(index) for index in range(len(members))]
+
+
+def _consistencies(verdicts: Sequence[Verdict | None]) -> list[float]:
+    """What each trajectory's total gets.
+
+    Without a verdict it is the mean of the siblings that have one, so that a failing machine is neither a loss nor a
+    gain inside the group; when none has a verdict, none gets anything.
+    """
+    siblings = mean_or_none([verdict.value for verdict in verdicts if verdict is not None]) or 0.0
+    return [siblings if verdict is None or verdict.value is None else verdict.value for verdict in verdicts]
+
+
+def _noted_verdict(verdict: Verdict | None) -> dict[str, float]:
+    if verdict is None:
+        return {}
+    asked = {} if verdict.is_attack else {"no_verdict": float(verdict.value is None)}
+    return {"judge_attack": float(verdict.is_attack), **asked}
