@@ -41,7 +41,8 @@ VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12
 )
 KEYS = (
-    "id question problem prompt answer image images choices options answer_kind tolerance difficulty boxes family"
+    "id question problem query question_type prompt answer image images choices options answer_kind tolerance"
+    " difficulty boxes family"
     " target_instances reward_model extra_info data_source conversations messages videos"
 )
 ROWS = st.dictionaries(st.sampled_from(KEYS.split()), VALUES, max_size=8)

@@ -113,7 +113,7 @@ def test_markers_at_the_ends_vanish_and_inner_ones_become_numbers(tmp_path: Path
     ("problem", "message"),
     [
         ("<image><image>?", "images: 2 <image> markers in the text but 1 images"),
-        ("<image>\n ", "question: is empty but for image markers"),
+        ("<image>\n ", "problem: is empty but for image markers"),
     ],
 )
 def test_markers_that_do_not_fit(tmp_path: Path, problem: str, message: str) -> None:

@@ -180,6 +180,7 @@ def _task(parts: RowParts, images: ImageReader, source: _Source, number: int) ->
         targets=read_targets(parts.targets, parts.targets_key, refs),
         difficulty=0.5 if parts.difficulty is None else parts.difficulty,
         source=source.stem,
+        wordings=parts.wordings,
     )
 
 

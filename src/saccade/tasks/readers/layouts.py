@@ -1,7 +1,9 @@
 """The layouts that this field writes its tasks in, each read to the same ``RowParts``.
 
 ====================  =================================================================================================
-``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``
+``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
+                      TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K: ``questions`` says
+                      which of their texts is asked where
 ``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
 ``sharegpt``          ``conversations`` (from, value) or ``messages`` (role, content) and ``images`` or ``image``
 ``plain``             ``question, answer, image`` and perhaps ``id, choices, answer_kind, family, tolerance, boxes``
@@ -10,14 +12,20 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from saccade.tasks.readers.fields import kind_of, listed, mapping, optional_number, optional_text, required_text
+from saccade.tasks.readers.questions import (
+    IMAGE_MARKER,
+    asked_in,
+    kind_by_question_type,
+    other_wordings,
+    without_markers,
+)
 from saccade.tasks.readers.rows import Row, RowError, RowValue
 
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file")
-IMAGE_MARKER = "<image>"
 
 _ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
@@ -40,6 +48,7 @@ class RowParts:
     difficulty: float | None = None
     targets: RowValue = None
     targets_key: str = "boxes"
+    wordings: Mapping[str, str] = field(default_factory=dict)
 
 
 def detect(row: Row) -> str | None:
@@ -60,7 +69,15 @@ def read_plain(row: Row) -> RowParts:
 
 
 def read_easyr1(row: Row) -> RowParts:
-    return _parts(row, required_text(row, "problem"), row.get("answer"), "answer", targets_key="target_instances")
+    """Targets in pixels of the original; a row without any is as good."""
+    key, question = asked_in(row)
+    answer = row.get("answer")
+    parts = _parts(row, question, answer, "answer", targets_key="target_instances", question_key=key)
+    return replace(
+        parts,
+        answer_kind=parts.answer_kind or kind_by_question_type(row.get("question_type"), answer),
+        wordings=other_wordings(row, parts.question, len(parts.images)),
+    )
 
 
 def read_verl(row: Row) -> RowParts:
@@ -113,13 +130,15 @@ LAYOUTS: Mapping[str, Callable[[Row], RowParts]] = MappingProxyType(
 )
 
 
-def _parts(row: Row, question: str, answer: RowValue, answer_key: str, *, targets_key: str) -> RowParts:
+def _parts(
+    row: Row, question: str, answer: RowValue, answer_key: str, *, targets_key: str, question_key: str = "question"
+) -> RowParts:
     images_key = next((key for key in IMAGE_KEYS if row.get(key)), "images")
     images = tuple(listed(row.get(images_key), images_key))
     if listed(row.get("videos"), "videos"):
         raise RowError("videos", "videos cannot be read from files; give the frames as images")
     return RowParts(
-        question=_without_markers(question, len(images)),
+        question=without_markers(question, len(images), question_key),
         answer=answer,
         answer_key=answer_key,
         images=images,
@@ -133,21 +152,6 @@ def _parts(row: Row, question: str, answer: RowValue, answer_key: str, *, target
         targets=row.get(targets_key),
         targets_key=targets_key,
     )
-
-
-def _without_markers(question: str, images: int) -> str:
-    """Markers at either end say nothing; one in the middle of a sentence becomes the image's number."""
-    pieces = question.split(IMAGE_MARKER)
-    if len(pieces) > 1 and len(pieces) - 1 != images:
-        raise RowError("images", f"{len(pieces) - 1} {IMAGE_MARKER} markers in the text but {images} images")
-    body = pieces[0]
-    for number, piece in enumerate(pieces[1:], start=1):
-        is_inside = body.strip() and any(later.strip() for later in pieces[number:])
-        body += (f"[image {number}]" if is_inside else "") + piece
-    body = body.strip()
-    if not body:
-        raise RowError("question", "is empty but for image markers")
-    return body
 
 
 def _turns(value: RowValue, key: str, *, role_key: str, text_key: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from saccade.geometry import Box
-from saccade.tasks.readers.fields import as_number, kind_of, listed, literal, short
+from saccade.tasks.readers.fields import as_number, is_encodable, kind_of, listed, literal, short
 from saccade.tasks.readers.rows import Row, RowError, RowValue
 from saccade.types import ImageRef, Target
 
@@ -32,10 +32,14 @@ def read_targets(value: RowValue, key: str, images: Sequence[ImageRef]) -> tuple
 def _target(item: RowValue, key: str, images: Sequence[ImageRef]) -> Target:
     fields: Row = item if isinstance(item, dict) else {"bbox": item}
     corners = next((fields[name] for name in BOX_KEYS if name in fields), None)
-    label = next((fields[name] for name in LABEL_KEYS if fields.get(name) is not None), "")
+    given = [fields[name] for name in LABEL_KEYS if fields.get(name) is not None]
+    # A label may be a category's number beside the name in words.
+    label = next((one for one in given if isinstance(one, str)), given[0] if given else "")
     index = fields.get("image_index", 0)
     if not isinstance(label, str):
         raise RowError(key, f"a label must be text, not {kind_of(label)}")
+    if not is_encodable(label):
+        raise RowError(key, "a label holds half a surrogate pair, which is no text")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(images):
         raise RowError(key, f"image_index {short(index)} names none of the {len(images)} images")
     box = _box(corners, key, images[index])
