@@ -7,8 +7,9 @@ four numbers in one pair of brackets               a box; spaces, decimals and s
 inverted, empty, negative, outside of the image    a box as written; the reward finds nothing in what is not ordered
 the same box again                                 mentioned again; the reward counts it once
 other than four numbers, no brackets, nested       unreadable: ``BoxMention.box`` is None, the turn is not
-brackets, words, exponents, ``NaN``, a number      well-formed
-over ``MAX_COORDINATE``
+brackets, words, exponents, ``NaN``, ``1.``,       well-formed
+``.5``, more than twelve digits in a row, a
+number over ``MAX_COORDINATE``
 ``<box>`` never closed, ``</box>`` that closes     ignored; the turn is not well-formed
 nothing, ``<box>`` inside ``<box>``
 more than ``MAX_BOXES`` boxes                      the first ``MAX_BOXES`` count; the turn is not well-formed
@@ -35,6 +36,9 @@ MAX_BOX_CHARS = 256
 
 _TAG = re.compile(r"<(/?)box>")
 _PAIR = re.compile(r"<box>[^<]*</box>")
+_CLOSES_UP = ("", *" ,.;:!?)")
+# Possessive: tags in a row are taken once and never given back.
+_TRACE = re.compile(r"(?: ?(?:<box>[^<]*</box>|</?box>))++")
 _NUMBER = r"([+-]?\d{1,12}(?:\.\d{1,12})?)"
 # Bounded repetitions of single characters: the match is linear in its bounded text.
 _LENIENT = re.compile(r"\s*\[\s*" + r"\s*,\s*".join([_NUMBER] * 4) + r"\s*\]\s*")
@@ -74,6 +78,11 @@ def has_box_tag(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
+def count_box_tags(text: str) -> int:
+    """Opening and closing tags of boxes, in pairs or not."""
+    return text.count("<box>") + text.count("</box>")
+
+
 def read_box(text: str, form: BoxForm = "lenient") -> Box | None:
     """What stands between the tags as a box, in whatever frame it was written; None when it is none."""
     if len(text) > MAX_BOX_CHARS:
@@ -103,9 +112,13 @@ def thought_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) -
 
 
 def without_boxes(text: str) -> str:
-    """The text without its boxes and without lone tags of boxes; spaces are closed up."""
-    bare = _TAG.sub("", _PAIR.sub(" ", text))
-    return " ".join(bare.split())
+    """The text without its boxes and without lone tags of boxes; spaces are closed up, also before a comma or stop."""
+    closed = " ".join(text.split())
+
+    def gap(trace: re.Match[str]) -> str:
+        return "" if closed[trace.end() : trace.end() + 1] in _CLOSES_UP else " "
+
+    return _TRACE.sub(gap, closed).strip()
 
 
 def _each_box(text: str, rewrite: Callable[[Box], str]) -> str:

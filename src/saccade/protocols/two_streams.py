@@ -7,7 +7,8 @@ Both read turns as the tagged protocol does. ``grounded`` also reads the boxes o
 what the model wrote                             what becomes of it
 ===============================================  ==========================================================
 grounded, a thought without boxes                well-formed; the reward of its boxes is 0
-grounded, a box in the answer or in a call       no mention of a box; not well-formed
+grounded, a box or a tag of one in the answer,   no mention of a box; not well-formed
+in a call or beside the blocks
 textual, a tag of a box anywhere                 not well-formed, so that printed boxes never pay
 ===============================================  ==========================================================
 """
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from saccade.media.resize import ViewRule
-from saccade.protocols.box_text import BoxForm, find_boxes, has_box_tag
+from saccade.protocols.box_text import BoxForm, count_box_tags, find_boxes, has_box_tag
 from saccade.protocols.contract import ChatProtocol, Parse, ParsedTurn, check_written
 from saccade.protocols.instructions import (
     ANSWER,
@@ -129,7 +130,7 @@ def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tool
 def _with_boxes(parsed: ParsedTurn, text: str, form: BoxForm) -> ParsedTurn:
     found = find_boxes(parsed.thought, form)
     # Whatever stands outside of the thought is no mention: an answer of boxes must not earn their reward.
-    is_elsewhere = text.count("<box>") != parsed.thought.count("<box>")
+    is_elsewhere = count_box_tags(text) != count_box_tags(parsed.thought)
     is_well_formed = parsed.is_well_formed and found.is_well_formed and not is_elsewhere
     return replace(parsed, boxes=found.mentions, is_well_formed=is_well_formed)
 

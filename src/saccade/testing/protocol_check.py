@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
@@ -29,8 +30,9 @@ def check_protocol(protocol: ChatProtocol, tools: Sequence[ToolSpec], view: View
     """``AssertionError`` says what is wrong with the protocol.
 
     Checked: what experts do, written down, ends with a stop string, holds none before, and reads back as itself,
-    well-formed; hostile texts never raise, take linear time and are never well-formed unless they are; the prompt
-    shows every image in order and the question; observations keep their images and cannot pose as a turn.
+    well-formed; where no tools are offered no text is a call; hostile texts never raise, take linear time and are never
+    well-formed unless they are; the prompt shows every image in order and the question; observations keep their images
+    and cannot pose as a turn.
     """
     assert protocol.stop, f"{protocol.name} has no stop strings"
     assert all(protocol.stop), f"{protocol.name}: the empty text stops every turn"
@@ -54,8 +56,16 @@ def _check_writing(protocol: ChatProtocol, tools: Sequence[ToolSpec]) -> None:
         assert min(ends) == len(text), f"{protocol.name}: a stop string cuts {text!r} short"
     if not protocol.offers_tools:
         for call in calls:
-            text = protocol.write(ExpertTurn(thought="x", action=call))
-            assert isinstance(protocol.parse(text).action, Malformed), f"{protocol.name} reads a call without tools"
+            _check_refusal(protocol, call)
+
+
+def _check_refusal(protocol: ChatProtocol, call: ToolCall) -> None:
+    """Where no tools are offered, an expert's call is not written, or reads back as no call."""
+    try:
+        text = protocol.write(ExpertTurn(thought="x", action=call))
+    except UserError:
+        return
+    assert isinstance(protocol.parse(text).action, Malformed), f"{protocol.name} reads a call without tools"
 
 
 def _check_hostile(protocol: ChatProtocol) -> None:
@@ -64,6 +74,8 @@ def _check_hostile(protocol: ChatProtocol) -> None:
         parsed = protocol.parse(text)
         took_s = time.process_time() - started
         shown = text[:60]
+        is_call = isinstance(parsed.action, ToolCall)
+        assert protocol.offers_tools or not is_call, f"{protocol.name} reads a call without tools in {shown!r}"
         assert took_s < MAX_PARSE_S, f"{protocol.name} reads {shown!r}… in {took_s:.1f} s"
         if isinstance(parsed.action, Malformed):
             assert parsed.action.why, f"{protocol.name} does not say what is wrong with {shown!r}"
