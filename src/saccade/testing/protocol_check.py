@@ -7,7 +7,7 @@ from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
-from saccade.testing.hostile import HOSTILE_TEXTS
+from saccade.testing.hostile import CALL, HOSTILE_TEXTS
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.types import Answer, ExpertTurn, ImageRef, Json, Malformed, ToolCall, ToolResult, ToolSpec
 
@@ -64,7 +64,7 @@ def _check_refusal(protocol: ChatProtocol, call: ToolCall) -> None:
     try:
         text = protocol.write(ExpertTurn(thought="x", action=call))
     except UserError:
-        return
+        text = f"<think>x</think>{CALL}"
     assert isinstance(protocol.parse(text).action, Malformed), f"{protocol.name} reads a call without tools"
 
 
@@ -74,8 +74,6 @@ def _check_hostile(protocol: ChatProtocol) -> None:
         parsed = protocol.parse(text)
         took_s = time.process_time() - started
         shown = text[:60]
-        is_call = isinstance(parsed.action, ToolCall)
-        assert protocol.offers_tools or not is_call, f"{protocol.name} reads a call without tools in {shown!r}"
         assert took_s < MAX_PARSE_S, f"{protocol.name} reads {shown!r}… in {took_s:.1f} s"
         if isinstance(parsed.action, Malformed):
             assert parsed.action.why, f"{protocol.name} does not say what is wrong with {shown!r}"
