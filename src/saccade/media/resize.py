@@ -5,10 +5,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saccade.errors import UserError
-from saccade.geometry import CoordinateConvention, Frame
+from saccade.geometry import Box, CoordinateConvention, Frame
 from saccade.types import ImageRef
 
 MAX_ASPECT_RATIO = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBlock:
+    """Image tokens that lie over a part of an image as a grid of equal cells, one row after the other."""
+
+    rows: int
+    columns: int
+    part: Box
+    """In pixels of the original."""
 
 
 class ViewRule(Protocol):
@@ -36,6 +46,10 @@ class ViewRule(Protocol):
 
     def token_count(self, image: ImageRef) -> int:
         """Image tokens in the prompt: rows times columns of their grid."""
+        ...
+
+    def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
+        """What the image's tokens show, in their order; parts may overlap where a family shows a thing twice."""
         ...
 
 
@@ -105,3 +119,8 @@ class ResizeRule:
         """Image tokens that the view takes in the prompt."""
         rows, columns = self.token_grid(image)
         return rows * columns
+
+    def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
+        """One block over the whole image."""
+        rows, columns = self.token_grid(image)
+        return (TokenBlock(rows, columns, Box(0, 0, image.width, image.height)),)

@@ -1,10 +1,11 @@
 """The size at which the InternVL family sees an image: a canvas of equal square tiles, and a thumbnail beside them."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from saccade.geometry import CoordinateConvention, Frame
-from saccade.media.resize import frame_of_view
+from saccade.geometry import Box, CoordinateConvention, Frame
+from saccade.media.resize import TokenBlock, frame_of_view
 from saccade.types import ImageRef
 
 
@@ -78,3 +79,17 @@ class TileRule:
     def token_count(self, image: ImageRef) -> int:
         """Image tokens of all tiles and of the thumbnail."""
         return self.tile_count(image) * self.tokens_per_tile
+
+    def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
+        """A block for each tile, row by row, then one over the whole image where there is a thumbnail."""
+        columns, rows = self.grid(image.width, image.height)
+        width, height = image.width / columns, image.height / rows
+        parts = [
+            Box(column * width, row * height, (column + 1) * width, (row + 1) * height)
+            for row in range(rows)
+            for column in range(columns)
+        ]
+        thumbnail = [Box(0, 0, image.width, image.height)] if len(parts) > 1 else []
+        # Tiles are square, and so are their grids of tokens.
+        side = math.isqrt(self.tokens_per_tile)
+        return tuple(TokenBlock(side, side, part) for part in [*parts, *thumbnail])

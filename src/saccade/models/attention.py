@@ -5,7 +5,7 @@ exists, and no trunk is copied for its branches on the CPU: both parts of a bran
 joined by their normalisers, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -22,6 +22,10 @@ from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sha
 
 IMPLEMENTATION = "saccade_packed"
 """Name under which transformers finds ``attend``."""
+
+Watch = Callable[[torch.nn.Module, Tensor, Tensor, float], None]
+"""Is shown each layer's attention module, its queries and keys (1, heads, tokens, head_dim) as they meet, and the
+scale of their products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +107,13 @@ def attend(
     packing: Layout | None = None,
     prefix: SharedPrefix | None = None,
     sliding_window: int | None = None,
+    watch: Watch | None = None,
     **others: object,
 ) -> tuple[Tensor, None]:
     """transformers' attention interface: (1, heads, tokens, head_dim) each in, (1, tokens, heads, head_dim) out."""
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    if watch is not None:
+        watch(module, query, key, scale)
     if packing is None and attention_mask is not None and query.device.type == "cpu" and not dropout:
         if prefix is not None:
             return attend_sharing(query, key, value, attention_mask, prefix, scale), None

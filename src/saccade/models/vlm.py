@@ -17,7 +17,7 @@ from transformers.utils import logging as transformers_logging
 
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.models.attention import Layout, enable_packs
+from saccade.models.attention import Layout, Watch, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
@@ -156,13 +156,14 @@ class VisionLanguageModel:
         cache: Cache | None = None,
         packing: Layout | None = None,
         prefix: SharedPrefix | None = None,
+        watch: Watch | None = None,
     ) -> Tensor:
         """Last hidden states (rows, tokens, hidden).
 
         ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
         (rows, 1, tokens, keys), true where a token may look. ``packing`` says which tokens of a single row belong
         together; it goes with neither mask nor cache. With ``prefix``, on a CPU only, the mask is of the keys that
-        follow the prefix and is added to the scores.
+        follow the prefix and is added to the scores. ``watch`` sees what meets in every layer.
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
@@ -172,6 +173,8 @@ class VisionLanguageModel:
             }
         if prefix is not None:
             extra["prefix"] = prefix
+        if watch is not None:
+            extra["watch"] = watch
         if packing is not None:
             extra["packing"] = packing
             # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.

@@ -1,0 +1,185 @@
+"""How much the generated tokens look at the image in the last layer, and how much of it at what matters there.
+
+The attention score on image tokens of iVGR's table 10. Of the attention of a generated token, the query is that token
+itself (not the one that predicts it), and what it may look at is itself and all before it, observations too. Only
+products of the last layer are ever held, and of them only a bounded number at a time.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import torch
+from torch import Tensor
+
+from saccade.media.coverage import token_coverage
+from saccade.models.attention import tree
+from saccade.models.families.contract import ImageFeatures
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
+
+SCORES_AT_ONCE = 1 << 24
+"""Products of queries and keys, over all heads, that are in memory at a time: 64 MiB of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttentionShare:
+    """Shares of a trajectory's attention, each the mean over heads and over generated tokens.
+
+    Where a task has targets, ``inside`` and ``outside`` are the attention on the images that have them, and nothing
+    of it on other images. A token that a target covers in part counts in part.
+    """
+
+    image: float
+    """On image tokens of all images that the trajectory shows."""
+    inside: float | None = None
+    """On image tokens inside the targets' boxes; None, as the next two, without targets."""
+    outside: float | None = None
+    area: float | None = None
+    """Share of these images' tokens that lies inside: of ``inside + outside``, blind attention would put it there."""
+
+    @property
+    def focus(self) -> float | None:
+        """How many times more attention lies inside the targets than their area would get; 1.0 is blind."""
+        if self.inside is None or self.outside is None or not self.area:
+            return None
+        on_images = self.inside + self.outside
+        return self.inside / on_images / self.area if on_images > 0 else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeanAttention:
+    """Means over trajectories: the image's share over all ``n``, the others over the ``n_targets`` with targets."""
+
+    share: AttentionShare
+    n: int
+    n_targets: int
+
+    def as_json(self) -> dict[str, Json]:
+        share = self.share
+        return {
+            "image": share.image,
+            "inside": share.inside,
+            "outside": share.outside,
+            "area": share.area,
+            "focus": share.focus,
+            "n": self.n,
+            "n_targets": self.n_targets,
+        }
+
+
+def attention_shares(
+    model: VisionLanguageModel, attempts: Sequence[Attempt], *, scores_at_once: int = SCORES_AT_ONCE
+) -> list[AttentionShare | None]:
+    """The share of each attempt, under the model's present weights; its images must be in the model's store.
+
+    None for a trajectory that the machine failed, that generated nothing or that shows no image. Attempts that follow
+    one another and show the same images encode them once.
+    """
+    shares: list[AttentionShare | None] = []
+    features: dict[str, ImageFeatures] = {}
+    with torch.no_grad():
+        for attempt in attempts:
+            trajectory = attempt.trajectory
+            if trajectory.status == "failed" or not any(trajectory.action_mask) or not trajectory.images:
+                shares.append(None)
+                continue
+            features = _features(model, trajectory.images, features)
+            shares.append(_share(model, attempt.task, trajectory, features, scores_at_once))
+    return shares
+
+
+def mean_attention(shares: Sequence[AttentionShare | None]) -> MeanAttention | None:
+    """The means of those that are there; None without any."""
+    given = [share for share in shares if share is not None]
+    if not given:
+        return None
+    parts = [
+        (share.inside, share.outside, share.area)
+        for share in given
+        if share.inside is not None and share.outside is not None and share.area is not None
+    ]
+    inside, outside, area = (math.fsum(values) / len(values) for values in zip(*parts)) if parts else (None,) * 3
+    image = math.fsum(share.image for share in given) / len(given)
+    return MeanAttention(
+        share=AttentionShare(image=image, inside=inside, outside=outside, area=area),
+        n=len(given),
+        n_targets=len(parts),
+    )
+
+
+def _features(
+    model: VisionLanguageModel, images: Sequence[ImageRef], known: dict[str, ImageFeatures]
+) -> dict[str, ImageFeatures]:
+    missing = list({image.hash: image for image in images if image.hash not in known}.values())
+    encoded = dict(zip([image.hash for image in missing], model.encode_images(missing)))
+    return {image.hash: encoded.get(image.hash) or known[image.hash] for image in images}
+
+
+def _share(
+    model: VisionLanguageModel,
+    task: Task,
+    trajectory: Trajectory,
+    features: dict[str, ImageFeatures],
+    scores_at_once: int,
+) -> AttentionShare:
+    ids = torch.tensor(trajectory.ids, device=model.device)
+    is_image = ids == model.image_token_id
+    of_images, area = _inside(model, task, trajectory)
+    # Columns: all image tokens, those of images with targets, of these the part inside.
+    weights = torch.zeros(len(ids), 3, device=model.device)
+    weights[is_image, 0] = 1.0
+    weights[is_image, 1:] = of_images.to(model.device)
+    found = torch.zeros(3, dtype=torch.float64, device=model.device)
+    asking = torch.tensor(trajectory.action_mask, device=model.device).nonzero()[:, 0]
+
+    def watch(module: torch.nn.Module, query: Tensor, key: Tensor, scale: float) -> None:
+        if module.layer_idx == model.layer_count - 1:
+            found.copy_(_attention_on(weights, query[0], key[0], asking, scale, scores_at_once))
+
+    embedded = model.embed(ids[None], [features[image.hash] for image in trajectory.images])
+    positions = model.positions(trajectory.ids, trajectory.images)[:, None].to(model.device)
+    # As a pack of one sequence, for which no mask is built.
+    model.hidden(embedded, positions, packing=(tree(0, len(ids), ()),), watch=watch)
+    image, with_targets, inside = found.tolist()
+    if area is None:
+        return AttentionShare(image=image)
+    return AttentionShare(image=image, inside=inside, outside=with_targets - inside, area=area)
+
+
+def _inside(model: VisionLanguageModel, task: Task, trajectory: Trajectory) -> tuple[Tensor, float | None]:
+    """For each image token, whether its image has targets and which share of it lies inside, shape (image tokens, 2).
+
+    And the share of the area of the images with targets; None where no image of the task has any.
+    """
+    columns: list[Tensor] = []
+    for index, (shown, asked) in enumerate(zip_longest(trajectory.images, task.images[: len(trajectory.images)])):
+        boxes = [target.box for target in task.targets if target.image_index == index and shown == asked]
+        covered = torch.from_numpy(token_coverage(model.view.token_blocks(shown), boxes))
+        columns.append(torch.stack([torch.full_like(covered, float(bool(boxes))), covered], dim=1))
+    of_images = torch.cat(columns).float()
+    tokens, covered_tokens = of_images.double().sum(dim=0).tolist()
+    return of_images, covered_tokens / tokens if tokens else None
+
+
+def _attention_on(
+    weights: Tensor, query: Tensor, key: Tensor, asking: Tensor, scale: float, scores_at_once: int
+) -> Tensor:
+    """The attention of the tokens ``asking`` that falls on each column of ``weights``, mean over heads and tokens.
+
+    ``weights`` is (tokens, columns), ``query`` (heads, tokens, head_dim), ``key`` (key heads, tokens, head_dim).
+    """
+    heads, tokens, dim = query.shape
+    key_heads = key.shape[0]
+    places = torch.arange(tokens, device=query.device)
+    total = torch.zeros(weights.shape[1], dtype=torch.float64, device=query.device)
+    width = max(1, scores_at_once // (heads * tokens))
+    for start in range(0, len(asking), width):
+        some = asking[start : start + width]
+        # Query heads of one key head lie side by side.
+        queries = query[:, some].reshape(key_heads, -1, dim)
+        scores = (queries @ key.transpose(1, 2) * scale).float().view(key_heads, heads // key_heads, -1, tokens)
+        attention = scores.masked_fill_(places > some[:, None], -torch.inf).softmax(dim=-1)
+        total += (attention @ weights).double().sum(dim=(0, 1, 2))
+    return total / (heads * len(asking))
