@@ -162,10 +162,12 @@ class IvgrReward:
         judge = self.consistency
         if judge is None:
             return [None] * len(members)
-        asked = [index for index, accuracy in enumerate(right) if accuracy is not None]
-        given = await asyncio.gather(*(judge(task, reference, thoughts_of(members[index])) for index in asked))
-        found = dict(zip(asked, given))
-        return [found.get(index) for index in range(len(members))]
+        texts = [None if accuracy is None else thoughts_of(member) for member, accuracy in zip(members, right)]
+        # Siblings often say the same; one verdict is enough for it.
+        different = list(dict.fromkeys(text for text in texts if text is not None))
+        given = await asyncio.gather(*(judge(task, reference, text) for text in different))
+        by_text = dict(zip(different, given))
+        return [None if text is None else by_text[text] for text in texts]
 
 
 def _consistencies(verdicts: Sequence[Verdict | None]) -> list[float]:
