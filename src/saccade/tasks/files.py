@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,22 @@ class TaskFile:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A row of a file beside its task."""
+
+    file: str
+    number: int
+    row: Row | None
+    """None where there is nothing to be read."""
+    task: Task | RowError
+    """The row's task, or why there is none."""
+
+    def refused(self, error: RowError) -> BadRow:
+        """The row as one that cannot be used."""
+        return BadRow(file=self.file, row=self.number, key=error.key, why=error.why)
+
+
+@dataclass(frozen=True, slots=True)
 class _Source:
     """A file or data set: the name for messages, its rows, the folder of its images."""
 
@@ -70,28 +86,41 @@ def read_tasks(
     a hash of what it asks. Every image is decoded once here. ``UserError`` lists the bad rows, unless they are to be
     skipped; without a single good row it is raised all the same.
     """
-    if layout != "auto" and layout not in LAYOUTS:
-        raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
     tasks: list[Task] = []
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
-    for source in _sources(path, image_root):
-        for number, result in _tasks_of(source, media, layout):
-            if isinstance(result, Task) and result.id in first_seen:
-                result = RowError("id", f"{result.id!r} is also the task of {first_seen[result.id]}")
-            if isinstance(result, RowError):
-                bad.append(BadRow(file=source.name, row=number, key=result.key, why=result.why))
-            else:
-                first_seen[result.id] = f"{source.name}, row {number}"
-                tasks.append(result)
-    if bad and not skip_bad_rows:
-        raise UserError(_summary(path, bad, len(tasks)))
-    if not tasks:
-        raise UserError(_summary(path, bad, 0) if bad else f"{path}: there is not a single row")
+    for read in task_rows(path, media=media, layout=layout, image_root=image_root):
+        result = read.task
+        if isinstance(result, Task) and result.id in first_seen:
+            result = RowError("id", f"{result.id!r} is also the task of {first_seen[result.id]}")
+        if isinstance(result, RowError):
+            bad.append(read.refused(result))
+        else:
+            first_seen[result.id] = f"{read.file}, row {read.number}"
+            tasks.append(result)
+    check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
 
 
-def _summary(path: Path | str, bad: list[BadRow], good: int) -> str:
+def task_rows(
+    path: Path | str, *, media: MediaStore, layout: str = "auto", image_root: Path | None = None
+) -> Iterator[TaskRow]:
+    """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
+    if layout != "auto" and layout not in LAYOUTS:
+        raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
+    for source in _sources(path, image_root):
+        yield from _tasks_of(source, media, layout)
+
+
+def check_bad_rows(path: Path | str, bad: Sequence[BadRow], good: int, *, skip_bad_rows: bool) -> None:
+    """``UserError`` that lists the bad rows, unless they are to be skipped and there are good ones."""
+    if bad and (not skip_bad_rows or not good):
+        raise UserError(_summary(path, bad, good))
+    if not good:
+        raise UserError(f"{path}: there is not a single row")
+
+
+def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     lines = [f"{path}: {len(bad)} of {len(bad) + good} rows cannot be used"]
     lines += [f"  {row}" for row in bad[:ROWS_IN_DETAIL]]
     if len(bad) > ROWS_IN_DETAIL:
@@ -134,23 +163,22 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
     return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
 
 
-def _tasks_of(source: _Source, media: MediaStore, layout: str) -> Iterator[tuple[int, Task | RowError]]:
-    """Each row's number with its task, or why there is none."""
+def _tasks_of(source: _Source, media: MediaStore, layout: str) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media)
     found = None if layout == "auto" else layout
     for numbered in source.rows:
-        row = numbered.row
+        number, row = numbered.number, numbered.row
         if isinstance(row, RowError):
-            yield numbered.number, row
+            yield TaskRow(source.name, number, None, row)
             continue
         found = found or detect(row)
         if found is None:
-            yield numbered.number, _unknown_layout(row)
+            yield TaskRow(source.name, number, row, _unknown_layout(row))
             continue
         try:
-            yield numbered.number, _task(LAYOUTS[found](row), images, source, numbered.number)
+            yield TaskRow(source.name, number, row, _task(LAYOUTS[found](row), images, source, number))
         except RowError as error:
-            yield numbered.number, error
+            yield TaskRow(source.name, number, row, error)
 
 
 def _unknown_layout(row: Row) -> RowError:

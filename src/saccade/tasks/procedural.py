@@ -25,6 +25,7 @@ from saccade.tasks.families.dot_table import draw_dot_table
 from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
 from saccade.tasks.families.map_regions import draw_map_regions
+from saccade.tasks.families.plate_marks import draw_plate_mark, draw_plate_pair
 from saccade.tasks.families.scale_bar import draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.table_lookup import draw_table_lookup
@@ -63,7 +64,12 @@ CODE_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose experts write code; it pays in all but the last, where a glance is enough."""
 
-ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({**FAMILIES, **CODE_FAMILIES})
+NAMED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"plate_mark": draw_plate_mark, "plate_pair": draw_plate_pair}
+)
+"""Families whose every object is named, for rewards that hold texts against the picture; one turn is enough."""
+
+ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES})
 
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
@@ -163,5 +169,6 @@ def _example(scene: Scene, family: str, task_id: str, difficulty: float, media: 
         frame_times_s=scene.frame_times_s,
         event_s=scene.event_s,
         difficulty=difficulty,
+        objects=scene.objects,
     )
     return Example(task=task, turns=asked.turns)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.geometry import Box, Mask, Point
-from saccade.types import Answer, AnswerKind, ExpertTurn, Json, Target, ToolCall
+from saccade.types import Answer, AnswerKind, ExpertTurn, Json, SceneObject, Target, ToolCall
 
 SIZE_PX = 256
 """Width and height of every drawn picture."""
@@ -49,6 +49,8 @@ class Scene:
     event_s: tuple[float, float] | None = None
     split_key: bytes = b""
     """What no two splits may share. Empty: all pixels. A video gives what each of its frames shows."""
+    objects: tuple[SceneObject, ...] = ()
+    """As in ``Task``."""
 
 
 _ROWS = ("top", "upper", "lower", "bottom")

@@ -109,12 +109,7 @@ def read_sharegpt(row: Row) -> RowParts:
 
     The answer is the last assistant text: the inside of its ``<answer>`` where it has one, without ``<think>``.
     """
-    key, role_key, text_key = "messages", "role", "content"
-    if "conversations" in row:
-        key, role_key, text_key = "conversations", "from", "value"
-    turns = [turn for turn in _turns(row.get(key), key, role_key=role_key, text_key=text_key) if turn[0] != "system"]
-    if not turns or turns[-1][0] != "assistant":
-        raise RowError(key, "does not end with an assistant's answer")
+    key, turns = conversation(row)
     asked = [index for index, (role, _) in enumerate(turns) if role == "user"]
     if not asked:
         raise RowError(key, "has no user message")
@@ -123,6 +118,17 @@ def read_sharegpt(row: Row) -> RowParts:
     if earlier:
         question = "\n".join([*earlier, f"Question: {question}"])
     return _parts(row, question, _final_answer(turns[-1][1], key), key, targets_key="target_instances")
+
+
+def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
+    """The key of a conversation, and (role, text) of its messages up to the assistant's last; no system message."""
+    key, role_key, text_key = "messages", "role", "content"
+    if "conversations" in row:
+        key, role_key, text_key = "conversations", "from", "value"
+    turns = [turn for turn in _turns(row.get(key), key, role_key=role_key, text_key=text_key) if turn[0] != "system"]
+    if not turns or turns[-1][0] != "assistant":
+        raise RowError(key, "does not end with an assistant's answer")
+    return key, turns
 
 
 LAYOUTS: Mapping[str, Callable[[Row], RowParts]] = MappingProxyType(

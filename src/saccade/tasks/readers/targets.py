@@ -51,11 +51,16 @@ def _box(corners: RowValue, key: str, image: ImageRef) -> Box:
     known = [number for number in numbers if number is not None]
     if len(numbers) != 4 or len(known) != 4:
         raise RowError(key, f"a box must be four finite numbers x1, y1, x2, y2, not {short(corners)}")
-    box = Box(*known)
+    return inside(Box(*known), image, key)
+
+
+def inside(box: Box, image: ImageRef, key: str) -> Box:
+    """The box cut off at the image's edge; ``RowError`` when it is no box, or reaches further than rounding does."""
+    sides = list(box.as_tuple())
     if not box.is_ordered:
-        raise RowError(key, f"the box {known} is empty or inverted; give x1 < x2 and y1 < y2")
+        raise RowError(key, f"the box {sides} is empty or inverted; give x1 < x2 and y1 < y2")
     clipped = box.clipped(image.width, image.height)
     reach = max(abs(a - b) for a, b in zip(box.as_tuple(), clipped.as_tuple()))
     if reach > EDGE_SLACK_PX or not clipped.is_ordered:
-        raise RowError(key, f"the box {known} lies outside the image of {image.width} x {image.height} px")
+        raise RowError(key, f"the box {sides} lies outside the image of {image.width} x {image.height} px")
     return clipped

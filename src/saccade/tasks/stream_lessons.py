@@ -1,0 +1,127 @@
+"""What a beginner is shown before the two streams: questions on marked plates, reasoned with boxes or in plain words.
+
+As in the paper's cold start most demonstrations are grounded. Some of those in plain words also see crops of what
+matters, as the second pass of test-time scaling shows them: a model made from nothing has never seen two pictures.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+from numpy.random import Generator
+
+from saccade.errors import UserError
+from saccade.geometry import enclosing_box
+from saccade.media.store import MediaStore, png_bytes
+from saccade.seeding import generator_for
+from saccade.tasks.procedural import generate, vocabulary_texts
+from saccade.tasks.scene import SIZE_PX
+from saccade.tasks.two_streams import grounded, textual
+from saccade.types import Answer, Example, ExpertTurn, Task
+
+FAMILIES = ("plate_mark", "plate_pair")
+"""Questions that both streams ask."""
+
+GENERAL_FAMILY = "big_shape"
+"""Questions without boxes, for the textual stream alone."""
+
+COORDINATE_STEP = 50
+"""Experts write coordinates in multiples of this, of 1000."""
+
+NUMBERS = tuple(range(0, 1001, COORDINATE_STEP))
+
+PHRASES = ("<box>[", "]</box>")
+"""A token each for a tiny model."""
+
+SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "boxes", "words")
+
+Shown = Literal["grounded", "textual"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamLessons:
+    """Shares of demonstrations."""
+
+    general_share: float = 0.05
+    """Questions without boxes, in plain words."""
+    grounded_share: float = 0.8
+    """Of the others: reasoned with boxes."""
+    views_share: float = 0.5
+    """Of those in plain words: with crops of what matters beside the picture."""
+
+    def check(self) -> None:
+        for name in ("general_share", "grounded_share", "views_share"):
+            if not 0 <= (share := getattr(self, name)) <= 1:
+                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lesson:
+    """A solved question and the stream that asks it."""
+
+    example: Example
+    stream: Shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamQuestions:
+    """Drawn questions, each a function of its split and its number."""
+
+    seed: int
+    media: MediaStore
+    difficulty: float
+
+    def boxed(self, split: str, index: int, family: str | None = None) -> Example:
+        """A question on marked plates; the families take turns where none is named."""
+        name = family or FAMILIES[index % len(FAMILIES)]
+        number = index if family else index // len(FAMILIES)
+        return generate(name, split=split, index=number, seed=self.seed, media=self.media, difficulty=self.difficulty)
+
+    def general(self, split: str, index: int) -> Example:
+        """A question without boxes, answered in a word."""
+        example = generate(GENERAL_FAMILY, split=split, index=index, seed=self.seed, media=self.media, difficulty=0.0)
+        turn = ExpertTurn(thought=example.task.answer, action=Answer(text=example.task.answer))
+        return Example(task=replace(example.task, targets=()), turns=(turn,))
+
+
+def lesson_texts() -> list[str]:
+    """What to train a tokenizer on, together with ``NUMBERS`` and ``PHRASES``."""
+    return [*vocabulary_texts(families=(*FAMILIES, GENERAL_FAMILY)), *SCAFFOLD_TEXTS * 60]
+
+
+def lessons_on(asked: StreamQuestions, lessons: StreamLessons, *, questions: int, seed: int) -> Callable[[int], Lesson]:
+    """From a demonstration's number to what it shows; ``questions`` pictures come again and again, in either stream."""
+
+    @cache
+    def drawn(number: int) -> tuple[Example, bytes]:
+        chance = generator_for(seed, "general", number)
+        is_general = chance.random() < lessons.general_share
+        example = asked.general("train", number) if is_general else asked.boxed("train", number)
+        return example, png_bytes(asked.media.get(example.task.images[0]))
+
+    def lesson(index: int) -> Lesson:
+        example, picture = drawn(index % questions)
+        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
+        asked.media.add_encoded(picture, example.task.id)
+        chance = generator_for(seed, "lesson", index)
+        if not example.task.targets:
+            return Lesson(example=example, stream="textual")
+        if chance.random() < lessons.grounded_share:
+            return Lesson(example=grounded(example, grid_px=SIZE_PX * COORDINATE_STEP / 1000), stream="grounded")
+        shown = textual(example)
+        if chance.random() < lessons.views_share:
+            shown = replace(shown, task=_with_views(shown.task, asked.media, chance))
+        return Lesson(example=shown, stream="textual")
+
+    return lesson
+
+
+def _with_views(task: Task, media: MediaStore, chance: Generator) -> Task:
+    """The task with crops of its targets, their union, or both beside the picture."""
+    crops = [target.box for target in task.targets]
+    union = [enclosing_box(crops)] if len(crops) > 1 else []
+    views = (crops, union or crops, [*crops, *union])[int(chance.integers(3))]
+    picture = media.get(task.images[0])
+    shown = [media.add(picture.crop(box.as_tuple())) for box in views]
+    return replace(task, images=(*task.images, *shown))
