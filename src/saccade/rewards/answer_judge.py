@@ -3,16 +3,16 @@
 The judge is asked when all of this holds; in every other case the rules have the last word:
 
 - the task's answer is free text (``answer_kind`` is ``text``): words of a closed set, options and numbers need none;
-- the trajectory ended with an answer, and the rules do not find it right;
-- the answer says something, has at most ``max_answer_chars`` characters, and does not talk to the judge.
+- the rules do not find the answer right;
+- it says something, has at most ``max_answer_chars`` characters, and does not talk to the judge.
 """
 
 from dataclasses import dataclass
 
+from saccade.rewards.answers import answer_is_correct
 from saccade.rewards.asking import Asking
-from saccade.rewards.outcome import is_correct
 from saccade.rewards.quotation import MARK, addresses_judge, quoted, runs_of, says_anything
-from saccade.types import Task, Trajectory
+from saccade.types import Task
 
 _INSTRUCTIONS = f"""Somebody answered a question about an image that you do not see. You know the right answer. Say \
 whether the answer given means the same.
@@ -44,11 +44,10 @@ class AnswerJudge:
     max_answer_chars: int = 500
     max_question_chars: int = 8000
 
-    async def __call__(self, task: Task, trajectory: Trajectory, /) -> float | None:
-        if is_correct(task, trajectory):
+    async def __call__(self, task: Task, answer: str, /) -> float | None:
+        if answer_is_correct(task, answer):
             return 1.0
-        answer = trajectory.answer
-        if answer is None or trajectory.status != "answered" or not self._needs_judge(task, answer):
+        if not self._needs_judge(task, answer):
             return 0.0
         sections = (
             _INSTRUCTIONS,
@@ -57,7 +56,7 @@ class AnswerJudge:
             f"{_GIVEN}\n{quoted(answer, self.max_answer_chars)}",
             _CLOSING,
         )
-        verdicts = await self.asking.values("\n\n".join(sections), read_yes_or_no)
+        verdicts = await self.asking.values(task.id, "\n\n".join(sections), read_yes_or_no)
         return float(2 * sum(verdicts) > len(verdicts)) if verdicts else None
 
     def _needs_judge(self, task: Task, answer: str) -> bool:

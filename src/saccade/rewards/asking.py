@@ -1,7 +1,7 @@
 """Asks a model for a verdict: read strictly, asked again when there is none, and never for ever."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,8 +15,6 @@ Value = TypeVar("Value")
 
 RETRY_TEMPERATURE = 0.5
 """At least, when asked again: near 0 a judge that gave no verdict would say the same once more."""
-
-MAX_REPLY_CHARS = 20_000
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
@@ -39,38 +37,36 @@ class Asking:
         if not 0 <= self.temperature <= 2:
             raise UserError(f"temperature={self.temperature} is none that models are asked at; use 0 to 2")
 
-    async def values(self, text: str, read: Callable[[str], Value | None]) -> list[Value]:
+    async def values(self, task_id: str, text: str, read: Callable[[str], Value | None]) -> list[Value]:
         """What can be read of the replies to this text, at most ``samples``; fewer where the judge fails.
 
-        Only what is missing is asked for again, with other seeds. A server that is down, or refuses this one request,
-        is not asked again: its client has tried. Raises ``UserError`` for what no other request would mend.
+        The same text on the same task is asked with the same seeds, so that a teacher may keep its replies; only what
+        is missing is asked for again, with other seeds. A server that is down, or refuses this one request, is not
+        asked again: its client has tried. Raises ``UserError`` for what no other request would mend.
         """
-        messages = (Message(role="user", parts=(text,)),)
+        messages = [Message(role="user", parts=(text,))]
         found: list[Value] = []
         for attempt in range(self.tries):
+            missing = self.samples - len(found)
             try:
-                replies = await self._replies(messages, text, self.samples - len(found), attempt)
+                replies = await self.teacher(
+                    messages,
+                    temperature=max(self.temperature, RETRY_TEMPERATURE) if attempt else self.temperature,
+                    samples=missing,
+                    seed=seed_for(self.seed, "judge", task_id, text, attempt),
+                )
             except MachineError:
                 break
             except RefusedRequestError as error:
                 if not error.is_about_one_request:
                     raise
                 break
-            found += [value for reply in replies if (value := read(spoken(reply))) is not None]
+            found += [value for reply in replies[:missing] if (value := read(spoken(reply))) is not None]
             if len(found) >= self.samples:
                 break
         return found
 
-    async def _replies(self, messages: Sequence[Message], text: str, samples: int, attempt: int) -> Sequence[str]:
-        replies = await self.teacher(
-            messages,
-            temperature=max(self.temperature, RETRY_TEMPERATURE) if attempt else self.temperature,
-            samples=samples,
-            seed=seed_for(self.seed, "judge", text, attempt),
-        )
-        return replies[:samples]
-
 
 def spoken(reply: str) -> str:
     """What a judge says after thinking aloud in ``<think>`` tags, which some servers leave in the text."""
-    return _THOUGHTS.sub("", reply[:MAX_REPLY_CHARS], count=1).strip()
+    return _THOUGHTS.sub("", reply, count=1).strip()

@@ -33,8 +33,8 @@ Accuracies = Sequence[float | None]
 class AccuracyJudge(Protocol):
     """Says whether an answer is right where rules alone cannot."""
 
-    async def __call__(self, task: Task, trajectory: Trajectory, /) -> float | None:
-        """1.0 or 0.0; None when there is no verdict, and the trajectory then counts as failed."""
+    async def __call__(self, task: Task, answer: str, /) -> float | None:
+        """1.0 or 0.0; None when there is no verdict, and all that answered so then count as failed."""
         ...
 
 
@@ -89,7 +89,7 @@ class IvgrReward:
                 "name the stage's streams so, or give the reward their names"
             )
         kept = reference_from_json(memory, task.id) if self.use_archive else None
-        right = dict(zip(groups, await asyncio.gather(*(self._right(task, members) for members in groups.values()))))
+        right = await self._right(task, groups)
         scores: dict[str, Sequence[Score | None]] = {}
         found: Reference | None = None
         if self.grounded in groups:
@@ -106,10 +106,15 @@ class IvgrReward:
         archived = reference if self.use_archive else None
         return GroupScores(scores=scores, memory=None if archived is None else reference_to_json(archived))
 
-    async def _right(self, task: Task, members: Sequence[Trajectory]) -> Accuracies:
-        if self.accuracy is None:
-            return [float(is_correct(task, member)) for member in members]
-        return await asyncio.gather(*(self.accuracy(task, member) for member in members))
+    async def _right(self, task: Task, groups: Mapping[str, Sequence[Trajectory]]) -> Mapping[str, Accuracies]:
+        judge = self.accuracy
+        if judge is None:
+            return {name: [float(is_correct(task, one)) for one in members] for name, members in groups.items()}
+        answers = {name: [_final_answer(one) for one in members] for name, members in groups.items()}
+        # What several answered, in whatever stream, is judged once.
+        different = list(dict.fromkeys(one for given in answers.values() for one in given if one is not None))
+        found = dict(zip(different, await asyncio.gather(*(judge(task, answer) for answer in different))))
+        return {name: [0.0 if one is None else found[one] for one in given] for name, given in answers.items()}
 
     def _grounded(
         self, task: Task, members: Sequence[Trajectory], right: Accuracies
@@ -168,6 +173,10 @@ class IvgrReward:
         given = await asyncio.gather(*(judge(task, reference, text) for text in different))
         by_text = dict(zip(different, given))
         return [None if text is None else by_text[text] for text in texts]
+
+
+def _final_answer(trajectory: Trajectory) -> str | None:
+    return trajectory.answer if trajectory.status == "answered" else None
 
 
 def _consistencies(verdicts: Sequence[Verdict | None]) -> list[float]:

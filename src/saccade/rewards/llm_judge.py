@@ -69,7 +69,7 @@ class LlmJudge:
             f"{_SECOND}\n{quoted(said, self.max_text_chars)}",
             _CLOSING,
         )
-        return Verdict(value=mean_or_none(await self.asking.values("\n\n".join(sections), read_rubric)))
+        return Verdict(value=mean_or_none(await self.asking.values(task.id, "\n\n".join(sections), read_rubric)))
 
     def _shown(self, text: str) -> str:
         return text if self.keeps_boxes else without_boxes(text)
