@@ -9,49 +9,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from saccade.curation.kinds import kind_of
+from saccade.curation.rows import check_images, exported, question_row
 from saccade.curation.settings import Kind, Level, Way
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.answers import answer_is_correct
 from saccade.tasks.files import BadRow, read_tasks
-from saccade.tasks.readers.fields import is_encodable, listed, mapping
+from saccade.tasks.readers.fields import is_encodable, mapping
 from saccade.tasks.readers.fields import kind_of as type_name
 from saccade.tasks.readers.rows import RowError, RowValue, json_lines
 from saccade.types import Answer, Example, ExpertTurn, Json, Task, ToolCall
 
-EXAMPLES, IMAGES = "examples.jsonl", "images"
+EXAMPLES = "examples.jsonl"
 BAD_ROWS_SHOWN = 20
 
 
 def example_row(example: Example, *, level: Level, way: Way, kind: Kind | None) -> dict[str, Json]:
     """An example as a row of the file; its images are ``images/<hash>.png`` beside it."""
-    task = example.task
     row: dict[str, Json] = {
-        "id": task.id,
-        "family": task.family,
-        "question": task.question,
-        "answer": task.answer,
-        "answer_kind": task.answer_kind,
-        "images": [f"{IMAGES}/{image.hash}.png" for image in task.images],
-        "image_hashes": [image.hash for image in task.images],
-        "difficulty": task.difficulty,
+        **question_row(example.task, [exported(image) for image in example.task.images]),
         "level": level,
         "way": way,
-        "turns": [_turn_row(turn) for turn in example.turns],
+        "turns": turn_rows(example),
     }
-    if kind is not None:
-        row["kind"] = kind
-    if task.choices:
-        row["choices"] = list(task.choices)
-    if task.tolerance:
-        row["tolerance"] = task.tolerance
-    if task.targets:
-        row["boxes"] = [
-            {"bbox": list(target.box.as_tuple()), "label": target.label, "image_index": target.image_index}
-            for target in task.targets
-        ]
-    return row
+    return row if kind is None else {**row, "kind": kind}
+
+
+def turn_rows(example: Example) -> list[Json]:
+    """The turns as a row holds them; ``ValueError`` for calls of other tools than Python."""
+    return [_turn_row(turn) for turn in example.turns]
 
 
 def read_examples(path: Path, media: MediaStore) -> Sequence[Example]:
@@ -71,10 +58,8 @@ def read_examples(path: Path, media: MediaStore) -> Sequence[Example]:
         try:
             if isinstance(numbered.row, RowError):
                 raise numbered.row
-            hashes = listed(numbered.row.get("image_hashes"), "image_hashes")
-            if hashes and hashes != [image.hash for image in task.images]:
-                raise RowError("images", "are not those of the example any more; their pixels have changed")
-            examples.append(Example(task=task, turns=_turns(numbered.row.get("turns"), task)))
+            check_images(numbered.row, task)
+            examples.append(Example(task=task, turns=read_turns(numbered.row.get("turns"), task)))
         except RowError as error:
             bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
     if bad:
@@ -99,7 +84,8 @@ def _turn_row(turn: ExpertTurn) -> Json:
     return {"thought": turn.thought, "code": code}
 
 
-def _turns(value: RowValue, task: Task) -> tuple[ExpertTurn, ...]:
+def read_turns(value: RowValue, task: Task) -> tuple[ExpertTurn, ...]:
+    """The turns of a row that end with the right answer; ``RowError`` says which of them is wrong."""
     if not isinstance(value, list) or not value:
         raise RowError("turns", f"must be a list of turns, not {type_name(value)}" if value else "is missing or empty")
     turns = tuple(_turn(item, f"turns[{index}]") for index, item in enumerate(value))

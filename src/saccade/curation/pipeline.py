@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from saccade.curation.checking import Checker
 from saccade.curation.difficulty import PassRates, level_of
-from saccade.curation.examples import EXAMPLES, IMAGES, code_kind, example_row
+from saccade.curation.examples import EXAMPLES, code_kind, example_row
 from saccade.curation.journal import Journal
 from saccade.curation.outcomes import Outcome, Reason, Rejected, Value
 from saccade.curation.playing import final_answer, play
 from saccade.curation.report import Counts, CurationReport, curation_report
+from saccade.curation.rows import IMAGES
 from saccade.curation.settings import CurationSettings, Level, Way
 from saccade.curation.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
 from saccade.engines.refusals import RefusedRequestError
