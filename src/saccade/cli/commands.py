@@ -14,8 +14,12 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from typing import Literal
 
+    from saccade.recipes.evaluation import ProtocolName
     from saccade.train.context import RecipeContext
     from saccade.train.plan import Plan
+
+# Written out, since the help must not wait for the recipes to be imported.
+PROTOCOLS = ("tagged", "direct", "grounded", "textual", "grounded_with_crop")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,6 +77,20 @@ def train(
 @click.option(
     "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
 )
+@click.option(
+    "--protocol",
+    "protocols",
+    type=click.Choice(PROTOCOLS),
+    multiple=True,
+    help="How questions are asked; repeatable. By default with all tools (tagged) and without (direct).",
+)
+@click.option(
+    "--test-time",
+    multiple=True,
+    metavar="crops,union",
+    help="A second look: boxes from a grounded pass, then a textual one on their crops, the crop around them all, or "
+    "both. Repeatable.",
+)
 @click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
 @click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
@@ -82,6 +100,8 @@ def evaluate(
     data: Path | None,
     family: str | None,
     count: int | None,
+    protocols: "tuple[ProtocolName, ...]",
+    test_time: tuple[str, ...],
     greedy: bool,
     temperature: float | None,
     skip_bad_rows: bool,
@@ -98,14 +118,28 @@ def evaluate(
     if greedy and temperature:
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     threads = prepare_machine(threads)
-    from saccade.recipes.evaluation import evaluation
+    from saccade.recipes.evaluation import evaluation, view_words
 
+    looks = [view_words(text) for text in test_time]
     context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
 
     def recipe(context: "RecipeContext") -> "Plan":
-        return evaluation(context, family=family, count=count, temperature=temperature or 0.0)
+        return evaluation(
+            context,
+            family=family,
+            count=count,
+            temperature=temperature or 0.0,
+            protocols=protocols,
+            test_time=looks,
+        )
 
-    measured = {"family": family, "n": count, "temperature": temperature}
+    measured = {
+        "family": family,
+        "n": count,
+        "temperature": temperature,
+        "protocol": ",".join(protocols) or None,
+        "test_time": " ".join(",".join(words) for words in looks) or None,
+    }
     start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet, measured=measured)
 
 

@@ -1,0 +1,112 @@
+"""One question about one picture, answered with a second look: for a notebook, a demonstration, a server."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from saccade.engines.contract import Engine
+from saccade.engines.local import LocalEngine
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.errors import MachineError
+from saccade.evaluation.test_time import Pass, boxes_of, play_with_views
+from saccade.evaluation.views import ViewKind, Views
+from saccade.geometry import Box
+from saccade.models.base import BRIEF_BELOW_VOCABULARY
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.contract import ChatProtocol
+from saccade.protocols.instructions import Style
+from saccade.protocols.two_streams import grounded_protocol, textual_protocol
+from saccade.rollout.settings import RolloutSettings
+from saccade.types import Score, Task, Trajectory
+
+ONE_ANSWER = RolloutSettings(max_turn_tokens=512, max_tokens=32_768, temperature=0.0)
+"""Greedy, with room for the views of a large image."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenView:
+    """A picture that the second pass saw beside the original."""
+
+    kind: ViewKind
+    box: Box
+    """Where it lies, in whole pixels of the original."""
+    picture: Image.Image
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SecondLook:
+    """An answer, and how it came about."""
+
+    answer: str | None
+    """None when the second pass gave none that could be read."""
+    boxes: tuple[Box, ...]
+    """Those of the first pass, in pixels of the original, as they were written."""
+    views: tuple[SeenView, ...]
+    first: Trajectory
+    second: Trajectory
+
+
+def answer_one(
+    image: Image.Image | Path | str,
+    question: str,
+    *,
+    model: VisionLanguageModel,
+    choices: tuple[str, ...] = (),
+    views: Views = Views(),
+    settings: RolloutSettings = ONE_ANSWER,
+    engine: Engine | None = None,
+    style: Style | None = None,
+    seed: int = 0,
+) -> SecondLook:
+    """The answer to a question about a picture or the file of one, by the two passes of ``test_time``.
+
+    Without ``engine`` one is made for this call. ``style`` is that of the instructions, by default ``brief`` for a tiny
+    model and ``full`` for all others. Nothing stays in the model's media store. Raises UserError for a file that is no
+    image, MachineError when a pass failed.
+    """
+    if style is None:
+        style = "brief" if model.vocab_size < BRIEF_BELOW_VOCABULARY else "full"
+
+    def one_turn(protocol: ChatProtocol) -> Pass:
+        return Pass(
+            make_env=lambda: VisualReasoningEnv(
+                protocol=protocol, tools=(), media=model.media, view=model.view, max_turns=1, shows_pixels=False
+            ),
+            settings=settings,
+        )
+
+    with model.media.temporary():
+        seen = model.media.add(image) if isinstance(image, Image.Image) else model.media.add_file(Path(image))
+        task = Task(
+            id="one", family="one", question=question, answer="", answer_kind="text", images=(seen,), choices=choices
+        )
+        passes = play_with_views(
+            [task],
+            engine=LocalEngine(model) if engine is None else engine,
+            chat=model.chat,
+            media=model.media,
+            first=one_turn(grounded_protocol(style=style, max_turns=1)),
+            second=one_turn(textual_protocol(style=style, max_turns=1)),
+            views=views,
+            reward=_unjudged,
+            seed=seed,
+            name="one",
+        )
+        first, second = passes.first[0].trajectory, passes.second[0].trajectory
+        if second.status == "failed":
+            raise MachineError(f"the question could not be answered: {second.failure}")
+        return SecondLook(
+            answer=second.answer,
+            boxes=boxes_of(first),
+            views=tuple(
+                SeenView(kind=view.kind, box=view.box, picture=model.media.get(view.image)) for view in passes.views[0]
+            ),
+            first=first,
+            second=second,
+        )
+
+
+def _unjudged(task: Task, trajectory: Trajectory) -> Score:
+    """Nobody knows the answer here."""
+    return Score(total=0.0, parts={})
