@@ -1,21 +1,20 @@
 """Boxes in the reasoning held against what the answer depends on, and answers beside them (iVGR, figure 2)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.geometry import Box
-from saccade.rewards.boxes import box_recall, dual_iou
+from saccade.rewards.boxes import box_recall
+from saccade.rewards.grounding import GroundingReward, first_image_boxes, mentioned_boxes
 from saccade.rewards.outcome import is_correct
-from saccade.types import Attempt, Json, Task, Trajectory
+from saccade.types import Attempt, Json
 
 IOU_BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7)
 """Where the intervals of IoU begin; each ends before the next, and the last holds 1."""
 
-Overlap = Callable[[Sequence[Box], Sequence[Box]], float]
-"""Of predicted boxes with targets, in 0..1."""
+_REWARD = GroundingReward()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,15 +40,16 @@ class Grounding:
     """
 
     iou: float | None
-    """Mean over tasks of the recall-only IoU, the "mIoU" of tables; no reward, since it pays for endless boxes."""
+    """Mean over tasks of the recall-only IoU of all readable boxes, the "mIoU" of tables; no reward, since it pays for
+    endless boxes."""
     dual_iou: float | None
-    """Mean over tasks of equation 2, which takes precision too."""
+    """Mean over tasks of the box reward (equation 2), which takes precision too."""
     tasks: int
     """Tasks with targets."""
     boxes_mean: float
-    """Different readable boxes per trajectory."""
+    """Distinct ordered boxes per trajectory, as the reward counts them."""
     without_box: float
-    """Share of trajectories that name no readable box."""
+    """Share of trajectories that name none."""
     intervals: tuple[IouInterval, ...] = ()
     """The same trajectories' answers by the recall-only IoU of the question; every interval, also an empty one."""
 
@@ -69,9 +69,10 @@ def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS)
     fine = [attempt for attempt in attempts if attempt.trajectory.status != "failed"]
     if not any(turn.boxes for attempt in fine for turn in attempt.trajectory.turns):
         return None
-    counts = [len(predicted_boxes(attempt.trajectory)) for attempt in fine]
+    scores = [(attempt.task.id, _REWARD(attempt.task, attempt.trajectory)) for attempt in fine]
+    counts = [score.notes["boxes"] for _, score in scores]
+    duals = _mean_by_task((task, score.parts["box"]) for task, score in scores if "box" in score.parts)
     ious = question_ious(fine)
-    duals = _mean_by_task(fine, dual_iou)
     return Grounding(
         iou=_mean(list(ious.values())),
         dual_iou=_mean(list(duals.values())),
@@ -82,23 +83,12 @@ def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS)
     )
 
 
-def predicted_boxes(trajectory: Trajectory) -> tuple[Box, ...]:
-    """The different boxes that a trajectory's reasoning names, in order, as written; in pixels of the first image."""
-    mentions = (mention.box for turn in trajectory.turns for mention in turn.boxes)
-    return tuple(dict.fromkeys(box for box in mentions if box is not None))
-
-
-def target_boxes(task: Task) -> tuple[Box, ...]:
-    """What the answer depends on in the first image, the one that boxes are about."""
-    return tuple(target.box for target in task.targets if target.image_index == 0)
-
-
 def question_ious(attempts: Iterable[Attempt]) -> dict[str, float]:
     """By task id, the recall-only IoU of the trajectories that the machine did not fail, mean over them.
 
     Tasks without targets are left out.
     """
-    return _mean_by_task(attempts, box_recall)
+    return _mean_by_task((attempt.task.id, _recall(attempt)) for attempt in attempts if _is_measured(attempt))
 
 
 def answers_with_iou(attempts: Iterable[Attempt], ious: Mapping[str, float]) -> list[tuple[float, bool]]:
@@ -129,14 +119,20 @@ def accuracy_by_iou(
     )
 
 
-def _mean_by_task(attempts: Iterable[Attempt], overlap: Overlap) -> dict[str, float]:
+def _is_measured(attempt: Attempt) -> bool:
+    return attempt.trajectory.status != "failed" and bool(first_image_boxes(attempt.task))
+
+
+def _recall(attempt: Attempt) -> float:
+    predicted = [mention.box for mention in mentioned_boxes(attempt.trajectory) if mention.box is not None]
+    return box_recall(predicted, first_image_boxes(attempt.task))
+
+
+def _mean_by_task(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     by_task: dict[str, list[float]] = {}
-    for attempt in attempts:
-        targets = target_boxes(attempt.task)
-        if targets and attempt.trajectory.status != "failed":
-            values = by_task.setdefault(attempt.task.id, [])
-            values.append(overlap(predicted_boxes(attempt.trajectory), targets))
-    return {task: math.fsum(values) / len(values) for task, values in by_task.items()}
+    for task, value in values:
+        by_task.setdefault(task, []).append(value)
+    return {task: math.fsum(of_task) / len(of_task) for task, of_task in by_task.items()}
 
 
 def _mean(values: Sequence[float]) -> float | None:
