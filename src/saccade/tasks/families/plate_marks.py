@@ -5,7 +5,8 @@ plate is easy to find from afar; its mark is small, so that a view of 64 px show
 Everything in the picture is named with its place and its mark (``Task.objects``), so that an exact judge can tell what
 a text says of it.
 
-Difficulty: plates 2 at 0, 3-4 at 0.5, 4-6 at 1; the mark's side 24, 12 and 6 px; jitter inside the cell 2, 6 and 7 px.
+Difficulty: plates 2 at 0, 2-3 at 0.5, 4-6 at 1; the mark's side 24, 12 and 6 px; jitter inside the cell 0, 3 and 7 px;
+colours 4 up to 0.5, then up to 6 at 1.
 """
 
 from dataclasses import dataclass
@@ -58,11 +59,11 @@ def draw_plate_pair(rng: Generator, difficulty: float) -> Scene:
 
 def _plates(rng: Generator, difficulty: float) -> list[_Plate]:
     """In random order; the first are as random as any other."""
-    fewest, most = whole_knob(difficulty, 2, 3, 4), whole_knob(difficulty, 2, 4, 6)
+    fewest, most = whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6)
     count = int(rng.integers(fewest, most + 1))
-    jitter = whole_knob(difficulty, 2, 6, 7)
+    jitter = whole_knob(difficulty, 0, 3, 7)
     cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
-    colours = rng.permutation(len(PLATE_COLOURS))[:count]
+    colours = rng.permutation(whole_knob(difficulty, 4, 4, len(PLATE_COLOURS)))[:count]
     marks = rng.integers(len(MARKS), size=count)
     shifts = rng.integers(-jitter, jitter + 1, size=(count, 2))
     plates = []

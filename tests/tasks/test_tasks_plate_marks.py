@@ -1,0 +1,126 @@
+"""Marked plates: what is drawn is what is named, and both experts solve what they are shown in their stream."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from saccade.geometry import Box, iou
+from saccade.media.store import MediaStore
+from saccade.protocols.box_text import find_boxes
+from saccade.rewards.answers import answer_is_correct
+from saccade.tasks.families.plate_marks import MARKS
+from saccade.tasks.palette import COLOURS
+from saccade.tasks.procedural import NAMED_FAMILIES, SPLITS, generate
+from saccade.tasks.scene import place_of
+from saccade.tasks.two_streams import grounded, sought_objects, textual
+from saccade.types import Answer, Example
+
+DIFFICULTIES = (0.0, 0.3, 0.5, 0.8, 1.0)
+NAMES = {colour: name for name, colour in {**COLOURS, **MARKS}.items()}
+
+every_family = pytest.mark.parametrize("family", list(NAMED_FAMILIES))
+
+
+@pytest.fixture(scope="module")
+def media() -> MediaStore:
+    return MediaStore()
+
+
+@pytest.fixture(scope="module")
+def examples(media: MediaStore) -> dict[str, list[Example]]:
+    """Some tasks of every family at every difficulty."""
+    return {
+        family: [
+            generate(family, split="train", index=index, seed=3, media=media, difficulty=DIFFICULTIES[index % 5])
+            for index in range(60)
+        ]
+        for family in NAMED_FAMILIES
+    }
+
+
+@every_family
+def test_every_plate_is_named_with_the_colour_the_place_and_the_mark_that_are_drawn(
+    family: str, examples: dict[str, list[Example]], media: MediaStore
+) -> None:
+    for example in examples[family]:
+        pixels = np.asarray(media.get(example.task.images[0]))
+        for one in example.task.objects:
+            x1, y1, x2, y2 = (int(side) for side in one.box.as_tuple())
+            corners = {tuple(pixels[y, x]) for y in (y1, y2 - 1) for x in (x1, x2 - 1)}
+            assert [NAMES[tuple(int(channel) for channel in corner)] for corner in corners] == [one.name]
+            middle = pixels[(y1 + y2) // 2, (x1 + x2) // 2]
+            assert NAMES[tuple(int(channel) for channel in middle)] == one.attributes["mark"]
+            assert one.attributes["place"] == place_of(one.box.center)
+
+
+@every_family
+def test_nothing_but_the_named_plates_is_drawn(
+    family: str, examples: dict[str, list[Example]], media: MediaStore
+) -> None:
+    for example in examples[family]:
+        pixels = np.asarray(media.get(example.task.images[0])).copy()
+        for one in example.task.objects:
+            x1, y1, x2, y2 = (int(side) for side in one.box.as_tuple())
+            pixels[y1:y2, x1:x2] = 128
+        assert (pixels == 128).all()
+        assert len({one.name for one in example.task.objects}) == len(example.task.objects)
+
+
+@every_family
+def test_the_answer_is_the_mark_of_each_plate_that_is_asked_for(
+    family: str, examples: dict[str, list[Example]]
+) -> None:
+    for example in examples[family]:
+        sought = sought_objects(example)
+        assert " and ".join(one.attributes["mark"] for one in sought) == example.task.answer
+        assert all(f"the {one.name} plate" in example.task.question for one in sought)
+
+
+@every_family
+def test_both_experts_give_the_right_answer_and_only_one_of_them_writes_boxes(
+    family: str, examples: dict[str, list[Example]]
+) -> None:
+    for example in examples[family]:
+        [boxed], [plain] = grounded(example).turns, textual(example).turns
+        for turn in (boxed, plain):
+            assert isinstance(turn.action, Answer)
+            assert answer_is_correct(example.task, turn.action.text)
+        written = [mention.box for mention in find_boxes(boxed.thought).mentions]
+        assert written == [target.box for target in example.task.targets]
+        assert not find_boxes(plain.thought).mentions
+
+
+@every_family
+def test_boxes_rounded_to_the_grid_still_fit_their_plates(family: str, examples: dict[str, list[Example]]) -> None:
+    for example in examples[family]:
+        mentions = find_boxes(grounded(example, grid_px=12.8).turns[0].thought).mentions
+        for mention, target in zip(mentions, example.task.targets, strict=True):
+            assert isinstance(mention.box, Box)
+            assert iou(mention.box, target.box) > 0.5
+
+
+@every_family
+def test_no_picture_is_shared_between_splits(family: str, media: MediaStore) -> None:
+    shown: dict[str, set[str]] = {split: set() for split in SPLITS}
+    for split in SPLITS:
+        for index in range(40):
+            task = generate(family, split=split, index=index, seed=0, media=media, difficulty=0.0).task
+            shown[split].update(image.hash for image in task.images)
+    assert not shown["train"] & shown["held_out"]
+    assert not shown["train"] & shown["validation"]
+    assert not shown["validation"] & shown["held_out"]
+
+
+def test_no_mark_is_common_enough_to_guess(media: MediaStore) -> None:
+    answers = Counter(
+        generate("plate_mark", split="train", index=index, seed=1, media=media).task.answer for index in range(400)
+    )
+    assert set(answers) == set(MARKS)
+    assert max(answers.values()) < 0.33 * 400
+
+
+def test_an_expert_refuses_a_task_whose_objects_are_not_named(media: MediaStore) -> None:
+    example = generate("attributes", split="train", index=0, seed=0, media=media)
+    with pytest.raises(ValueError, match="does not name what its question is about"):
+        grounded(example)
