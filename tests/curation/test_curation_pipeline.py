@@ -12,10 +12,11 @@ from curation_teachers import Knowing, answer_turn, is_about
 from saccade.curation.difficulty import PassRates
 from saccade.curation.examples import read_examples
 from saccade.curation.journal import Journal
-from saccade.curation.outcomes import Outcome
-from saccade.curation.pipeline import FAILURES_IN_A_ROW, Curation, Roles
+from saccade.curation.outcomes import Outcome, outcome_from
+from saccade.curation.pipeline import Curation, Roles
 from saccade.curation.report import CurationReport
 from saccade.curation.settings import CurationSettings
+from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.engines.refusals import RefusedRequestError
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
@@ -39,7 +40,7 @@ def curate(
 ) -> tuple[CurationReport, dict[str, Outcome]]:
     media = make_env(0).media
     curation = Curation(roles=roles, make_env=make_env, media=media, settings=CurationSettings(**settings))
-    with Journal(out, {"seed": 0}, resume=resume) as journal:
+    with Journal(out, {"seed": 0}, outcome_from, resume=resume) as journal:
         report = asyncio.run(curation.run([example.task for example in dots], journal))
         return report, dict(journal.outcomes)
 

@@ -3,25 +3,45 @@
 import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Generic, Protocol, Self, TypeVar
 
 from saccade.atomic import write_text_atomic
-from saccade.curation.outcomes import Outcome, outcome_from
 from saccade.errors import MachineError, UserError
-from saccade.tasks.readers.rows import RowError, json_lines
+from saccade.tasks.readers.rows import Row, RowError, json_lines
 from saccade.types import Json
 
 SETTINGS, OUTCOMES, LOCK = "curation.json", "outcomes.jsonl", ".lock"
 
 
-class Journal:
+class Kept(Protocol):
+    """What a journal keeps: an outcome that can be a line of JSON."""
+
+    @property
+    def task_id(self) -> str: ...
+
+    def as_json(self) -> Mapping[str, Json]: ...
+
+
+Outcome = TypeVar("Outcome", bound=Kept)
+
+
+class Journal(Generic[Outcome]):
     """The folder, which this process alone may write while it is open."""
 
-    def __init__(self, directory: Path, started_with: Mapping[str, Json], *, resume: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        started_with: Mapping[str, Json],
+        outcome_from: Callable[[Row], Outcome],
+        *,
+        resume: bool,
+    ) -> None:
         """UserError when the folder holds something else, was started otherwise, or ``resume`` is not given for it.
+
+        ``outcome_from`` reads an outcome's JSON, and raises RowError.
 
         A curation without a single outcome has not begun: it may be started anew, otherwise too.
         """
@@ -39,7 +59,7 @@ class Journal:
         self._lock = self._locked()
         try:
             self._keep_settings(started_with, is_begun=is_begun)
-            self.outcomes = self._read_outcomes()
+            self.outcomes = self._read_outcomes(outcome_from)
             self._file = (directory / OUTCOMES).open("ab")
         except BaseException:
             self._lock.close()
@@ -103,7 +123,7 @@ class Journal:
                 )
             )
 
-    def _read_outcomes(self) -> dict[str, Outcome]:
+    def _read_outcomes(self, outcome_from: Callable[[Row], Outcome]) -> dict[str, Outcome]:
         path = self.directory / OUTCOMES
         if not path.exists():
             return {}

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -17,22 +16,17 @@ from saccade.curation.report import Counts, CurationReport, curation_report
 from saccade.curation.rows import IMAGES
 from saccade.curation.settings import CurationSettings, Level, Way
 from saccade.curation.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
-from saccade.engines.refusals import RefusedRequestError
+from saccade.curation.working import work_off
 from saccade.engines.teacher import Teacher
-from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers import answer_is_correct
 from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Target, Task
 
-FAILURES_IN_A_ROW = 8
-"""So many questions that fail by the machine's fault, one after another, end the run: the server is gone."""
-
 Player = Teacher | PassRates
 """Who sorts questions: a model to be asked, or its pass rates from elsewhere."""
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,47 +58,36 @@ class Curation:
     async def run(
         self,
         tasks: Sequence[Task],
-        journal: Journal,
+        journal: Journal[Outcome],
         *,
         counts: Callable[[], Mapping[str, Counts]] = dict,
         on_outcome: Callable[[Outcome], None] = lambda _: None,
     ) -> CurationReport:
         """Works off the questions that have no outcome yet, then writes the examples and the report.
 
-        A question that fails by the machine's fault has no outcome, and is tried again when the run is resumed. Raises
-        MachineError when many in a row fail, UserError when the server refuses all that it is asked.
+        Raises as ``work_off`` does.
         """
         _check_tasks(tasks)
-        waiting = [task for task in tasks if task.id not in journal.outcomes]
         pool = ThreadPoolExecutor(max_workers=self.settings.questions_at_once, thread_name_prefix="curation")
 
         def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
             return asyncio.get_running_loop().run_in_executor(pool, operation)
 
-        failures = _Failures()
-        left = iter(waiting)
-
-        async def work() -> None:
-            for task in left:
-                try:
-                    outcome = await self._outcome(task, run_blocking)
-                except (MachineError, RefusedRequestError) as error:
-                    failures.add(task, error)
-                    continue
-                failures.in_a_row = 0
-                if outcome.row is not None:
-                    for image in task.images:
-                        self.media.export(image, journal.directory / IMAGES)
-                journal.add(outcome)
-                on_outcome(outcome)
+        async def outcome_of(task: Task) -> Outcome:
+            outcome = await self._outcome(task, run_blocking)
+            if outcome.row is not None:
+                for image in task.images:
+                    self.media.export(image, journal.directory / IMAGES)
+            return outcome
 
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.settings.questions_at_once, len(waiting))):
-                    group.create_task(work())
-        except* SaccadeError as errors:
-            # One of them is enough to read; the others were cut short.
-            raise errors.exceptions[0] from None
+            await work_off(
+                {task.id: task for task in tasks},
+                outcome_of,
+                journal,
+                at_once=self.settings.questions_at_once,
+                on_outcome=on_outcome,
+            )
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         return self._finish(tasks, journal, counts())
@@ -228,7 +211,7 @@ class Curation:
             await run_blocking(env.close)
         return answer_is_correct(task, final_answer(turns))
 
-    def _finish(self, tasks: Sequence[Task], journal: Journal, asked: Mapping[str, Counts]) -> CurationReport:
+    def _finish(self, tasks: Sequence[Task], journal: Journal[Outcome], asked: Mapping[str, Counts]) -> CurationReport:
         outcomes = [journal.outcomes[task.id] for task in tasks if task.id in journal.outcomes]
         rows = [outcome.row for outcome in outcomes if outcome.row is not None]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -236,21 +219,6 @@ class Curation:
         journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
-
-
-class _Failures:
-    """Questions that failed one after another by the machine's fault."""
-
-    def __init__(self) -> None:
-        self.in_a_row = 0
-
-    def add(self, task: Task, error: MachineError | RefusedRequestError) -> None:
-        """Raises the error when there is no hope that the next question fares better."""
-        self.in_a_row += 1
-        is_hopeless = isinstance(error, RefusedRequestError) and not error.is_about_one_request
-        if is_hopeless or self.in_a_row >= FAILURES_IN_A_ROW:
-            raise error
-        logger.warning("question %s failed, to be tried again when resumed: %s", task.id, error)
 
 
 def _check_tasks(tasks: Sequence[Task]) -> None:

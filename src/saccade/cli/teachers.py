@@ -1,0 +1,95 @@
+"""Who answers in a curation: servers and checkpoints, as the command line names them."""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from saccade.cli.curation_settings import ServerSettings
+from saccade.cli.pass_rates import recorded_pass_rates
+from saccade.curation.report import Counts
+from saccade.engines.teacher import EngineTeacher, Teacher
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+
+REPLIES = "replies"
+
+
+def is_server(who: str) -> bool:
+    return who.startswith(("http://", "https://"))
+
+
+@dataclass(kw_only=True)
+class Teachers:
+    """Opens teachers while it is entered; ``out`` keeps the servers' replies."""
+
+    media: MediaStore
+    server: ServerSettings
+    api_key_env: str
+    out: Path
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
+    _counted: dict[str, Callable[[], Counts]] = field(default_factory=dict, init=False)
+    _local: dict[Path, Teacher] = field(default_factory=dict, init=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def teacher(self, role: str, who: str, model: str | None) -> Teacher:
+        """A model of a server, or a checkpoint, which is loaded once; ``role`` is the option that names it."""
+        if not is_server(who):
+            path = Path(who)
+            if path not in self._local:
+                self._local[path] = self._checkpoint(role, path)
+            return self._local[path]
+        # Here, for without a server the package openai is not needed.
+        from saccade.engines.openai_chat import ChatClient
+
+        if model is None:
+            raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
+        client = ChatClient(
+            who,
+            model,
+            media=self.media,
+            api_key=os.environ.get(self.api_key_env) or "none",
+            timeout_s=self.server.timeout_s,
+            max_tokens=self.server.max_tokens,
+            max_concurrency=self.server.requests_at_once,
+            requests_per_minute=self.server.requests_per_minute,
+            retries=self.server.retries,
+            cache_dir=self.out / REPLIES,
+            extra_body=self.server.extra_fields(),
+        )
+        self._counted[role] = lambda: client.counts.as_counts()
+        return await self._stack.enter_async_context(client)
+
+    async def player(self, role: str, who: str, model: str | None) -> Teacher | Mapping[str, float]:
+        """A teacher, or the pass rates that a file or a run holds."""
+        if is_server(who) or _is_checkpoint(Path(who)):
+            return await self.teacher(role, who, model)
+        return recorded_pass_rates(Path(who))
+
+    def counts(self) -> Mapping[str, Counts]:
+        """What was asked of each server, by role."""
+        return {role: counts() for role, counts in self._counted.items()}
+
+    def _checkpoint(self, role: str, path: Path) -> Teacher:
+        if not _is_checkpoint(path):
+            raise UserError(f"--{role} {path} is neither the address of a server (http://…) nor a checkpoint directory")
+        # Here, for servers need no torch.
+        from saccade.engines.local import LocalEngine
+        from saccade.models.loading import LoadSettings, load_model
+
+        model = load_model(path, self.media, LoadSettings())
+        return EngineTeacher(engine=LocalEngine(model), chat=model.chat, max_tokens=self.server.max_tokens)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    return (path / "config.json").is_file() or (path / "adapter_config.json").is_file()
