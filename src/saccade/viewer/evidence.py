@@ -12,6 +12,7 @@ from saccade.train.metrics import WALL_S, read_metrics
 from saccade.train.records import read_records
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
+from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
 
 Series = tuple[tuple[int, float], ...]
 """(step, value) in order of step."""
@@ -66,6 +67,8 @@ class Evidence:
     """In order of time."""
     comparisons: tuple[Comparison, ...]
     rollouts: tuple[Rollouts, ...]
+    two_streams: tuple[TwoStreamStage, ...]
+    """The stages of grounded and textual trajectories."""
     wall_s: float
     """Seconds that the run has worked."""
     notes: tuple[str, ...]
@@ -79,6 +82,7 @@ def collect(paths: RunPaths) -> Evidence:
     settings = _settings(paths, notes)
     curves, wall_s = _curves(paths, notes)
     evaluations = _evaluations(paths, list(curves), notes)
+    rollouts = _rollouts(paths, list(curves), notes)
     return Evidence(
         paths=paths,
         info=info,
@@ -86,7 +90,8 @@ def collect(paths: RunPaths) -> Evidence:
         curves=curves,
         evaluations=evaluations,
         comparisons=_comparisons(evaluations),
-        rollouts=_rollouts(paths, list(curves), notes),
+        rollouts=rollouts,
+        two_streams=_two_streams(paths, rollouts, notes),
         wall_s=wall_s,
         notes=tuple(notes),
     )
@@ -135,6 +140,15 @@ def _rollouts(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Rol
             step = int(digits) if (digits := files[-1].stem.removeprefix("step-")).isdecimal() else 0
             rollouts.append(Rollouts(stage=directory.name, step=step, attempts=attempts))
     return tuple(rollouts)
+
+
+def _two_streams(paths: RunPaths, rollouts: Sequence[Rollouts], notes: list[str]) -> tuple[TwoStreamStage, ...]:
+    stages = [
+        read_two_streams(paths.root / "trajectories" / last.stage, notes)
+        for last in rollouts
+        if has_streams(last.attempts)
+    ]
+    return tuple(stage for stage in stages if stage is not None)
 
 
 def _attempts(file: Path, notes: list[str]) -> tuple[Attempt, ...]:

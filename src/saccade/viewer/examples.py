@@ -1,15 +1,16 @@
 """Which trajectories a report shows, and what it shows of each."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.outcome import is_correct
 from saccade.types import Answer, Attempt, ImageRef, Malformed, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
+from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.pictures import Album, Overlay, overlays_of
-from saccade.viewer.words import number_text, visible
+from saccade.viewer.words import number_text, readable, visible
 
 EXAMPLES_PER_OUTCOME = 3
 MAX_IMAGES = 8
@@ -35,6 +36,8 @@ class TurnView:
     """Code that the turn's own text does not show line by line."""
     is_run: bool = False
     """The observation is the output of code."""
+    boxes: tuple[str, ...] = ()
+    """What became of each box that its reasoning names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +55,7 @@ class ExampleView:
     status: str
     reward: str
     parts: tuple[tuple[str, str], ...]
+    notes: tuple[tuple[str, str], ...]
     figures: tuple[str, ...]
     images_left_out: int
     turns: tuple[TurnView, ...]
@@ -91,6 +95,7 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
     task, trajectory = attempt.task, attempt.trajectory
     score = trajectory.score
     shown_turns = trajectory.turns[:_MAX_TURNS]
+    boxes = named_boxes(attempt)
     return ExampleView(
         verdict=verdict(attempt),
         task_id=visible(task.id, 80),
@@ -101,21 +106,27 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
         answered=None if trajectory.answer is None else visible(trajectory.answer, 300),
         status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
         reward="–" if score is None else number_text(score.total),
-        parts=tuple((visible(name, 40), number_text(value)) for name, value in (score.parts if score else {}).items()),
-        figures=_question_figures(attempt, album),
+        parts=_shown_numbers(score.parts if score else {}),
+        notes=_shown_numbers(score.notes if score else {}),
+        figures=_question_figures(attempt, boxes, album),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),
-        turns=tuple(_turn_view(turn, attempt, album) for turn in shown_turns),
+        turns=tuple(_turn_view(turn, attempt, boxes, album) for turn in shown_turns),
         turns_left_out=len(trajectory.turns) - len(shown_turns),
     )
 
 
-def _question_figures(attempt: Attempt, album: Album) -> tuple[str, ...]:
-    """The question's images, with its targets and with what the model asked for on them."""
+def _shown_numbers(numbers: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
+    return tuple((visible(readable(name), 40), number_text(value)) for name, value in numbers.items())
+
+
+def _question_figures(attempt: Attempt, boxes: Sequence[NamedBox], album: Album) -> tuple[str, ...]:
+    """The question's images, with its targets and with what the model named and asked for on them."""
     task = attempt.task
     figures = []
     for index, image in enumerate(task.images[:MAX_IMAGES]):
         targets = [target for target in task.targets if target.image_index == index]
         overlays = [Overlay(kind="target", shape=target.box, label=f"target: {target.label}") for target in targets]
+        overlays += named_overlays(boxes) if index == 0 else []
         for turn in attempt.trajectory.turns:
             if isinstance(turn.action, ToolCall) and _image_number(turn.action) == index + 1:
                 overlays += overlays_of(turn.action.arguments)
@@ -124,7 +135,7 @@ def _question_figures(attempt: Attempt, album: Album) -> tuple[str, ...]:
     return tuple(figures)
 
 
-def _turn_view(turn: Turn, attempt: Attempt, album: Album) -> TurnView:
+def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: Album) -> TurnView:
     outcome, arguments = _outcome(turn)
     observation = turn.observation
     images = observation.images if observation else ()
@@ -140,6 +151,7 @@ def _turn_view(turn: Turn, attempt: Attempt, album: Album) -> TurnView:
         figures=tuple(album.figure(image, "what the tool gave back") for image in images[:MAX_IMAGES]),
         code="" if code is None or code in turn.text else visible(code),
         is_run=code is not None and turn.result is not None,
+        boxes=tuple(box_words(box) for box in boxes if box.turn == turn.index),
     )
 
 

@@ -24,11 +24,13 @@ _PIXELATED_UP_TO_PX = 384
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overlay:
-    """A box or point drawn over an image, in its pixels; ``kind`` picks the style: ``asked`` or ``target``."""
+    """A box or point drawn over an image, in its pixels; ``kind`` picks the style: ``asked``, ``named``, ``target``."""
 
     kind: str
     shape: Box | Point
     label: str
+    mark: str = ""
+    """Written into the corner of a box."""
 
 
 @dataclass(kw_only=True)
@@ -117,8 +119,15 @@ def _shape(overlay: Overlay, width: int, height: int) -> str:
         return ""
     return (
         f'<rect class="{overlay.kind}" x="{box.x1:g}" y="{box.y1:g}" width="{box.width:g}" height="{box.height:g}">'
-        f"{title}</rect>"
+        f"{title}</rect>{_mark(overlay, box, max(width, height) / 22)}"
     )
+
+
+def _mark(overlay: Overlay, box: Box, size: float) -> str:
+    if not overlay.mark:
+        return ""
+    x, y = box.x1 + size / 4, box.y1 + size
+    return f'<text class="{overlay.kind}" x="{x:g}" y="{y:g}" font-size="{size:g}">{escape(overlay.mark)}</text>'
 
 
 def _small_png(raw: bytes, where: str) -> bytes:
