@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from saccade.engines.contract import Completion, Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, SaccadeError, UserError
-from saccade.rollout.batch import rollout, rollout_batch
+from saccade.rollout.batch import PlayedAs, rollout, rollout_batch, rollout_streams
 from saccade.rollout.settings import RolloutSettings
 from saccade.types import Answer, ImageRef
 
@@ -302,8 +302,7 @@ def test_cancelling_a_batch_closes_every_environment(model, requests_for, lookin
                 requests_for("ab"),
                 engine=LocalEngine(model),
                 chat=model.chat,
-                make_env=make_env,
-                settings=settings,
+                streams={"main": PlayedAs(make_env=make_env, settings=settings)},
             )
         )
         await asyncio.sleep(0.05)
@@ -330,3 +329,26 @@ def test_cancelling_a_batch_closes_every_environment(model, requests_for, lookin
 def test_impossible_settings_are_refused_with_their_value(setting, value):
     with pytest.raises(UserError, match=f"{setting}={value}"):
         RolloutSettings(**{setting: value})
+
+
+def test_streams_with_other_environments_and_limits_are_one_batch_and_sample_what_they_would_alone(
+    model, requests_for, looking
+):
+    long, short = SETTINGS, replace(SETTINGS, max_turn_tokens=3)
+    asked = [replace(one, stream=stream) for stream in ("long", "short") for one in requests_for(["a", "b"], samples=2)]
+    streams = {
+        "long": PlayedAs(make_env=looking(), settings=long),
+        "short": PlayedAs(make_env=looking(), settings=short),
+    }
+    engine = RecordingEngine(LocalEngine(model))
+    together = rollout_streams(asked, engine=engine, chat=model.chat, streams=streams)
+    assert len(engine.seats_made) == len(asked)
+    assert [one.stream for one in together] == [one.stream for one in asked]
+    alone = [
+        one
+        for stream, settings in (("long", long), ("short", short))
+        for one in run(model, [each for each in asked if each.stream == stream], looking(), settings)
+    ]
+    assert [one.ids for one in together] == [one.ids for one in alone]
+    assert all(len(seat.answered[0].ids) <= 3 for seat in engine.seats_made[4:])
+    assert any(len(seat.answered[0].ids) > 3 for seat in engine.seats_made[:4])

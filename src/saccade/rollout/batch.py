@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from saccade.engines.contract import Engine
 from saccade.models.chat import Chat
@@ -17,6 +18,14 @@ FAILURES_SHOWN = 3
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayedAs:
+    """How the trajectories of a stream are played."""
+
+    make_env: MakeEnvironment
+    settings: RolloutSettings
+
+
 def ignore_trajectory(_: Trajectory) -> None:
     """For callers that need not know of single trajectories."""
 
@@ -26,17 +35,17 @@ async def rollout(
     *,
     engine: Engine,
     chat: Chat,
-    make_env: MakeEnvironment,
-    settings: RolloutSettings,
+    streams: Mapping[str, PlayedAs],
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Trajectory]:
-    """One trajectory per request, in the order of the requests.
+    """One trajectory per request, in the order of the requests; all streams are one batch of the engine.
 
-    Each trajectory has its own environment from ``make_env``, at work in a pool of threads: a slow tool delays its own
-    trajectory. A trajectory whose environment fails ends ``failed`` and the others go on; an error of the engine is
-    raised. ``on_finished`` is told of each trajectory as it ends, in no fixed order.
+    Each trajectory has its own environment from its stream's ``make_env``, at work in a pool of threads: a slow tool
+    delays its own trajectory. A trajectory whose environment fails ends ``failed`` and the others go on; an error of
+    the engine is raised. ``on_finished`` is told of each trajectory as it ends, in no fixed order.
     """
-    pool = ThreadPoolExecutor(max_workers=settings.tool_threads, thread_name_prefix="environment")
+    threads = max((played.settings.tool_threads for played in streams.values()), default=1)
+    pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="environment")
 
     def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
         return asyncio.get_running_loop().run_in_executor(pool, operation)
@@ -52,10 +61,10 @@ async def rollout(
             players = [
                 Player(
                     request=request,
-                    env=make_env(),
+                    env=streams[request.stream].make_env(),
                     seat=seat,
                     chat=chat,
-                    settings=settings,
+                    settings=streams[request.stream].settings,
                     policy_version=engine.policy_version,
                     run_blocking=run_blocking,
                     prompts=prompts,
@@ -85,6 +94,18 @@ def _warn_of_failures(trajectories: Sequence[Trajectory]) -> None:
         logger.warning("%d of %d trajectories failed; each says why in its file", len(failed), len(trajectories))
 
 
+def rollout_streams(
+    requests: Sequence[RolloutRequest],
+    *,
+    engine: Engine,
+    chat: Chat,
+    streams: Mapping[str, PlayedAs],
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
+) -> list[Trajectory]:
+    """``rollout`` for callers outside an event loop."""
+    return asyncio.run(rollout(requests, engine=engine, chat=chat, streams=streams, on_finished=on_finished))
+
+
 def rollout_batch(
     requests: Sequence[RolloutRequest],
     *,
@@ -94,7 +115,7 @@ def rollout_batch(
     settings: RolloutSettings,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Trajectory]:
-    """``rollout`` for callers outside an event loop."""
-    return asyncio.run(
-        rollout(requests, engine=engine, chat=chat, make_env=make_env, settings=settings, on_finished=on_finished)
-    )
+    """``rollout_streams`` where all streams are played alike."""
+    played = PlayedAs(make_env=make_env, settings=settings)
+    streams = {request.stream: played for request in requests}
+    return rollout_streams(requests, engine=engine, chat=chat, streams=streams, on_finished=on_finished)

@@ -1,20 +1,21 @@
 """What a training step learns from: groups of trajectories, rolled out, scored, and filtered with refills."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from saccade.algorithms.advantages import with_term
 from saccade.engines.contract import Engine
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import score_questions
-from saccade.rollout.batch import rollout_batch
+from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, Questions
 from saccade.train.plan import Reinforce
-from saccade.types import Group, Json
+from saccade.types import Group, Json, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,50 +80,58 @@ class Collector:
     ) -> list[tuple[Group, ...]]:
         """The scored groups of each question."""
         check_streams(questions, tuple(self._streams))
-        by_stream = {name: self._play_stream(name, questions, step, asked) for name in self._streams}
-        scored, self.memory = score_questions(
-            [
-                [by_stream[name][index] for name in self._streams if index in by_stream[name]]
-                for index in range(len(questions))
-            ],
-            self._stage.reward,
-            self.memory,
-        )
+        groups = self._rolled_out(questions, step, asked)
+        scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
         self._questions.observe([group for groups in scored for group in groups])
         return scored
 
-    def _play_stream(
-        self, name: str, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
-    ) -> Mapping[int, Group]:
-        """The unscored group of each question that this stream asks, by the question's index."""
-        stream, settings = self._streams[name], self._stage.settings
-        chosen = [(index, question.task) for index, question in enumerate(questions) if name in question.streams]
-        requests: list[RolloutRequest] = []
-        for _, task in chosen:
-            # A task that is asked twice in a step must not repeat itself.
-            again = (asked[name, task.id],) if asked[name, task.id] else ()
-            asked[name, task.id] += 1
-            requests += [
-                RolloutRequest(
-                    task=task,
-                    stream=name,
-                    sample=sample,
-                    seed=seed_for(self._seed, "rollout", self._stage.name, step, task.id, name, sample, *again),
-                )
-                for sample in range(settings.group_size)
-            ]
-        trajectories = rollout_batch(
+    def _rolled_out(
+        self, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
+    ) -> list[list[Group]]:
+        """The unscored groups of each question; all of them are one batch of the engine."""
+        size = self._stage.settings.group_size
+        places = [
+            (name, index)
+            for name in self._streams
+            for index, question in enumerate(questions)
+            if name in question.streams
+        ]
+        requests = [
+            request for name, index in places for request in self._requests(name, questions[index].task, step, asked)
+        ]
+        media, view = self._model.media, self._model.view
+        trajectories = rollout_streams(
             requests,
             engine=self._engine,
             chat=self._model.chat,
-            make_env=lambda: stream.episodes.environment(self._model.media, self._model.view),
-            settings=replace(stream.episodes.rollout, temperature=settings.temperature),
+            streams={
+                name: PlayedAs(
+                    make_env=partial(stream.episodes.environment, media, view),
+                    settings=replace(stream.episodes.rollout, temperature=self._stage.settings.temperature),
+                )
+                for name, stream in self._streams.items()
+            },
         )
-        size = settings.group_size
-        return {
-            index: Group(task=task, stream=name, trajectories=tuple(trajectories[place * size : (place + 1) * size]))
-            for place, (index, task) in enumerate(chosen)
-        }
+        groups: list[list[Group]] = [[] for _ in questions]
+        for place, (name, index) in enumerate(places):
+            members = tuple(trajectories[place * size : (place + 1) * size])
+            groups[index].append(Group(task=questions[index].task, stream=name, trajectories=members))
+        return groups
+
+    def _requests(self, name: str, task: Task, step: int, asked: Counter[tuple[str, str]]) -> list[RolloutRequest]:
+        """A group that is wanted."""
+        # A task that is asked twice in a step must not repeat itself.
+        again = (asked[name, task.id],) if asked[name, task.id] else ()
+        asked[name, task.id] += 1
+        return [
+            RolloutRequest(
+                task=task,
+                stream=name,
+                sample=sample,
+                seed=seed_for(self._seed, "rollout", self._stage.name, step, task.id, name, sample, *again),
+            )
+            for sample in range(self._stage.settings.group_size)
+        ]
 
     def _shaped(self, group: Group) -> Group:
         """With the algorithm's own term in the scores, where it has one."""
