@@ -223,6 +223,19 @@ def test_without_crops_and_union_it_is_a_plain_evaluation_to_the_byte(tmp_path: 
     assert outcome(tmp_path / "none") == outcome(tmp_path / "plain")
 
 
+def test_both_passes_are_sampled_at_the_temperature_of_the_stage(tmp_path: Path, undisturbed: Path) -> None:
+    recipe = Recipe(temperature=0.0)
+    recipe.run(tmp_path / "run", recipe.imitation("sft"), recipe.look())
+    for name in ("look_first_pass.jsonl", "look.jsonl"):
+        said = [
+            [one.trajectory.turns[0].text for one in read_records(run / "evaluations" / name)]
+            for run in (undisturbed, tmp_path / "run")
+        ]
+        # An untrained model says something else to each question when it samples, and the likeliest when it does not.
+        assert len(set(said[0])) == 6
+        assert said[0] != said[1]
+
+
 def test_where_the_machine_fails_every_first_pass_the_run_stops_and_says_why(tmp_path: Path) -> None:
     recipe = Recipe()
     tiny = replace(GROUNDED, rollout=RolloutSettings(max_turn_tokens=12, max_tokens=20))

@@ -131,7 +131,7 @@ def test_a_box_that_is_nearly_one_before_it_is_shown_once() -> None:
     first, near, far = Box(10, 10, 30, 30), Box(11, 10, 31, 30), Box(12, 10, 32, 30)
     assert iou(first, near) == pytest.approx(19 / 21)
     assert crops(first, first, near, far) == [first, far]
-    assert crops(first, near, cut=CropSettings(min_side_px=1, same_iou=1.0)) == [first, near]
+    assert crops(first, near, first, cut=CropSettings(min_side_px=1, same_iou=1.0)) == [first, near]
 
 
 def test_tiny_boxes_beside_each_other_grow_into_one_crop() -> None:
