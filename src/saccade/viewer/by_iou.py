@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.grounding import IouInterval, accuracy_by_iou, answers_with_iou, question_ious
-from saccade.evaluation.test_time import FIRST_PASS
 from saccade.types import Json
 from saccade.viewer.bars import Bar, bar_of
 from saccade.viewer.evidence import Evaluation
@@ -44,21 +43,22 @@ class IouTable:
 
 
 def evaluations_by_iou(evaluations: Sequence[Evaluation]) -> list[ByIou]:
-    """Each evaluation with boxes, beside the nearest one without that asked one of its questions."""
+    """Each evaluation with boxes, beside its second pass or the nearest one without boxes that shares a question."""
     found = []
     for place, evaluation in enumerate(evaluations):
         grounding = evaluation.summary.grounding
         if grounding is None or not grounding.intervals:
             continue
         ious = question_ious(evaluation.attempts)
-        beside = _nearest_in_words(evaluations, place, ious.keys())
+        second = next((other for other in evaluations if other.name == evaluation.second_pass), None)
+        beside = second or _nearest_in_words(evaluations, place, ious.keys())
         found.append(
             ByIou(
                 boxes_of=evaluation.name,
                 boxes=grounding.intervals,
                 words_of=beside.name if beside else "",
                 words=accuracy_by_iou(answers_with_iou(beside.attempts, ious)) if beside else (),
-                is_aside=any(attempt.trajectory.stream == FIRST_PASS for attempt in evaluation.attempts),
+                is_aside=evaluation.second_pass is not None,
             )
         )
     return found

@@ -7,12 +7,15 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Difference, paired_difference
 from saccade.evaluation.summary import StageSummary, summarise
+from saccade.evaluation.test_time import FIRST_PASS
 from saccade.rewards.outcome import is_correct
 from saccade.train.metrics import WALL_S, read_metrics
 from saccade.train.records import read_records
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
 from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
+
+_FIRST_PASS_ENDING = f"_{FIRST_PASS}"
 
 Series = tuple[tuple[int, float], ...]
 """(step, value) in order of step."""
@@ -25,6 +28,12 @@ class Evaluation:
     name: str
     summary: StageSummary
     attempts: tuple[Attempt, ...]
+
+    @property
+    def second_pass(self) -> str | None:
+        """The evaluation that saw the views which these boxes cut out; None where this is no first pass."""
+        is_first = any(attempt.trajectory.stream == FIRST_PASS for attempt in self.attempts)
+        return self.name.removesuffix(_FIRST_PASS_ENDING) if is_first else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,8 +171,12 @@ def _attempts(file: Path, notes: list[str]) -> tuple[Attempt, ...]:
     return tuple(attempts)
 
 
-def _rank(stage: str, stages: list[str]) -> int:
-    return stages.index(stage) if stage in stages else len(stages)
+def _rank(stage: str, stages: list[str]) -> tuple[int, bool]:
+    """In order of time; a first pass, which has no metrics of its own, comes right before the second."""
+    second = stage.removesuffix(_FIRST_PASS_ENDING)
+    if stage not in stages and second in stages:
+        return stages.index(second), False
+    return stages.index(stage) if stage in stages else len(stages), True
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:

@@ -34,6 +34,7 @@ class Row:
     name: str
     is_family: bool
     bar: Bar
+    has_card: bool = False
     tool_rate: str = ""
     turns_mean: str = ""
     calls_mean: str = ""
@@ -162,6 +163,7 @@ def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
     return Row(
         name=readable(evaluation.name),
         is_family=False,
+        has_card=evaluation.second_pass is None,
         bar=bar_of(summary.overall),
         tool_rate=percent_text(summary.tool_rate),
         turns_mean=_mean_text(summary.turns_mean),

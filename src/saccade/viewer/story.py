@@ -22,7 +22,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def _result(evidence: Evidence) -> str:
-    scored = [evaluation for evaluation in evidence.evaluations if evaluation.summary.overall.n]
+    scored = [one for one in evidence.evaluations if one.summary.overall.n and one.second_pass is None]
     if not scored:
         return _training_only(evidence)
     numbers = [
