@@ -39,7 +39,7 @@ def test_the_best_boxes_of_a_right_answer_are_the_reference() -> None:
         grounded(f"red {tag(high(24))} white", sample=0),
         grounded(f"red {tag(high(36))} white", sample=1),
         grounded(f"red {tag(RED)} black", "black", sample=2),
-        grounded(f"red {tag(RED)} and <box>this</box> white", sample=3),
+        grounded(f"red {tag(RED)} white</box>", sample=3),
     )
     assert found == Reference(text=f"red {tag(high(36))} white", boxes=(high(36),), box_reward=0.75)
 

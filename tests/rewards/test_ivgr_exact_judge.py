@@ -126,11 +126,14 @@ def test_the_longest_phrase_counts_and_words_are_whole() -> None:
     assert value("the Cup and Saucer: upper-left. The cup: left.", says, judge=judge, task=task) == 1.0
     assert value("cup upper left", says, judge=judge, task=task) == 0.0
     assert value("cupboard left, cup left", says, judge=judge, task=task) == 0.7
+    corners = ExactJudge(values={"side": ("upper left corner",)})
+    assert value("cup and saucer upper left corner", says, judge=corners, task=task) == 0.0
 
 
 def test_a_value_of_two_kinds_is_meant_as_the_true_one() -> None:
     flag = SceneObject(name="flag", box=RED, attributes={"field": "red", "border": "white"})
-    task = replace(TASK, objects=(flag,))
+    sail = SceneObject(name="sail", box=BLUE, attributes={"field": "white"})
+    task = replace(TASK, objects=(sail, flag))
     judge = ExactJudge(values={"field": ("white", "red"), "border": ("white", "red")})
     assert value("flag white red", in_words("flag red white"), judge=judge, task=task) == 1.0
     assert value("flag white", in_words("flag red"), judge=judge, task=task) == 0.3

@@ -128,19 +128,27 @@ def test_the_same_texts_are_asked_with_the_same_seed_and_others_with_another() -
     assert seeds[0] == seeds[1] != seeds[2]
 
 
+def failing_after(*replies: str) -> tuple[ScriptedTeacher, list[str]]:
+    """A teacher whose machine fails after these replies, and what it was asked for."""
+    calls: list[str] = []
+
+    def reply(_) -> str:
+        calls.append("?")
+        if len(calls) > len(replies):
+            raise MachineError("the server is gone")
+        return replies[len(calls) - 1]
+
+    return ScriptedTeacher(reply=reply), calls
+
+
 def test_a_machine_that_fails_gives_no_verdict_and_is_not_pressed() -> None:
-    def down(_) -> str:
-        raise MachineError("the server is gone")
+    teacher, calls = failing_after()
+    assert (verdict(teacher), len(calls)) == (NO_VERDICT, 1)
 
-    calls: list[int] = []
 
-    def second_time_down(_) -> str:
-        calls.append(1)
-        return "0.3" if len(calls) == 1 else down(_) if len(calls) > 2 else "hm"
-
-    assert verdict(ScriptedTeacher(reply=down)) == NO_VERDICT
-    # What was said before it failed stays said.
-    assert verdict(ScriptedTeacher(reply=second_time_down), samples=2) == Verdict(value=0.3)
+def test_what_was_said_before_the_machine_failed_stays_said() -> None:
+    teacher, calls = failing_after("0.3", "hm")
+    assert (verdict(teacher, samples=2), len(calls)) == (Verdict(value=0.3), 3)
 
 
 def test_a_refused_request_is_no_verdict_and_a_refused_key_stops_the_run() -> None:

@@ -85,6 +85,12 @@ def test_a_worse_reference_never_replaces_a_better_one() -> None:
     assert (later, found["textual"][0].notes["from_archive"]) == (memory, 0.0)
 
 
+def test_an_equal_reference_does_not_replace_the_one_that_is_there() -> None:
+    _, memory = scored(REWARD, GOOD)
+    found, later = scored(REWARD, grounded(f"blue and red {tag(RED)} white"), SAME, memory=memory)
+    assert (later, found["textual"][0].notes["from_archive"]) == (memory, 1.0)
+
+
 def test_without_the_archive_only_this_step_counts() -> None:
     variant = IvgrReward(consistency=EXACT, use_archive=False)
     found, memory = scored(variant, GOOD, SAME)
