@@ -66,7 +66,7 @@ def tiny(context: RecipeContext) -> Plan:
 
     def demonstrations(step: int) -> Sequence[Demonstration]:
         first = step * settings.sft.batch_size
-        shown = [lesson(index) for index in range(first, first + settings.sft.batch_size)]
+        shown = [lesson(index, step / settings.sft.steps) for index in range(first, first + settings.sft.batch_size)]
         return [Demonstration(example=one.example, episodes=played.of(one.stream)) for one in shown]
 
     def boxed(number: int) -> Task:

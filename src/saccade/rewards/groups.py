@@ -74,9 +74,14 @@ async def _all_at_once(
             found = await reward.score_groups_async(task, fine, remembered.get(task.id))
             scored[place] = _recorded(groups, found, fine, remembered)
 
-    async with asyncio.TaskGroup() as together:
-        for places in by_task.values():
-            together.create_task(score(places))
+    tasks = [asyncio.create_task(score(places)) for places in by_task.values()]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        # After an error nobody waits for the others' verdicts.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     return [scored[place] for place in range(len(questions))]
 
 

@@ -4,7 +4,7 @@ As in the paper's cold start most demonstrations are grounded. Some of those in 
 matters, as the second pass of test-time scaling shows them: a model made from nothing has never seen two pictures.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -17,7 +17,7 @@ from saccade.media.store import MediaStore, png_bytes
 from saccade.seeding import generator_for
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tasks.scene import SIZE_PX
-from saccade.tasks.two_streams import grounded, textual
+from saccade.tasks.two_streams import Care, grounded, textual
 from saccade.types import Answer, Example, ExpertTurn, Task
 
 FAMILIES = ("plate_mark", "plate_pair")
@@ -28,6 +28,8 @@ GENERAL_FAMILY = "big_shape"
 
 COORDINATE_STEP = 50
 """Experts write coordinates in multiples of this, of 1000."""
+
+GRID_PX = SIZE_PX * COORDINATE_STEP / 1000
 
 NUMBERS = tuple(range(0, 1001, COORDINATE_STEP))
 
@@ -49,11 +51,29 @@ class StreamLessons:
     """Of the others: reasoned with boxes."""
     views_share: float = 0.5
     """Of those in plain words: with crops of what matters beside the picture."""
+    careless_from: float = 0.8
+    """Share of the imitation steps after which experts are careless, so that rewards have habits to break."""
+    loose_share: float = 0.35
+    """Of careless demonstrations: a box twice too large, or no word on where a thing is."""
+    elsewhere_share: float = 0.35
+    """Of careless demonstrations: some other thing is taken for the one that is asked for."""
 
     def check(self) -> None:
-        for name in ("general_share", "grounded_share", "views_share"):
+        shares = ("general_share", "grounded_share", "views_share", "careless_from", "loose_share", "elsewhere_share")
+        for name in shares:
             if not 0 <= (share := getattr(self, name)) <= 1:
                 raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+        if self.loose_share + self.elsewhere_share > 1:
+            raise UserError(
+                f"loose_share={self.loose_share} and elsewhere_share={self.elsewhere_share} are shares of the same "
+                "demonstrations and must not be more than 1 together"
+            )
+
+    def care(self, draw: float, progress: float) -> Care:
+        """How an expert looks, from a number in 0..1 drawn at random and how much of the imitation is over."""
+        if progress < self.careless_from or draw >= self.loose_share + self.elsewhere_share:
+            return "careful"
+        return "loose" if draw < self.loose_share else "elsewhere"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,8 +110,13 @@ def lesson_texts() -> list[str]:
     return [*vocabulary_texts(families=(*FAMILIES, GENERAL_FAMILY)), *SCAFFOLD_TEXTS * 60]
 
 
-def lessons_on(asked: StreamQuestions, lessons: StreamLessons, *, questions: int, seed: int) -> Callable[[int], Lesson]:
-    """From a demonstration's number to what it shows; ``questions`` pictures come again and again, in either stream."""
+def lessons_on(
+    asked: StreamQuestions, lessons: StreamLessons, *, questions: int, seed: int
+) -> Callable[[int, float], Lesson]:
+    """From a demonstration's number, and how much of the imitation is over, to what it shows.
+
+    ``questions`` pictures come again and again, in either stream. Who sees crops of what matters is always careful.
+    """
 
     @cache
     def drawn(number: int) -> tuple[Example, bytes]:
@@ -100,19 +125,20 @@ def lessons_on(asked: StreamQuestions, lessons: StreamLessons, *, questions: int
         example = asked.general("train", number) if is_general else asked.boxed("train", number)
         return example, png_bytes(asked.media.get(example.task.images[0]))
 
-    def lesson(index: int) -> Lesson:
+    def lesson(index: int, progress: float) -> Lesson:
         example, picture = drawn(index % questions)
         # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
         asked.media.add_encoded(picture, example.task.id)
         chance = generator_for(seed, "lesson", index)
         if not example.task.targets:
             return Lesson(example=example, stream="textual")
+        care = lessons.care(chance.random(), progress)
         if chance.random() < lessons.grounded_share:
-            return Lesson(example=grounded(example, grid_px=SIZE_PX * COORDINATE_STEP / 1000), stream="grounded")
-        shown = textual(example)
+            return Lesson(example=grounded(example, grid_px=GRID_PX, care=care, chance=chance), stream="grounded")
         if chance.random() < lessons.views_share:
-            shown = replace(shown, task=_with_views(shown.task, asked.media, chance))
-        return Lesson(example=shown, stream="textual")
+            shown = textual(example)
+            return Lesson(example=replace(shown, task=_with_views(shown.task, asked.media, chance)), stream="textual")
+        return Lesson(example=textual(example, care=care, chance=chance), stream="textual")
 
     return lesson
 

@@ -1,24 +1,45 @@
-"""Experts of drawn questions who reason in one turn: with boxes, or in plain words."""
+"""Experts of drawn questions who reason in one turn, with boxes or in plain words; careful or not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
+
+from numpy.random import Generator
 
 from saccade.geometry import Box
 from saccade.types import Answer, Example, ExpertTurn, SceneObject
 
+Care = Literal["careful", "loose", "elsewhere"]
+"""How well an expert looks: as well as can be; vaguely, with a box twice as large, or no word on where a thing is;
+at some other thing, which it takes for the one that is asked for."""
 
-def grounded(example: Example, *, grid_px: float = 1.0) -> Example:
+LOOSE = 2.0
+"""How many times longer and wider a loose box is than what it should hold: its IoU is 1/4."""
+
+
+def grounded(
+    example: Example, *, grid_px: float = 1.0, care: Care = "careful", chance: Generator | None = None
+) -> Example:
     """The same question answered by an expert who writes each object's box after its name.
 
-    Boxes are in pixels, rounded to a grid, so that a beginner needs few coordinate words.
+    Boxes are in pixels, rounded to a grid, so that a beginner needs few coordinate words. ``chance`` picks what an
+    expert sees who looks ``elsewhere``.
     """
-    named = sought_objects(example)
-    return _reasoned(example, " ".join(_with_box(one, grid_px) for one in named))
+    grown = LOOSE if care == "loose" else 1.0
+
+    def said(one: SceneObject) -> str:
+        return " ".join([f"<box>[{_written(one.box, grown, grid_px)}]</box>", *_seen(one)])
+
+    return _reasoned(example, said, care, chance)
 
 
-def textual(example: Example) -> Example:
+def textual(example: Example, *, care: Care = "careful", chance: Generator | None = None) -> Example:
     """The same question answered by an expert who says in words where each object is."""
-    return _reasoned(example, in_words(sought_objects(example)))
+
+    def said(one: SceneObject) -> str:
+        return " ".join(_seen(one) if care == "loose" else one.attributes.values())
+
+    return _reasoned(example, said, care, chance)
 
 
 def sought_objects(example: Example) -> list[SceneObject]:
@@ -35,12 +56,28 @@ def in_words(objects: Sequence[SceneObject]) -> str:
     return " ".join(" ".join([one.name, *one.attributes.values()]) for one in objects)
 
 
-def _with_box(one: SceneObject, grid_px: float) -> str:
-    sides = [round(side / grid_px) * grid_px for side in one.box.as_tuple()]
-    shown = ",".join(f"{side:g}" for side in Box(*sides).as_tuple())
-    seen = [value for kind, value in one.attributes.items() if kind != "place"]
-    return " ".join([one.name, f"<box>[{shown}]</box>", *seen])
+def _seen(one: SceneObject) -> list[str]:
+    return [value for kind, value in one.attributes.items() if kind != "place"]
 
 
-def _reasoned(example: Example, thought: str) -> Example:
-    return replace(example, turns=(ExpertTurn(thought=thought, action=Answer(text=example.task.answer)),))
+def _written(box: Box, grown: float, grid_px: float) -> str:
+    across, down = (grown - 1) * box.width / 2, (grown - 1) * box.height / 2
+    sides = (box.x1 - across, box.y1 - down, box.x2 + across, box.y2 + down)
+    return ",".join(f"{max(0.0, round(side / grid_px) * grid_px):g}" for side in sides)
+
+
+def _reasoned(example: Example, said: Callable[[SceneObject], str], care: Care, chance: Generator | None) -> Example:
+    """An expert who takes one object for another says of it what is true of the other, and answers by that."""
+    named = sought_objects(example)
+    looked_at = named if care != "elsewhere" else [_another(one, example.task.objects, chance) for one in named]
+    thought = " ".join(f"{name.name} {said(seen)}" for name, seen in zip(named, looked_at, strict=True))
+    # What is asked for is always what is seen of each object, in the order of their names.
+    answer = " and ".join(word for seen in looked_at for word in _seen(seen))
+    return replace(example, turns=(ExpertTurn(thought=thought, action=Answer(text=answer)),))
+
+
+def _another(one: SceneObject, objects: Sequence[SceneObject], chance: Generator | None) -> SceneObject:
+    others = [other for other in objects if other is not one]
+    if not others or chance is None:
+        raise ValueError("to look elsewhere needs another object in the scene, and chance to pick one")
+    return others[int(chance.integers(len(others)))]
