@@ -166,3 +166,36 @@ def test_many_threads_see_the_right_pictures() -> None:
         images = list(threads.map(store.get, refs))
     assert [image.tobytes() for image in images] == [noise(seed).tobytes() for seed in seeds]
     assert len(set(refs)) == 8
+
+
+def test_an_image_from_a_file_is_exported_as_that_file(tmp_path: Path) -> None:
+    source = tmp_path / "a.JPG"
+    Image.new("RGB", (20, 10), "red").save(source, format="JPEG")
+    media = MediaStore()
+    image = media.add_file(source)
+    for _ in range(2):
+        path = media.export_source(image, tmp_path / "out")
+        assert path == tmp_path / "out" / f"{image.hash}.jpg"
+        assert path.read_bytes() == source.read_bytes()
+    # The same file by another name takes no space, and stays when the first name goes.
+    assert path.stat().st_ino == source.stat().st_ino
+    source.unlink()
+    assert MediaStore().add_file(path) == image
+
+
+def test_a_linked_image_file_is_exported_itself(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    Image.new("RGB", (20, 10), "red").save(tmp_path / "real" / "a.png")
+    (tmp_path / "link.png").symlink_to(tmp_path / "real" / "a.png")
+    media = MediaStore()
+    path = media.export_source(media.add_file(tmp_path / "link.png"), tmp_path / "out")
+    assert not path.is_symlink()
+    assert MediaStore().add_file(path).width == 20
+
+
+def test_an_image_that_came_as_bytes_is_exported_as_a_picture(tmp_path: Path) -> None:
+    media = MediaStore()
+    image = media.add(Image.new("RGB", (20, 10), "red"))
+    assert media.export_source(image, tmp_path).name == f"{image.hash}.png"
+    with pytest.raises(KeyError):
+        media.export_source("0" * 64, tmp_path)

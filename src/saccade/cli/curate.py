@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from saccade.cli.curate_ivgr import ivgr
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
 
@@ -13,7 +14,10 @@ RATES = "; or a file or run with its answers or pass rates"
 
 @click.group()
 def curate() -> None:
-    """Make questions into examples to imitate."""
+    """Make questions into examples to imitate, and select questions."""
+
+
+curate.add_command(ivgr)
 
 
 @curate.command("codedance")

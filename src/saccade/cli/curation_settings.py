@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass, field
 
+from saccade.curation.rephrasing import RephrasingSettings
+from saccade.curation.selection import SelectionSettings
 from saccade.curation.settings import CurationSettings
 from saccade.errors import UserError
 from saccade.types import Json
@@ -44,3 +46,17 @@ class CodeDanceSettings(CurationSettings):
     """Of the questions of a procedural family."""
     run_timeout_s: float = 15.0
     """Of one piece of code."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewriteSettings(RephrasingSettings):
+    """The settings of telling trajectories anew and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectSettings(SelectionSettings):
+    """The settings of selecting questions and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
