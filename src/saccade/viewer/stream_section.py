@@ -119,7 +119,7 @@ def _verdicts(stage: TwoStreamStage) -> str:
     steps = stage.steps
     asked, without = sum(step.asked for step in steps), sum(step.no_verdict for step in steps)
     attacks = sum(step.attacks for step in steps)
-    read = f"{len(steps):,} steps"
+    read = f"{len(steps):,} step{'s' if len(steps) != 1 else ''}"
     if len(steps) < stage.steps_on_disk:
         read += f" (evenly spaced ones of {stage.steps_on_disk:,}, since the records are long)"
     if not asked and not attacks:

@@ -64,7 +64,8 @@ def read_two_streams(directory: Path, notes: list[str], *, max_bytes: int = MAX_
         try:
             attempts = list(read_records(path))
         except UserError as error:
-            notes.append(str(error))
+            # The last step is read for its examples too.
+            notes += [str(error)] if str(error) not in notes else []
             continue
         step = int(digits) if (digits := path.stem.removeprefix("step-")).isdecimal() else 0
         steps.append(two_stream_step(step, attempts))
