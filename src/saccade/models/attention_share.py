@@ -20,7 +20,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
 
 SCORES_AT_ONCE = 1 << 24
-"""Products of queries and keys, over all heads, that are in memory at a time: 64 MiB of them."""
+"""Products of queries and keys, over all heads, that are worked on at a time: 64 MiB of them, in up to three copies."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
