@@ -47,12 +47,13 @@ def read_reply(text: str, key: str) -> ExpertTurn:
     """The turn of an assistant's text, its boxes unchecked; ``RowError`` names ``key``."""
     parsed = parse(text, offers_tools=False)
     if isinstance(parsed.action, Malformed):
-        raise RowError(key, parsed.action.why)
+        raise RowError(key, f"{parsed.action.why}; it is {short(text)}")
     assert isinstance(parsed.action, Answer)
     if not parsed.thought:
-        raise RowError(key, "has no reasoning before </think>")
+        raise RowError(key, f"has no reasoning before </think>: {short(text)}")
     if text.count(_OPENED) != parsed.thought.count(_OPENED):
-        raise RowError(key, "has a box outside of the reasoning")
+        outside = text.replace(parsed.thought, "", 1)
+        raise RowError(key, f"has a box outside of the reasoning: {short(outside)}")
     return ExpertTurn(thought=parsed.thought, action=parsed.action)
 
 
