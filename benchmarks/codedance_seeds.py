@@ -8,19 +8,25 @@ python benchmarks/codedance_seeds.py --seeds 0 1 2 --threads 1 --at-once 2 --jso
 """
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from pathlib import Path
-from typing import Any
 
-from saccade.evaluation.statistics import wilson_interval
+from seed_runs import (
+    Row,
+    Variants,
+    at_step,
+    by_seed,
+    directory_of,
+    imitation_of,
+    pooled,
+    read,
+    run_all,
+    train,
+    write_results,
+)
 
 BASE = "adaptive, turns"
-VARIANTS: dict[str, tuple[str, ...]] = {
+VARIANTS: Variants = {
     BASE: ("reward=adaptive", "turn_credit=true"),
     "adaptive": ("reward=adaptive", "turn_credit=false"),
     "outcome": ("reward=outcome", "turn_credit=false"),
@@ -31,8 +37,6 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 """The first of them also imitates; the others start from its imitation."""
 
 SHOWN_BY_DEFAULT = (BASE, "adaptive", "outcome", "deepeyes")
-
-Row = dict[str, Any]
 
 
 def main() -> None:
@@ -45,58 +49,30 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="Write all results here too.")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
-    results = arguments.out / "results.jsonl"
-    results.parent.mkdir(parents=True, exist_ok=True)
-
-    def made(variant: str, seed: int) -> Row:
-        found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
-        if found and found[-1]["settings"] == [*VARIANTS[variant], *arguments.overrides]:
-            return found[-1]
-        row = run(variant, seed, arguments.out, arguments.threads, arguments.overrides)
-        with results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        print(f"{variant}, seed {seed}: hard {row['after']['hard']['accuracy']:.1%}, {row['wall_s']:.0f} s", flush=True)
-        return row
-
-    with ThreadPoolExecutor(arguments.at_once) as pool:
-        # Every variant needs the imitation of its seed first.
-        rows = list(pool.map(lambda seed: made(BASE, seed), arguments.seeds))
-        others = [(variant, seed) for seed in arguments.seeds for variant in arguments.variants if variant != BASE]
-        rows += pool.map(lambda pair: made(*pair), others)
+    rows = run_all(
+        lambda variant, seed: run(variant, seed, arguments.out, arguments.threads, arguments.overrides),
+        base=BASE,
+        variants=arguments.variants,
+        seeds=arguments.seeds,
+        settings_of=lambda variant: [*VARIANTS[variant], *arguments.overrides],
+        results=arguments.out / "results.jsonl",
+        at_once=arguments.at_once,
+    )
     print(rewards_table(rows))
     print()
     print(entropy_table(rows))
     if arguments.json:
-        command = "python benchmarks/codedance_seeds.py " + " ".join(sys.argv[1:])
-        head = json.dumps({"command": command, "date": date.today().isoformat()})
-        lines = ",\n".join(json.dumps(rounded(row)) for row in rows)
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(f'{head[:-1]}, "runs": [\n{lines}\n]}}\n', encoding="utf-8")
-
-
-def rounded(value: Any) -> Any:
-    """The same with four digits behind the point."""
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [rounded(item) for item in value]
-    return round(value, 4) if isinstance(value, float) else value
+        write_results(arguments.json, "codedance_seeds.py", rows)
 
 
 def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) -> Row:
-    """One run of the tiny recipe, resumed if it was interrupted, as a row of the results."""
+    """One run of the tiny recipe as a row of the results."""
     directory = directory_of(variant, seed, out)
+    start = None if variant == BASE else imitation_of(directory_of(BASE, seed, out))
     settings = [*VARIANTS[variant], *overrides]
-    command = [sys.executable, "-m", "saccade", "train", "codedance:tiny", "--seed", str(seed)]
-    if variant != BASE:
-        [imitation] = (directory_of(BASE, seed, out) / "checkpoints").glob("sft-*")
-        command += ["--model", str(imitation)]
-    command += ["--out", str(directory), "--threads", str(threads), "--quiet", "--resume"]
-    command += [word for setting in settings for word in ("--set", setting)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    report = json.loads((directory / "report.json").read_text(encoding="utf-8"))
+    report = train("codedance:tiny", seed, directory, settings, threads=threads, start=start)
     stages = {stage["name"]: stage for stage in report["stages"]}
-    row: Row = {"variant": variant, "seed": seed, "settings": settings, "wall_s": report["wall_s"]}
+    row: Row = {"wall_s": report["wall_s"]}
     for when in ("sft", "rl"):
         if f"after_{when}_easy" in stages:
             name = "before" if when == "sft" else "after"
@@ -116,14 +92,6 @@ def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) 
     return row
 
 
-def directory_of(variant: str, seed: int, out: Path) -> Path:
-    return out / f"{variant.replace(', ', '-')}-{seed}"
-
-
-def read(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-
-
 def rewards_table(rows: list[Row]) -> str:
     """A Markdown table: what each variant makes of accuracy, calls and turns, easy and hard questions apart."""
     lines = [
@@ -136,20 +104,11 @@ def rewards_table(rows: list[Row]) -> str:
         if not of_name:
             continue
         hard, easy = [one["hard"] for one in of_name], [one["easy"] for one in of_name]
-        by_seed = ", ".join(f"{one['accuracy']:.0%}" for one in hard)
         lines.append(
-            f"| {name} | {pooled(hard)} | {by_seed} | {calls(hard)} | {turns(hard)} "
+            f"| {name} | {pooled(hard)} | {by_seed(hard)} | {calls(hard)} | {turns(hard)} "
             f"| {pooled(easy)} | {calls(easy)} | {turns(easy)} | {success(hard + easy)} |"
         )
     return "\n".join(lines)
-
-
-def pooled(stages: list[Row]) -> str:
-    """The share of right answers over all seeds with its Wilson 95 % interval, which leaves out how seeds differ."""
-    count = sum(stage["n"] for stage in stages)
-    right = sum(round(stage["accuracy"] * stage["n"]) for stage in stages)
-    low, high = wilson_interval(right, count)
-    return f"{right / count:.1%} ({low:.0%} to {high:.0%})"
 
 
 def calls(stages: list[Row]) -> str:
@@ -182,16 +141,9 @@ def entropy_table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def at(rows: list[Row], name: str, step: int, key: str, width: int = 2) -> str:
-    """The mean over seeds and over the steps around this one."""
-    values = [
-        point[key]
-        for row in rows
-        if row["variant"] == name
-        for point in row["curve"]
-        if abs(point["step"] - step) <= width and point[key] is not None
-    ]
-    return f"{statistics.mean(values):.2f}" if values else "-"
+def at(rows: list[Row], name: str, step: int, key: str) -> str:
+    mean = at_step([row["curve"] for row in rows if row["variant"] == name], step, key)
+    return "-" if mean is None else f"{mean:.2f}"
 
 
 if __name__ == "__main__":

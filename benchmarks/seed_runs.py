@@ -1,0 +1,115 @@
+"""What benchmarks of variants over several seeds share: runs that are kept, resumed and written down as JSON lines."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from saccade.evaluation.statistics import wilson_interval
+
+Row = dict[str, Any]
+Variants = dict[str, tuple[str, ...]]
+"""Settings of each variant, by its name."""
+
+
+def read(path: Path) -> list[Row]:
+    """The lines of a JSON-lines file; none where there is no file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
+def directory_of(variant: str, seed: int, out: Path) -> Path:
+    return out / f"{variant.replace(', ', '-').replace(' ', '_')}-{seed}"
+
+
+def train(recipe: str, seed: int, directory: Path, settings: Sequence[str], *, threads: int, start: Path | None) -> Row:
+    """One run, resumed if it was interrupted, as the content of its ``report.json``."""
+    command = [sys.executable, "-m", "saccade", "train", recipe, "--seed", str(seed)]
+    command += [] if start is None else ["--model", str(start)]
+    command += ["--out", str(directory), "--threads", str(threads), "--quiet", "--resume"]
+    command += [word for setting in settings for word in ("--set", setting)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    report: Row = json.loads((directory / "report.json").read_text(encoding="utf-8"))
+    return report
+
+
+def imitation_of(directory: Path) -> Path:
+    """The last checkpoint of a run's imitation."""
+    return sorted((directory / "checkpoints").glob("sft-*"))[-1]
+
+
+def run_all(
+    make: Callable[[str, int], Row],
+    *,
+    base: str,
+    variants: Sequence[str],
+    seeds: Sequence[int],
+    settings_of: Callable[[str], Sequence[str]],
+    results: Path,
+    at_once: int,
+) -> list[Row]:
+    """A row for each variant and seed: from ``results`` where it was made with the same settings, else made now.
+
+    The ``base`` of every seed comes first, since the others start from its imitation.
+    """
+    results.parent.mkdir(parents=True, exist_ok=True)
+
+    def made(variant: str, seed: int) -> Row:
+        found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
+        if found and found[-1]["settings"] == list(settings_of(variant)):
+            return found[-1]
+        row = {"variant": variant, "seed": seed, "settings": list(settings_of(variant)), **make(variant, seed)}
+        with results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        print(f"{variant}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
+        return row
+
+    with ThreadPoolExecutor(at_once) as pool:
+        rows = list(pool.map(lambda seed: made(base, seed), seeds))
+        others = [(variant, seed) for seed in seeds for variant in variants if variant != base]
+        return rows + list(pool.map(lambda pair: made(*pair), others))
+
+
+def write_results(path: Path, script: str, rows: Sequence[Row], **more: Any) -> None:
+    """All rows in one file, with the command and the date."""
+    command = f"python benchmarks/{script} " + " ".join(sys.argv[1:])
+    head = json.dumps({"command": command, "date": date.today().isoformat(), **rounded(more)})
+    lines = ",\n".join(json.dumps(rounded(row)) for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{head[:-1]}, "runs": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """The same with four digits behind the point."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def pooled(stages: Sequence[Row]) -> str:
+    """The share of right answers over all seeds with its Wilson 95 % interval, which leaves out how seeds differ."""
+    count = sum(stage["n"] for stage in stages)
+    right = sum(round(stage["accuracy"] * stage["n"]) for stage in stages)
+    low, high = wilson_interval(right, count)
+    return f"{right / count:.1%} ({low:.0%} to {high:.0%})"
+
+
+def by_seed(stages: Sequence[Row]) -> str:
+    return ", ".join(f"{stage['accuracy']:.0%}" for stage in stages)
+
+
+def at_step(curves: Sequence[Sequence[Row]], step: int, key: str, width: int = 2) -> float | None:
+    """The mean over seeds, and over the steps around this one, of a number of the curves."""
+    values = [
+        point[key]
+        for curve in curves
+        for point in curve
+        if abs(point["step"] - step) <= width and point.get(key) is not None
+    ]
+    return statistics.mean(values) if values else None
