@@ -6,11 +6,13 @@ All of them remember where they are (``state_dict``), so that a resumed run asks
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from saccade.errors import UserError
 from saccade.seeding import generator_for
 from saccade.types import Group, Json, Task
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,13 +83,13 @@ class Shuffled(_Counting):
         return [Question(task=task, streams=self._streams) for task in chosen]
 
 
-def shuffled_epochs(tasks: Sequence[Task], first: int, count: int, *, seed: int) -> list[Task]:
-    """``count`` tasks from place ``first`` on of endless epochs, each a permutation of ``tasks`` of its own."""
-    size, chosen = len(tasks), []
+def shuffled_epochs(items: Sequence[Item], first: int, count: int, *, seed: int) -> list[Item]:
+    """``count`` items from place ``first`` on of endless epochs, each a permutation of ``items`` of its own."""
+    size, chosen = len(items), []
     for epoch in range(first // size, (first + count - 1) // size + 1):
         order = generator_for(seed, "epoch", epoch).permutation(size)
         start = max(0, first - epoch * size)
-        chosen += [tasks[int(place)] for place in order[start : first + count - epoch * size]]
+        chosen += [items[int(place)] for place in order[start : first + count - epoch * size]]
     return chosen
 
 

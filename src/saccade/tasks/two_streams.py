@@ -20,15 +20,16 @@ LOOSE = 2.0
 def grounded(
     example: Example, *, grid_px: float = 1.0, care: Care = "careful", chance: Generator | None = None
 ) -> Example:
-    """The same question answered by an expert who writes each object's box after its name.
+    """The same question answered by an expert who writes each object's box after its name and its place.
 
-    Boxes are in pixels, rounded to a grid, so that a beginner needs few coordinate words. ``chance`` picks what an
-    expert sees who looks ``elsewhere``.
+    The place comes first because a small model finds numbers by words. Boxes are in pixels, rounded to a grid, so that
+    a beginner needs few coordinate words. ``chance`` picks what an expert sees who looks ``elsewhere``.
     """
     grown = LOOSE if care == "loose" else 1.0
 
     def said(one: SceneObject) -> str:
-        return " ".join([f"<box>[{_written(one.box, grown, grid_px)}]</box>", *_seen(one)])
+        place = [] if care == "loose" else [one.attributes["place"]]
+        return " ".join([*place, f"<box>[{_written(one.box, grown, grid_px)}]</box>", *_seen(one)])
 
     return _reasoned(example, said, care, chance)
 
