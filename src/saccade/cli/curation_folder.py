@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from saccade.cli.curation_settings import ServerSettings
 from saccade.curation.journal import Journal, Kept
+from saccade.engines.server_settings import ServerSettings
 from saccade.train.settings import to_json
 from saccade.types import Json
 

@@ -1,6 +1,5 @@
 """Who answers in a curation: servers and checkpoints, as the command line names them."""
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -8,9 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from saccade.cli.curation_settings import ServerSettings
 from saccade.cli.pass_rates import recorded_pass_rates
 from saccade.curation.report import Counts
+from saccade.engines.server_settings import ServerSettings
 from saccade.engines.teacher import EngineTeacher, Teacher
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -49,23 +48,10 @@ class Teachers:
             if path not in self._local:
                 self._local[path] = self._checkpoint(role, path)
             return self._local[path]
-        # Here, for without a server the package openai is not needed.
-        from saccade.engines.openai_chat import ChatClient
-
         if model is None:
             raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
-        client = ChatClient(
-            who,
-            model,
-            media=self.media,
-            api_key=os.environ.get(self.api_key_env) or "none",
-            timeout_s=self.server.timeout_s,
-            max_tokens=self.server.max_tokens,
-            max_concurrency=self.server.requests_at_once,
-            requests_per_minute=self.server.requests_per_minute,
-            retries=self.server.retries,
-            cache_dir=self.out / REPLIES,
-            extra_body=self.server.extra_fields(),
+        client = self.server.client(
+            who, model, api_key_env=self.api_key_env, media=self.media, cache_dir=self.out / REPLIES
         )
         self._counted[role] = lambda: client.counts.as_counts()
         return await self._stack.enter_async_context(client)

@@ -4,10 +4,8 @@ Imitation of curated examples, then reinforcement by the outcome, a bonus for co
 penalties for the turns whose code fails. ``tiny`` is the same on drawn questions, for a model made from nothing.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from saccade.algorithms.contract import Algorithm
 from saccade.algorithms.turn_credit import with_turn_credit
@@ -20,6 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.instructions import Style
 from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
+from saccade.recipes._held_out import without_held_out
 from saccade.recipes.questions import split
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.contract import GroupScorer, Scorer
@@ -39,8 +38,6 @@ from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforc
 from saccade.train.settings import apply_overrides
 from saccade.types import Example, Task
 
-logger = logging.getLogger(__name__)
-
 OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
 
 
@@ -58,7 +55,12 @@ def codedance(context: RecipeContext) -> Plan:
     played = _played(settings, sandbox, instruction_style(path))
     stages: list[Stage] = [played.evaluate("before", lambda: held_out)]
     if settings.sft.steps and settings.sft_data is not None:
-        examples = _without(held_out, read_examples(settings.sft_data, context.media), settings.sft_data)
+        examples = without_held_out(
+            read_examples(settings.sft_data, context.media),
+            held_out,
+            lambda one: one.task,
+            what=f"examples of {settings.sft_data}",
+        )
         stages += [
             Supervise(
                 name="sft",
@@ -84,17 +86,6 @@ def codedance(context: RecipeContext) -> Plan:
         stages=tuple(stages),
         resources=(sandbox,),
     )
-
-
-def _without(held_out: Sequence[Task], examples: Sequence[Example], path: Path) -> Sequence[Example]:
-    """The examples that show no held-out picture; UserError when none is left."""
-    measured = {image.hash for task in held_out for image in task.images}
-    shown = [one for one in examples if measured.isdisjoint(image.hash for image in one.task.images)]
-    if len(shown) < len(examples):
-        logger.info("%d examples of %s show held-out pictures and are left out", len(examples) - len(shown), path)
-    if not shown:
-        raise UserError(f"all {len(examples)} examples of {path} show held-out pictures; give it other examples")
-    return shown
 
 
 def tiny(context: RecipeContext) -> Plan:

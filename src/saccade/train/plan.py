@@ -1,7 +1,7 @@
 """What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -140,6 +140,9 @@ class Plan:
     """How a resumed run loads its checkpoints; as the model was first loaded."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     """What a run enters before its first stage and leaves in any case: the sandbox of its tools."""
+    meters: Callable[[], Mapping[str, float]] = dict
+    """Numbers about the resources since it was last called: requests to a judge, say. They are asked for after each
+    step of reinforcement and recorded below ``time/``, since no seed gives them again."""
 
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""

@@ -19,6 +19,7 @@ from saccade.train.checkpoints import (
     save_checkpoint,
 )
 from saccade.train.measure import curve_point, evaluate_stage, write_attempts
+from saccade.train.metrics import TIME_PREFIX
 from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
@@ -186,6 +187,8 @@ def _step(
 def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
     metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
+    if isinstance(stage, Reinforce):
+        metrics |= {f"{TIME_PREFIX}{name}": value for name, value in run.plan.meters().items()}
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)

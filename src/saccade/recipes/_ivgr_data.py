@@ -1,0 +1,116 @@
+"""The user's own questions in the two streams: those with boxes, those without, and those that are held out."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from saccade.curation.cold_start import ColdStartExample, read_cold_start
+from saccade.curation.difficulty import read_pass_rates
+from saccade.errors import UserError
+from saccade.recipes._held_out import without_held_out
+from saccade.recipes._ivgr_parts import Asked
+from saccade.recipes._ivgr_settings import IvgrSettings
+from saccade.recipes.questions import split
+from saccade.rewards.grounding import first_image_boxes
+from saccade.seeding import seed_for
+from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Questions, Shuffled
+from saccade.train.context import RecipeContext
+from saccade.train.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.types import Task
+
+IDS_SHOWN = 3
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnQuestions:
+    """None of them shows a picture of ``held_out`` but ``held_out`` itself."""
+
+    boxed: Sequence[Task]
+    """With targets on their first image: both streams ask them."""
+    general: Sequence[Task]
+    """Without targets: the textual stream alone asks them."""
+    held_out: Sequence[Task]
+    """With targets."""
+
+
+def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -> OwnQuestions:
+    """The questions of ``--data`` and of ``general_data``; UserError when none of the first has a box."""
+    given = own_tasks(data, context)
+    boxed = [task for task in given if first_image_boxes(task)]
+    if not boxed:
+        raise UserError(
+            f"none of the {len(given)} questions of {data} has a box on its first image, and without boxes there is no "
+            "grounded stream; give questions with target_instances or boxes, or train in plain words alone with "
+            "saccade train questions"
+        )
+    training, held_out = split(boxed, settings.held_out_share, seed=context.seed)
+    general = [*(task for task in given if not first_image_boxes(task)), *_general(settings.general_data, context)]
+    _check_ids([*boxed, *general])
+    return OwnQuestions(
+        boxed=training,
+        general=without_held_out(general, held_out, lambda task: task, what="questions without boxes"),
+        held_out=held_out,
+    )
+
+
+def general_source(asked: OwnQuestions, settings: IvgrSettings, *, seed: int) -> Asked | None:
+    """Where questions without boxes come from; None where none are asked. Raises UserError."""
+    if not settings.singles and settings.general_data is not None:
+        raise UserError(
+            f"general_data={settings.general_data} would have no effect: boxed_share={settings.boxed_share} leaves no "
+            "room for questions without boxes (0.45 does)"
+        )
+    rates = _rates(asked.general, settings.general_pass_rates)
+    if not asked.general:
+        return None
+
+    def source(streams: tuple[str, ...]) -> Questions:
+        shuffled = Shuffled(asked.general, seed=seed_for(seed, "rl", "general"), streams=streams)
+        return shuffled if rates is None else ByPassRate(shuffled, HARD_OF_FIVE, rates=rates)
+
+    return source
+
+
+def read_trajectories(path: Path, held_out: Sequence[Task], context: RecipeContext) -> Sequence[ColdStartExample]:
+    """The examples of the cold start that show no held-out picture."""
+    read = read_cold_start(path, context.media, skip_bad_rows=context.skip_bad_rows)
+    tell_of_bad_rows(path, read.skipped, len(read.examples))
+    return without_held_out(read.examples, held_out, lambda one: one.example.task, what=f"examples of {path}")
+
+
+def _general(path: Path | None, context: RecipeContext) -> list[Task]:
+    if path is None:
+        return []
+    tasks = own_tasks(path, context)
+    if boxed := sum(bool(first_image_boxes(task)) for task in tasks):
+        logger.info("%d questions of %s have boxes, which are not used there; give them in --data", boxed, path)
+    return [replace(task, targets=()) for task in tasks]
+
+
+def _rates(general: Sequence[Task], path: Path | None) -> dict[str, float] | None:
+    if path is None:
+        return None
+    rates = read_pass_rates(path)
+    known = {task.id: rates[task.id] for task in general if task.id in rates}
+    if not known:
+        raise UserError(
+            f"general_pass_rates={path} knows none of the {len(general)} questions without boxes by its id; measure "
+            "them with saccade curate ivgr select"
+        )
+    if len(known) < len(general):
+        logger.info("%d questions without boxes have no pass rate yet and are asked", len(general) - len(known))
+    return known
+
+
+def _check_ids(tasks: Sequence[Task]) -> None:
+    """What is remembered of a question is remembered by its id."""
+    times = Counter(task.id for task in tasks)
+    if twice := [key for key, count in times.items() if count > 1]:
+        raise UserError(
+            f"{len(twice)} ids name a question of --data and another one of general_data "
+            f"({', '.join(twice[:IDS_SHOWN])}{', …' if len(twice) > IDS_SHOWN else ''}); give each question its own"
+        )
