@@ -1,5 +1,5 @@
-"""The tables of iVGR in miniature, for several seeds: components (the paper's Table 5), threshold (6), second looks (4),
-training (Figure 4), attention on images (Table 10), and accuracy by how well boxes fit (Figure 2).
+"""The tables of iVGR in miniature, for several seeds: components (the paper's Table 5), threshold (6), second looks (4)
+and training (Figure 4), attention on images (Table 10), and accuracy by how well boxes fit (Figure 2).
 
 For each seed the tiny recipe imitates once and reinforces with both streams, the agreement and the archive; each other
 variant starts from that imitation. Results are appended to results.jsonl in --out; what is there is not run again, and

@@ -120,13 +120,13 @@ class TinySettings(TwoStreamSettings):
 
     judge: JudgeSettings = JudgeSettings(kind="exact")
     sft: ImitationSettings = ImitationSettings(
-        steps=1500,
+        steps=1200,
         batch_size=32,
         optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
         decay="cosine",
         final_rate=0.1,
-        checkpoint_every=500,
+        checkpoint_every=400,
     )
     rl: ReinforceSettings = ReinforceSettings(
         steps=60,
@@ -144,8 +144,8 @@ class TinySettings(TwoStreamSettings):
     lessons: StreamLessons = StreamLessons()
     sft_questions: int = 16_000
     """Different questions of the imitation; they come again in other streams."""
-    rl_questions: int = 270
-    """Different questions with boxes of the reinforcement: 30 steps ask each of them once in both streams."""
+    rl_questions: int = 180
+    """Different questions with boxes of the reinforcement: 20 steps ask each of them once in both streams."""
     difficulty: float = 0.5
     evaluation_tasks: int = 300
     """Held-out questions of each evaluation, half of them of each family."""

@@ -147,7 +147,8 @@ def tiny(context: RecipeContext) -> Plan:
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and start is None:
         stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
-        imitation = (stage, *how.evaluations("after_sft", tasks, looks))
+        before = how.evaluate("before_textual", TEXTUAL, held_out(settings.curve_tasks))
+        imitation = (before, stage, *how.evaluations("after_sft", tasks, looks))
     return Plan(
         title="A tiny model makes its looking its own",
         settings=settings,

@@ -51,11 +51,11 @@ class StreamLessons:
     """Of the others: reasoned with boxes."""
     views_share: float = 0.5
     """Of those in plain words: with crops of what matters beside the picture."""
-    careless_from: float = 0.8
+    careless_from: float = 0.85
     """Share of the imitation steps after which experts are careless, so that rewards have habits to break."""
-    loose_share: float = 0.35
+    loose_share: float = 0.25
     """Of careless demonstrations: a box twice too large, or no word on where a thing is."""
-    elsewhere_share: float = 0.35
+    elsewhere_share: float = 0.5
     """Of careless demonstrations: some other thing is taken for the one that is asked for."""
 
     def check(self) -> None:

@@ -5,7 +5,7 @@ plate is easy to find from afar; its mark is small, so that a view of 64 px show
 Everything in the picture is named with its place and its mark (``Task.objects``), so that an exact judge can tell what
 a text says of it.
 
-Difficulty: plates 2 at 0, 2-3 at 0.5, 4-6 at 1; the mark's side 24, 16 and 8 px; jitter inside the cell 0, 1 and 7 px;
+Difficulty: plates 2 at 0, 2-3 at 0.5, 4-6 at 1; the mark's side 24, 20 and 8 px; jitter inside the cell 0, 1 and 7 px;
 colours 4 up to 0.5, then up to 6 at 1.
 """
 
@@ -76,7 +76,7 @@ def _plates(rng: Generator, difficulty: float) -> list[_Plate]:
 
 def _scene(plates: list[_Plate], difficulty: float, question: str, answer: str, *, sought: int) -> Scene:
     pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
-    side = whole_knob(difficulty, 24, 16, 8)
+    side = whole_knob(difficulty, 24, 20, 8)
     inset = (PLATE_PX - side) // 2
     for plate in plates:
         left, top, right, bottom = (int(edge) for edge in plate.box.as_tuple())
