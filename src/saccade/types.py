@@ -78,6 +78,8 @@ class Task:
     """All things in drawn pictures whose every attribute is known; empty where nothing is known."""
     wordings: Mapping[str, str] = field(default_factory=dict)
     """The question as the protocol of this name puts it, where that is not ``question``."""
+    accepted: tuple[str, ...] = ()
+    """All answers that count, where there are several: spellings, or one of each annotator with its repeats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

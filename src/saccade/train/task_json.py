@@ -24,9 +24,10 @@ def task_to_json(task: Task) -> dict[str, Json]:
         "event_s": None if task.event_s is None else list(task.event_s),
         "difficulty": task.difficulty,
         "source": task.source,
-        # Only where there is something to say: most tasks have neither.
+        # Only where there is something to say: most tasks have none of these.
         **({"objects": [_object_to_json(one) for one in task.objects]} if task.objects else {}),
         **({"wordings": dict(task.wordings)} if task.wordings else {}),
+        **({"accepted": list(task.accepted)} if task.accepted else {}),
     }
 
 
@@ -50,6 +51,7 @@ def task_from_json(value: Json) -> Task:
         source=fields.text("source"),
         objects=tuple(_object_from(one) for one in fields.objects("objects")) if fields.has("objects") else (),
         wordings=_texts_by_name(fields, "wordings"),
+        accepted=fields.texts("accepted") if fields.has("accepted") else (),
     )
 
 
