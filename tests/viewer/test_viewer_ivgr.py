@@ -194,6 +194,12 @@ def test_a_run_in_one_stream_shows_what_that_stream_has(tmp_path: Path) -> None:
     assert (len(stage["grounded_by_iou"]), stage["textual_by_iou"]) == (5, [])
 
 
+def test_where_nobody_called_a_tool_the_page_says_nothing_of_tools(run: tuple[dict[str, Json], str]) -> None:
+    _, page = run
+    for words in ("tool used in", "Tool used", "Answered without a call", "Calls where questions are hard"):
+        assert words not in page
+
+
 def test_a_run_without_these_streams_has_no_such_section(tmp_path: Path) -> None:
     report, page = reported(make_run(tmp_path / "run", n=8))
     assert (report["two_streams"], report["by_iou"]) == ([], [])

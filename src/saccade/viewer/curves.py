@@ -31,6 +31,8 @@ class _Panel:
     """Metric to label."""
     format: Callable[[float], str] = number_text
     is_share: bool = False
+    is_of_calls: bool = False
+    """Left out where nobody called a tool."""
 
 
 _PANELS = (
@@ -44,6 +46,7 @@ _PANELS = (
     ),
     _Panel(
         title="Tool use",
+        is_of_calls=True,
         subtitle="share of trajectories that call a tool",
         lines={"rollout/tool_rate": "training, sampled", "held_out/rollout/tool_rate": "held out"},
         format=percent_text,
@@ -51,11 +54,13 @@ _PANELS = (
     ),
     _Panel(
         title="Calls",
+        is_of_calls=True,
         subtitle="tool calls per trajectory",
         lines={"calls/mean": "training, sampled", "held_out/calls/mean": "held out"},
     ),
     _Panel(
         title="Calls that ran",
+        is_of_calls=True,
         subtitle="share of tool calls without an error",
         lines={"calls/success_rate": "training, sampled", "held_out/calls/success_rate": "held out"},
         format=percent_text,
@@ -63,6 +68,7 @@ _PANELS = (
     ),
     _Panel(
         title="Calls where questions are hard",
+        is_of_calls=True,
         subtitle="tool calls per trajectory, by the share of a group that is right",
         lines={
             "calls/at_accuracy_0": "below 25 %",
@@ -73,6 +79,7 @@ _PANELS = (
     ),
     _Panel(
         title="Answered without a call",
+        is_of_calls=True,
         subtitle="share of trajectories",
         lines={"calls/answered_without": "training, sampled", "held_out/calls/answered_without": "held out"},
         format=percent_text,
@@ -108,13 +115,13 @@ _PANELS = (
 )
 
 
-def main_charts(stage: Mapping[str, Series]) -> list[Chart]:
-    """The charts that a reader looks at first, as far as a stage has their metrics."""
+def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True) -> list[Chart]:
+    """The charts that a reader looks at first, as far as a stage has their metrics; without calls none of calls."""
     stage = {**stage, **_speed(stage)}
     charts = []
     for panel in _PANELS:
         lines = [Line(label=label, points=stage[key]) for key, label in _lines(panel, stage)]
-        if lines:
+        if lines and (has_calls or not panel.is_of_calls):
             charts.append(_chart(panel.title, panel.subtitle, lines, panel.format, is_share=panel.is_share))
     return charts
 

@@ -63,6 +63,10 @@ class Comparison:
         }
 
 
+CALLS = "calls/mean"
+"""The metric that is above 0 where a tool was called."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """A run as its report shows it."""
@@ -82,6 +86,13 @@ class Evidence:
     """Seconds that the run has worked."""
     notes: tuple[str, ...]
     """What could not be read."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Somebody called a tool, in training or in an evaluation; where nobody did, there is nothing to say of it."""
+        drawn = (series for stage in self.curves.values() for name, series in stage.items() if name.endswith(CALLS))
+        calls = (evaluation.summary.tools.calls_mean for evaluation in self.evaluations)
+        return any(calls) or any(value for series in drawn for _, value in series)
 
 
 def collect(paths: RunPaths) -> Evidence:

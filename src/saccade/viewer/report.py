@@ -104,7 +104,11 @@ def report_page(evidence: Evidence) -> str:
         wall=duration(evidence.wall_s) if math.isfinite(evidence.wall_s) else "–",
         story=visible(story(evidence)),
         rows=_rows(evidence),
-        stages=[(stage, main_charts(curves), other_charts(curves)) for stage, curves in training.items()],
+        stages=[
+            (stage, main_charts(curves, has_calls=evidence.has_calls), other_charts(curves))
+            for stage, curves in training.items()
+        ],
+        has_calls=evidence.has_calls,
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
         sections=sections,

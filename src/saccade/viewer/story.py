@@ -26,8 +26,8 @@ def _result(evidence: Evidence) -> str:
     if not scored:
         return _training_only(evidence)
     numbers = [
-        f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)} "
-        f"(tool used in {percent_text(evaluation.summary.tool_rate)})"
+        f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)}"
+        + (f" (tool used in {percent_text(evaluation.summary.tool_rate)})" if evidence.has_calls else "")
         for evaluation in scored
     ]
     counts = sorted({evaluation.summary.overall.n for evaluation in scored})
