@@ -9,7 +9,9 @@ python benchmarks/ivgr_seeds.py --seeds 0 1 2 --at-once 2 --json docs/results/iv
 """
 
 import argparse
+import asyncio
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,6 +90,8 @@ def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) 
             if "held_out/reward/accuracy" in metric
         ],
     }
+    said = {"after": "after_rl_textual", **({"before": "after_sft_textual"} if variant == BASE else {})}
+    row["said"] = {when: scores_of_words(directory, evaluation) for when, evaluation in said.items()}
     if variant in COMPONENTS:
         last = sorted((directory / "checkpoints").glob("rl-*"))[-1]
         row["attention"] = {"after": attention(last, directory, "after_rl_textual")}
@@ -95,6 +99,31 @@ def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) 
             imitation = imitation_of(directory)
             row["attention"]["before"] = attention(imitation, directory, "after_sft_textual")
     return row
+
+
+def scores_of_words(directory: Path, evaluation: str) -> dict[str, int]:
+    """What the exact judge says of an evaluation's answers in words, held against an expert's reasoning with boxes.
+
+    1.0 is: names every object that was asked for, and says rightly where it is and what it bears.
+    """
+    from saccade.recipes.ivgr import EXACT
+    from saccade.rewards.archive import Reference, thoughts_of
+    from saccade.tasks.two_streams import grounded
+    from saccade.train.records import read_records
+    from saccade.train.runinfo import RunPaths
+    from saccade.types import Example
+
+    async def verdicts() -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for attempt in read_records(RunPaths(root=directory).evaluation(evaluation)):
+            [turn] = grounded(Example(task=attempt.task, turns=())).turns
+            boxes = tuple(target.box for target in attempt.task.targets)
+            reference = Reference(text=turn.thought, boxes=boxes, box_reward=1.0)
+            verdict = await EXACT(attempt.task, reference, thoughts_of(attempt.trajectory))
+            counts[f"{verdict.value:.1f}"] += 1
+        return counts
+
+    return dict(asyncio.run(verdicts()))
 
 
 def attention(checkpoint: Path, directory: Path, evaluation: str) -> Row:
@@ -128,22 +157,29 @@ def cells(rows: Sequence[Row], stage: str) -> str:
 
 
 def components_table(rows: Sequence[Row]) -> str:
-    """Table 5: each variant in words (T) and with boxes (G)."""
+    """Table 5: each variant in words (T) and with boxes (G), and how well it says or shows where things are."""
     base = of(rows, BASE)
     families = list(base[0]["stages"]["after_rl_textual"]["families"])
-    lines = [f"| | | right | by seed | {' | '.join(families)} | mIoU |", "|---" * (5 + len(families)) + "|"]
-    before = [("made from nothing", "before_textual"), ("cold start", "after_sft_textual")]
-    lines += [f"| {name} | T | {cells(base, stage)} | |" for name, stage in before if stage in base[0]["stages"]]
+    lines = [f"| | | right | by seed | {' | '.join(families)} | where |", "|---" * (5 + len(families)) + "|"]
+    lines.append(f"| made from nothing | T | {cells(base, 'before_textual')} | |")
+    lines.append(f"| cold start | T | {cells(base, 'after_sft_textual')} | {true_words(base, 'before')} |")
     lines.append(f"| cold start | G | {cells(base, 'after_sft_grounded')} | {miou(base, 'after_sft_grounded')} |")
     for name in COMPONENTS:
         if found := of(rows, name):
-            lines.append(f"| {name} | T | {cells(found, 'after_rl_textual')} | |")
+            lines.append(f"| {name} | T | {cells(found, 'after_rl_textual')} | {true_words(found, 'after')} |")
             lines.append(f"| {name} | G | {cells(found, 'after_rl_grounded')} | {miou(found, 'after_rl_grounded')} |")
     return "\n".join(lines)
 
 
+def true_words(rows: Sequence[Row], when: str) -> str:
+    """The share of answers in words that say rightly and wholly what was asked for is, and where."""
+    shares = [row["said"][when].get("1.0", 0) / sum(row["said"][when].values()) for row in rows]
+    return f"{statistics.mean(shares):.0%} ({', '.join(f'{share:.0%}' for share in shares)})"
+
+
 def miou(rows: Sequence[Row], stage: str) -> str:
-    return f"{statistics.mean(row['stages'][stage]['grounding']['iou'] for row in rows):.2f}"
+    found = [row["stages"][stage]["grounding"]["iou"] for row in rows]
+    return f"mIoU {statistics.mean(found):.2f} ({', '.join(f'{one:.2f}' for one in found)})"
 
 
 def threshold_table(rows: Sequence[Row]) -> str:

@@ -120,7 +120,7 @@ class TinySettings(TwoStreamSettings):
 
     judge: JudgeSettings = JudgeSettings(kind="exact")
     sft: ImitationSettings = ImitationSettings(
-        steps=1200,
+        steps=1600,
         batch_size=32,
         optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
