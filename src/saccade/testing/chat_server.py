@@ -43,6 +43,12 @@ def chat_reply(*texts: str, prompt_tokens: int = 0, completion_tokens: int = 0) 
     return Served(body=json.dumps({"object": "chat.completion", "choices": choices, "usage": usage}))
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # A client's burst of connections must not be turned away before a test says so.
+    request_queue_size = 256
+
+
 class ChatServer:
     """Serves while it is entered; ``received`` holds every request in the order of their coming."""
 
@@ -82,8 +88,7 @@ class ChatServer:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
                 """Nothing: a test reads ``received``."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
