@@ -1,0 +1,100 @@
+"""ChartQA, FigureQA and PlotQA: questions on drawn charts."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.quantities import parse_quantity
+from saccade.tasks.readers.answers import answer_text
+from saccade.tasks.readers.fields import as_number, required_text, short
+from saccade.tasks.readers.rows import Row, RowError, RowValue
+from saccade.types import AnswerKind
+
+TOLERANCE = 0.05
+"""Of numbers read off a chart, relative."""
+
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+
+
+def read_chartqa(row: Row) -> Sequence[Asked]:
+    """``imgname, query, label``; on the hub ``image, query, label`` or ``image, question, answer``."""
+    question_key, key = ("question", "answer") if "question" in row else ("query", "label")
+    question, answer = required_text(row, question_key), answer_text(row.get(key), key)
+    image_key = "image" if "image" in row else "imgname"
+    kind, tolerance = _chart_answer(answer)
+    return [
+        Problem(
+            question=question,
+            answer=answer,
+            answer_key=key,
+            kind=kind,
+            tolerance=tolerance,
+            images=(row.get(image_key),),
+            images_key=image_key,
+        )
+    ]
+
+
+def read_figureqa(row: Row) -> Sequence[Asked]:
+    """``question_string, answer`` (1 is yes, 0 no), ``image_index``."""
+    if row.get("answer") is None:
+        return [LeftOut(NO_ANSWER)]
+    words = {0: "no", 1: "yes"}
+    answer = row["answer"]
+    if isinstance(answer, bool) or not isinstance(answer, int) or answer not in words:
+        raise RowError("answer", f"must be 0 or 1, not {short(answer)}")
+    return [
+        Problem(
+            question=required_text(row, "question_string"),
+            answer=words[answer],
+            kind="exact",
+            images=(_numbered_image(row),),
+            images_key="image_index",
+        )
+    ]
+
+
+def read_plotqa(row: Row) -> Sequence[Asked]:
+    """``question_string, answer, image_index``; a box ``answer_bbox`` of ``x, y, w, h`` is the target."""
+    if row.get("answer") is None:
+        return [LeftOut(NO_ANSWER)]
+    answer = answer_text(row["answer"], "answer")
+    kind, tolerance = _chart_answer(answer)
+    return [
+        Problem(
+            question=required_text(row, "question_string"),
+            answer=answer,
+            kind=kind,
+            tolerance=tolerance,
+            images=(_numbered_image(row),),
+            images_key="image_index",
+            boxes=_corners(row.get("answer_bbox")),
+            boxes_key="answer_bbox",
+        )
+    ]
+
+
+def _chart_answer(answer: str) -> tuple[AnswerKind, float]:
+    """The kind of a chart's answer and its tolerance: a year is exact, any other number within 5 %."""
+    if _YEAR.fullmatch(answer):
+        return "integer", 0.0
+    return ("exact", 0.0) if parse_quantity(answer) is None else ("number", TOLERANCE)
+
+
+def _numbered_image(row: Row) -> str:
+    index = row.get("image_index")
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        raise RowError("image_index", f"must be the number of an image, not {short(index)}")
+    return f"{index}.png"
+
+
+def _corners(box: RowValue) -> RowValue:
+    """``[x1, y1, x2, y2]`` of a box given by its corner and its size; None where there is none."""
+    if not isinstance(box, Mapping):
+        return None
+    sides = [as_number(box.get(name)) for name in ("x", "y", "w", "h")]
+    known = [side for side in sides if side is not None]
+    if len(known) != 4:
+        return None
+    x, y, width, height = known
+    return [[x, y, x + width, y + height]]

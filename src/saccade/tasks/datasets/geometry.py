@@ -1,0 +1,110 @@
+"""Geometry3K, GeoQA and UniGeo: geometry with a diagram and four options."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.geometry import Point
+from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem, letter_of, without_image_marks
+from saccade.tasks.readers.answers import choice_texts
+from saccade.tasks.readers.fields import as_number, kind_of, listed, optional_text, required_text, short
+from saccade.tasks.readers.rows import Row, RowError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogicForm:
+    """A diagram in Geometry3K's own language, as ``logic_form.json`` beside each problem has it."""
+
+    text: tuple[str, ...]
+    """Literals of the problem's text, the goal among them."""
+    diagram: tuple[str, ...]
+    points: Mapping[str, Point]
+    """In pixels of the diagram."""
+
+
+def read_geometry3k(row: Row) -> Sequence[Asked]:
+    """A folder's ``data.json``: ``compact_text, compact_choices, answer`` (a letter); on the hub ``images, problem,
+    choices, ground_truth``."""
+    on_hub = "problem" in row
+    answer_key = "ground_truth" if on_hub else "answer"
+    choices = choice_texts(row.get("choices") if on_hub else row.get("compact_choices", row.get("choices")))
+    question = required_text(row, "problem") if on_hub else optional_text(row, "compact_text", "problem_text")
+    if not question:
+        raise RowError("problem_text", "is missing or empty")
+    return [
+        Problem(
+            id=optional_text(row, "id", "pid"),
+            question=without_image_marks(question),
+            answer=required_text(row, answer_key),
+            answer_key=answer_key,
+            kind="choice",
+            choices=choices,
+            images=tuple(listed(row.get("images"), "images")) if on_hub else ("img_diagram.png",),
+            images_key="images",
+        )
+    ]
+
+
+def read_geoqa(row: Row) -> Sequence[Asked]:
+    """``subject`` (Chinese), ``choices``, ``label`` (the option's number from 0) and ``image``."""
+    choices = choice_texts(row.get("choices"))
+    return [
+        Problem(
+            id=optional_text(row, "id"),
+            question=required_text(row, "subject"),
+            answer=letter_of(row.get("label"), choices, "label"),
+            answer_key="label",
+            kind="choice",
+            choices=choices,
+            images=(row.get("image"),),
+        )
+    ]
+
+
+def read_unigeo(row: Row) -> Sequence[Asked]:
+    """Of the calculation part: ``English_problem``, ``choices`` or ``choice_nums``, ``label`` and ``image``.
+
+    The proving part has no answer that could be checked.
+    """
+    if "proving_sequence" in row:
+        return [LeftOut("a proof, which has no answer to check")]
+    if row.get("label") is None:
+        return [LeftOut(NO_ANSWER)]
+    choices = choice_texts(row["choices"]) if row.get("choices") else _numbers_as_options(row)
+    return [
+        Problem(
+            id=optional_text(row, "id"),
+            question=required_text(row, "English_problem"),
+            answer=letter_of(row["label"], choices, "label"),
+            answer_key="label",
+            kind="choice",
+            choices=choices,
+            images=(row.get("image"),),
+        )
+    ]
+
+
+def read_logic_form(path: Path) -> LogicForm:
+    """A ``logic_form.json``; ``UserError`` when it is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        return LogicForm(
+            text=tuple(str(literal) for literal in value["text_logic_form"]),
+            diagram=tuple(str(literal) for literal in value["diagram_logic_form"]),
+            points={str(name): Point(float(x), float(y)) for name, (x, y) in value["point_positions"].items()},
+        )
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{path}: is no logic form of Geometry3K ({type(error).__name__}: {error})") from error
+
+
+def _numbers_as_options(row: Row) -> tuple[str, ...]:
+    numbers = [as_number(value) for value in listed(row.get("choice_nums"), "choice_nums")]
+    if not numbers or None in numbers:
+        given = row.get("choice_nums")
+        what = kind_of(given) if given is None else short(given)
+        raise RowError("choice_nums", f"must be the options' numbers, not {what}")
+    return tuple(f"{number:g}" for number in numbers)

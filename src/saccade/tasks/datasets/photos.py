@@ -1,0 +1,90 @@
+"""VizWiz and A-OKVQA: photographs, with what several people answered."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem, letter_of
+from saccade.tasks.readers.answers import answer_text, choice_texts
+from saccade.tasks.readers.fields import kind_of, listed, literal, optional_text, required_text
+from saccade.tasks.readers.rows import Row, RowError, RowValue
+
+
+def read_vizwiz(row: Row) -> Sequence[Asked]:
+    """``image, question, answers`` (ten objects with ``answer``, or ten texts on the hub)."""
+    said = tuple(_said(item) for item in listed(row.get("answers"), "answers"))
+    if not said:
+        return [LeftOut(NO_ANSWER)]
+    image = row.get("image")
+    return [
+        Problem(
+            id=optional_text(row, "question_id") or (image if isinstance(image, str) else None),
+            question=required_text(row, "question"),
+            answer=most_common(said),
+            answer_key="answers",
+            kind="exact",
+            accepted=said,
+            images=(image,),
+        )
+    ]
+
+
+def read_aokvqa(row: Row) -> Sequence[Asked]:
+    """``question_id, question, choices, correct_choice_idx``, and ``image_id`` of COCO or ``image`` (hub)."""
+    if row.get("correct_choice_idx") is None:
+        return [LeftOut(NO_ANSWER)]
+    choices = choice_texts(row.get("choices"))
+    return [
+        Problem(
+            id=required_text(row, "question_id"),
+            question=required_text(row, "question"),
+            answer=letter_of(row["correct_choice_idx"], choices, "correct_choice_idx"),
+            answer_key="correct_choice_idx",
+            kind="choice",
+            choices=choices,
+            images=(_coco_image(row),),
+        )
+    ]
+
+
+def read_aokvqa_direct(row: Row) -> Sequence[Asked]:
+    """The same questions without options: ``direct_answers`` of ten people; those marked as difficult are left out,
+    as in the set's own evaluation."""
+    said = tuple(answer_text(item, "direct_answers") for item in _answers(row))
+    if not said:
+        return [LeftOut(NO_ANSWER)]
+    if row.get("difficult_direct_answer") is True:
+        return [LeftOut("marked as too difficult to be answered without options")]
+    return [
+        Problem(
+            id=required_text(row, "question_id"),
+            question=required_text(row, "question"),
+            answer=most_common(said),
+            answer_key="direct_answers",
+            kind="exact",
+            accepted=said,
+            images=(_coco_image(row),),
+        )
+    ]
+
+
+def most_common(said: Sequence[str]) -> str:
+    """What most people said; of equal ones the first."""
+    return Counter(said).most_common(1)[0][0]
+
+
+def _said(item: RowValue) -> str:
+    return answer_text(item.get("answer") if isinstance(item, Mapping) else item, "answers")
+
+
+def _answers(row: Row) -> list[RowValue]:
+    value = row.get("direct_answers")
+    return listed(literal(value, "direct_answers") if isinstance(value, str) else value, "direct_answers")
+
+
+def _coco_image(row: Row) -> RowValue:
+    if row.get("image") is not None:
+        return row["image"]
+    number = row.get("image_id")
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise RowError("image_id", f"must be the number of a picture of COCO, not {kind_of(number)}")
+    return f"{number:012d}.jpg"

@@ -1,0 +1,230 @@
+"""Tasks of a data set by its name, from the folder of its release, from one file, or from the Hugging Face hub."""
+
+import hashlib
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.seeding import seed_for
+from saccade.tasks.datasets.contract import DataSet, LeftOut, Problem
+from saccade.tasks.datasets.hub import hub_rows
+from saccade.tasks.datasets.table import DATA_SETS
+from saccade.tasks.files import HUB_PREFIX, BadRow, check_bad_rows
+from saccade.tasks.readers.answers import answer_kind
+from saccade.tasks.readers.fields import is_encodable
+from saccade.tasks.readers.images import ImageReader
+from saccade.tasks.readers.rows import NumberedRow, Row, RowError
+from saccade.tasks.readers.tables import parquet_rows
+from saccade.tasks.readers.targets import read_targets
+from saccade.types import Task
+
+ASKED_TWICE = "asked twice of the same image"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataSetTasks:
+    """The tasks of a split in their order, and what became of the other rows."""
+
+    tasks: tuple[Task, ...]
+    skipped: tuple[BadRow, ...] = ()
+    """Rows that are broken."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Questions in good order that cannot be used, by why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Rows of one file or split on the hub, and where their images lie."""
+
+    name: str
+    rows: Iterator[NumberedRow]
+    image_root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A question that may become a task."""
+
+    source: str
+    row: int
+    image_root: Path
+    problem: Problem
+
+    def refused(self, error: RowError) -> BadRow:
+        return BadRow(file=self.source, row=self.row, key=error.key, why=error.why)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is told of rows that become no tasks."""
+
+    bad: list[BadRow] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def read_data_set(
+    name: str,
+    where: Path | str,
+    *,
+    split: str,
+    media: MediaStore,
+    take: int | None = None,
+    seed: int = 0,
+    skip_bad_rows: bool = False,
+    image_root: Path | None = None,
+) -> DataSetTasks:
+    """The tasks of a split (``train``, ``validation``, ``test``, or a name of the release's own).
+
+    ``where`` is the folder of the release, one file of it, ``hf:`` for the set's place on the hub, or
+    ``hf:name[:config]`` for another with the same columns. A folder of parquet files named by their split is read
+    like the hub. ``take`` draws so many questions by ``seed``, the same ones on every machine, and opens no other
+    images; fewer where there are fewer, or where some turn out to be broken. A task's id is ``name/split/`` and the
+    row's own id, else a hash of what is asked.
+
+    ``UserError`` names an unknown set or a missing file, and lists broken rows unless they are to be skipped.
+    """
+    data_set = data_set_named(name)
+    if take is not None and take < 1:
+        raise UserError(f"take={take} asks for no question; use 1 or more, or leave it out")
+    told = _Told()
+    candidates = _candidates(data_set, _sources(data_set, where, split, image_root), split, told)
+    chosen = _drawn(candidates, take, seed, f"{name}/{split}") if take is not None else candidates
+    tasks = _tasks(data_set.name, split, chosen, media, told)
+    check_bad_rows(where, told.bad, len(tasks), skip_bad_rows=skip_bad_rows)
+    return DataSetTasks(tasks=tuple(tasks), skipped=tuple(told.bad), left_out=dict(sorted(told.left_out.items())))
+
+
+def data_set_named(name: str) -> DataSet:
+    """The set of this name; ``UserError`` that lists the names where there is none."""
+    if name not in DATA_SETS:
+        raise UserError(f"there is no data set {name!r}; choose one of {', '.join(DATA_SETS)}")
+    return DATA_SETS[name]
+
+
+def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path | None) -> Iterator[_Source]:
+    text = str(where)
+    own_split = data_set.splits.get(split, split)
+    if text.startswith(HUB_PREFIX):
+        yield _on_hub(data_set, text.removeprefix(HUB_PREFIX), split)
+        return
+    path = Path(where)
+    if path.is_file():
+        rows = parquet_rows(path) if path.suffix.lower() == ".parquet" else data_set.rows(path)
+        yield _Source(text, rows, image_root or path.parent)
+    elif path.is_dir():
+        hub_splits = data_set.hub.splits if data_set.hub else {}
+        parquet = sorted(path.rglob(f"{hub_splits.get(split, split)}-*.parquet"))
+        for file in parquet:
+            yield _Source(str(file), parquet_rows(file), image_root or file.parent)
+        if not parquet:
+            for file, folder in data_set.files(path, own_split):
+                yield _Source(str(file), data_set.rows(file), image_root or folder)
+    else:
+        raise UserError(f"{path}: there is no such file or folder; give the release of {data_set.title}, or hf:")
+
+
+def _on_hub(data_set: DataSet, place: str, split: str) -> _Source:
+    hub = data_set.hub
+    name, _, config = place.partition(":")
+    if not name and hub is None:
+        raise UserError(
+            f"{data_set.title} has no place on the hub that is known to hold its images; give the folder of its "
+            "release, or hf:name[:config]"
+        )
+    if not name and hub is not None:
+        name, config = hub.name, hub.config or ""
+    hub_split = hub.splits.get(split, split) if hub else split
+    return _Source(f"{HUB_PREFIX}{name}:{hub_split}", hub_rows(name, config or None, hub_split), Path.cwd())
+
+
+def _candidates(data_set: DataSet, sources: Iterator[_Source], split: str, told: _Told) -> Iterator[_Candidate]:
+    own_split = data_set.splits.get(split, split)
+    for source in sources:
+        for numbered in source.rows:
+            row = numbered.row
+            if isinstance(row, RowError):
+                told.bad.append(BadRow(file=source.name, row=numbered.number, key=row.key, why=row.why))
+                continue
+            if data_set.split_key is not None and row.get(data_set.split_key, own_split) not in (own_split, split):
+                continue
+            for asked in _read(data_set, row, source.name, numbered.number, told):
+                yield _Candidate(source.name, numbered.number, source.image_root, asked)
+
+
+def _read(data_set: DataSet, row: Row, source: str, number: int, told: _Told) -> list[Problem]:
+    try:
+        asked = data_set.read(row)
+    except RowError as error:
+        told.bad.append(BadRow(file=source, row=number, key=error.key, why=error.why))
+        return []
+    told.left_out.update(one.why for one in asked if isinstance(one, LeftOut))
+    return [one for one in asked if isinstance(one, Problem)]
+
+
+def _drawn(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -> list[_Candidate]:
+    """The ``take`` candidates with the smallest draws, in their order; no more than these are held."""
+    heap: list[tuple[int, int, _Candidate]] = []
+    for place, candidate in enumerate(candidates):
+        draw = seed_for(seed, "data set", label, Path(candidate.source).name, candidate.row, place)
+        entry = (-draw, place, candidate)
+        if len(heap) < take:
+            heapq.heappush(heap, entry)
+        elif entry[0] > heap[0][0]:
+            heapq.heapreplace(heap, entry)
+    return [candidate for _, _, candidate in sorted(heap, key=lambda entry: entry[1])]
+
+
+def _tasks(
+    name: str, split: str, candidates: Iterator[_Candidate] | Sequence[_Candidate], media: MediaStore, told: _Told
+) -> list[Task]:
+    readers: dict[Path, ImageReader] = {}
+    tasks: dict[str, Task] = {}
+    for candidate in candidates:
+        images = readers.setdefault(candidate.image_root, ImageReader(candidate.image_root, media))
+        try:
+            task = _task(name, split, candidate, images)
+        except RowError as error:
+            told.bad.append(candidate.refused(error))
+            continue
+        if task.id not in tasks:
+            tasks[task.id] = task
+        elif candidate.problem.id is None:
+            told.left_out[ASKED_TWICE] += 1
+        else:
+            told.bad.append(
+                candidate.refused(RowError("id", f"{candidate.problem.id!r} is also the id of another row"))
+            )
+    return list(tasks.values())
+
+
+def _task(name: str, split: str, candidate: _Candidate, images: ImageReader) -> Task:
+    problem = candidate.problem
+    if not problem.question or not is_encodable(problem.question):
+        raise RowError("question", "is empty, or no text that can be written")
+    kind = answer_kind(problem.kind, problem.answer, problem.choices, problem.question, problem.answer_key)
+    if not problem.images:
+        raise RowError(problem.images_key, "there is no image")
+    refs = tuple(
+        images.read(value, problem.images_key, f"{candidate.source}, row {candidate.row}, image {place}")
+        for place, value in enumerate(problem.images, start=1)
+    )
+    content = json.dumps([problem.question, problem.answer, problem.choices, [image.hash for image in refs]])
+    own_id = problem.id or hashlib.sha256(content.encode()).hexdigest()[:16]
+    return Task(
+        id=f"{name}/{split}/{own_id}",
+        family=name,
+        question=problem.question,
+        answer=problem.answer,
+        answer_kind=kind,
+        images=refs,
+        choices=problem.choices,
+        tolerance=problem.tolerance,
+        targets=read_targets(problem.boxes, problem.boxes_key, refs),
+        source=name,
+        accepted=problem.accepted,
+    )

@@ -1,0 +1,148 @@
+"""ScienceQA, AI2D, IconQA and VL-Thinking: school science, diagrams, icons, and questions with written-out thoughts."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from saccade.tasks.datasets.contract import (
+    NO_IMAGE,
+    NO_SHORT_ANSWER,
+    Asked,
+    LeftOut,
+    Problem,
+    letter_of,
+    without_image_marks,
+)
+from saccade.tasks.datasets.json_files import one_row
+from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
+from saccade.tasks.quantities import parse_integer
+from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
+from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text, short
+from saccade.tasks.readers.rows import NumberedRow, Row, RowError
+
+LETTERED_IMAGES = "abc_images"
+"""Folder of AI2D's diagrams whose labels are replaced by letters."""
+
+_AT_LAST = re.compile(r".*†\s*Answer:\s*(.*)", re.DOTALL)
+
+
+def read_scienceqa(row: Row) -> Sequence[Asked]:
+    """``question, choices, answer`` (the option's number from 0), ``hint``, and ``image`` (a file in the problem's own
+    folder, or the picture itself on the hub)."""
+    image = row.get("image")
+    if not image:
+        return [LeftOut(NO_IMAGE)]
+    choices = choice_texts(row.get("choices"))
+    question, hint, number = required_text(row, "question"), optional_text(row, "hint"), optional_text(row, "pid")
+    return [
+        Problem(
+            id=number,
+            question=f"{hint}\n{question}" if hint else question,
+            answer=letter_of(row.get("answer"), choices, "answer"),
+            kind="choice",
+            choices=choices,
+            images=(f"{number}/{image}" if isinstance(image, str) else image,),
+        )
+    ]
+
+
+def read_ai2d(row: Row) -> Sequence[Asked]:
+    """A diagram's file: ``imageName`` and ``questions`` by their text, each with ``answerTexts, correctAnswer,
+    abcLabel, questionId``; on the hub ``question, options, answer, image``."""
+    if "questions" not in row:
+        choices = choice_texts(row.get("options"))
+        return [
+            Problem(
+                question=required_text(row, "question"),
+                answer=letter_of(row.get("answer"), choices, "answer"),
+                kind="choice",
+                choices=choices,
+                images=(row.get("image"),),
+            )
+        ]
+    name = required_text(row, "imageName")
+    questions = mapping(row["questions"], "questions")
+    return [
+        _of_diagram(question, mapping(about, "questions"), name, has_letters=bool(row.get(LETTERED_IMAGES)))
+        for question, about in questions.items()
+    ]
+
+
+def ai2d_rows(path: Path) -> Iterator[NumberedRow]:
+    """A diagram's file, with whether the release beside it has diagrams with letters."""
+    for numbered in one_row(path):
+        row = numbered.row
+        has_letters = (path.parent.parent / LETTERED_IMAGES).is_dir()
+        yield numbered if isinstance(row, RowError) else NumberedRow(1, {LETTERED_IMAGES: has_letters, **row})
+
+
+def read_iconqa(row: Row) -> Sequence[Asked]:
+    """A problem's own folder: ``question, ques_type, choices, answer`` and ``image.png``; the pictures to choose from
+    follow as further images, and the options are their numbers."""
+    question = required_text(row, "question")
+    kind = required_text(row, "ques_type")
+    if kind == "fill_in_blank":
+        answer = answer_text(row.get("answer"), "answer")
+        return [
+            Problem(
+                id=optional_text(row, "pid"),
+                question=question,
+                answer=answer,
+                kind="exact" if parse_integer(answer) is None else "integer",
+                images=("image.png",),
+            )
+        ]
+    if kind not in ("choose_txt", "choose_img"):
+        raise RowError("ques_type", f"{short(kind)} is not one of choose_txt, choose_img, fill_in_blank")
+    files = tuple(listed(row.get("choices"), "choices")) if kind == "choose_img" else ()
+    choices = tuple(f"image {place}" for place in range(2, len(files) + 2)) or choice_texts(row.get("choices"))
+    return [
+        Problem(
+            id=optional_text(row, "pid"),
+            question=question,
+            answer=letter_of(row.get("answer"), choices, "answer"),
+            kind="choice",
+            choices=choices,
+            images=("image.png", *files),
+            images_key="choices" if files else "image",
+        )
+    ]
+
+
+def read_thinkvl(row: Row) -> Sequence[Asked]:
+    """``id, image, question, gt``: a letter, a number or a few words; what is longer has no rule that checks it.
+
+    The paper's ThinkVL is nowhere published under this name; this is the layout of VL-Thinking.
+    """
+    given = answer_text(row.get("gt"), "gt") if len(str(row.get("gt"))) <= 1000 else ""
+    at_last = _AT_LAST.fullmatch(given)
+    answer = (at_last[1] if at_last else given).strip()
+    if not answer or len(answer.split()) > MAX_ANSWER_WORDS:
+        return [LeftOut(NO_SHORT_ANSWER)]
+    question = without_image_marks(required_text(row, "question"))
+    return [
+        Problem(
+            id=optional_text(row, "id"),
+            question=question,
+            answer=answer,
+            answer_key="gt",
+            kind=infer_kind(answer, (), question),
+            images=(row.get("image"),),
+        )
+    ]
+
+
+def _of_diagram(question: str, about: Row, name: str, *, has_letters: bool) -> Asked:
+    if about.get("abcLabel") is True and not has_letters:
+        return LeftOut(f"asks about letters drawn over labels; the release has no folder {LETTERED_IMAGES}")
+    choices = choice_texts(about.get("answerTexts"))
+    return Problem(
+        id=required_text(about, "questionId"),
+        question=question,
+        answer=letter_of(about.get("correctAnswer"), choices, "questions"),
+        answer_key="questions",
+        kind="choice",
+        choices=choices,
+        images=(f"{LETTERED_IMAGES if about.get('abcLabel') is True else 'images'}/{name}",),
+        images_key="imageName",
+    )
