@@ -1,0 +1,206 @@
+"""What went wrong with tools, in the six kinds of VISTA-Gym (table 1, appendix G.1), read from recorded trajectories.
+
+=====  ==============================================================================================================
+kind   when
+=====  ==============================================================================================================
+E1     a call that is no call: a turn opens one and cannot be read, the tool does not exist, a needed argument lacks
+E2     an argument has a name that the tool does not know
+E3     the names are right and a value is not what the tool takes: refused by its checks, or by the tool itself
+E4     the call is in order and asks for the wrong thing (told by a judge)
+E5     the tool ran and gave nothing that can be used; or the answer after a tool that ran is none of the kind asked for
+E6     the tool's result was right and the conclusion from it is not (told by a judge)
+=====  ==============================================================================================================
+
+Rules find E1, E2, E3 and E5 in every trajectory, also where the model mended its mistake later. A judge is asked about
+wrong trajectories in which a tool ran. One trajectory may have several kinds.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
+from saccade.evaluation.tool_use import ERROR_KIND
+from saccade.rewards.answers import multiple_choice
+from saccade.rewards.expressions import evaluate
+from saccade.rewards.metrics_by_set import answer_is_right, value_choice
+from saccade.rewards.tool_use import call_outcome
+from saccade.tasks.quantities import parse_integer
+from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
+
+ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]
+
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+JUDGED_KINDS: tuple[JudgedKind, ...] = get_args(JudgedKind)
+
+CALL_TAGS = ("<tool_call>", "<code>")
+"""What a turn writes that wants to call something."""
+
+IsRight = Callable[[Task, str], bool]
+IsUsable = Callable[[ToolCall, ToolResult], bool]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorReport:
+    """Kinds of errors over the trajectories that the machine did not fail."""
+
+    trajectories: int
+    wrong: int
+    """Trajectories without a right answer."""
+    of_wrong: Mapping[ErrorKind, int] = field(default_factory=dict)
+    """Wrong trajectories that have the kind; without a judge E4 and E6 are missing."""
+    of_all: Mapping[ErrorKind, int] = field(default_factory=dict)
+    """All trajectories that have a kind that rules find, mended or not."""
+    unexplained: int = 0
+    """Wrong trajectories without any kind: wrong without a tool, or seen wrongly."""
+    judged: int = 0
+    """Trajectories that a judge was asked about."""
+    no_verdict: int = 0
+    attacks: int = 0
+    """Trajectories that speak to the judge; nobody was asked."""
+
+    def share(self, kind: ErrorKind) -> float | None:
+        """Of the wrong trajectories, as table 1 counts; None without any, and for a kind that nobody looked for."""
+        return self.of_wrong[kind] / self.wrong if self.wrong and kind in self.of_wrong else None
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "trajectories": self.trajectories,
+            "wrong": self.wrong,
+            "of_wrong": {str(kind): count for kind, count in self.of_wrong.items()},
+            "of_all": {str(kind): count for kind, count in self.of_all.items()},
+            "unexplained": self.unexplained,
+            "judged": self.judged,
+            "no_verdict": self.no_verdict,
+            "attacks": self.attacks,
+        }
+
+
+def gives_something(call: ToolCall, result: ToolResult) -> bool:
+    """Whether there is a text, an image or a value in a tool's result."""
+    del call
+    return bool(result.text.strip() or result.images or result.data)
+
+
+def rule_errors(
+    task: Task,
+    trajectory: Trajectory,
+    tools: Sequence[ToolSpec],
+    *,
+    is_usable: IsUsable = gives_something,
+    call_tags: Collection[str] = CALL_TAGS,
+) -> frozenset[ErrorKind]:
+    """E1, E2, E3 and E5 of a trajectory that was played with these tools.
+
+    ``is_usable`` says of the result of a call that ran without an error whether it is what it should be.
+    """
+    specs = {tool.name: tool for tool in tools}
+    found = [_turn_error(turn, specs, is_usable, call_tags) for turn in trajectory.turns]
+    if trajectory.answer is not None and _has_run(trajectory) and not can_be_read(task, trajectory.answer):
+        found.append("E5")
+    return frozenset(kind for kind in found if kind is not None)
+
+
+def can_be_read(task: Task, answer: str) -> bool:
+    """Whether the answer is of the kind that the task asks for, right or wrong: a number, or one of the options."""
+    match task.answer_kind:
+        case "number":
+            return evaluate(answer) is not None
+        case "integer":
+            return evaluate(answer) is not None or parse_integer(answer) is not None
+        case "choice":
+            letters = [chr(ord("A") + place) for place in range(len(task.choices))]
+            names = (
+                multiple_choice(answer, one, task.choices) or value_choice(answer, one, task.choices) for one in letters
+            )
+            return any(names) if letters else bool(answer.strip())
+        case "exact" | "text":
+            return bool(answer.strip())
+
+
+def find_errors(
+    attempts: Iterable[Attempt],
+    tools: Sequence[ToolSpec],
+    *,
+    judge: ErrorJudge | None = None,
+    is_right: IsRight = answer_is_right,
+    is_usable: IsUsable = gives_something,
+) -> ErrorReport:
+    """The kinds of errors of an evaluation; a judge is asked about all of its trajectories at the same time.
+
+    ``UserError`` of the judge's server for what no other request would mend.
+    """
+    fine = [one for one in attempts if one.trajectory.status != "failed"]
+    by_rules = [rule_errors(one.task, one.trajectory, tools, is_usable=is_usable) for one in fine]
+    are_wrong = [not _is_right(one, is_right) for one in fine]
+    to_judge = [
+        place for place, one in enumerate(fine) if judge is not None and are_wrong[place] and _has_run(one.trajectory)
+    ]
+    verdicts = asyncio.run(_judged([fine[place] for place in to_judge], judge)) if judge and to_judge else []
+    kinds = [set[ErrorKind](found) for found in by_rules]
+    for place, verdict in zip(to_judge, verdicts):
+        if isinstance(verdict, frozenset):
+            kinds[place] |= verdict
+    wrong = [found for found, is_wrong in zip(kinds, are_wrong) if is_wrong]
+    looked_for = [kind for kind in ERROR_KINDS if judge is not None or kind not in JUDGED_KINDS]
+    return ErrorReport(
+        trajectories=len(fine),
+        wrong=len(wrong),
+        of_wrong=_counted(wrong, looked_for),
+        of_all=_counted(by_rules, [kind for kind in ERROR_KINDS if kind not in JUDGED_KINDS]),
+        unexplained=sum(not found for found in wrong),
+        judged=sum(verdict != "attack" for verdict in verdicts),
+        no_verdict=verdicts.count(None),
+        attacks=verdicts.count("attack"),
+    )
+
+
+async def _judged(
+    attempts: Sequence[Attempt], judge: ErrorJudge
+) -> list[frozenset[JudgedKind] | Literal["attack"] | None]:
+    return list(await asyncio.gather(*(judge(one.task, one.trajectory) for one in attempts)))
+
+
+def _counted(found: Iterable[Collection[ErrorKind]], kinds: Sequence[ErrorKind]) -> dict[ErrorKind, int]:
+    counts = Counter(kind for each in found for kind in each)
+    return {kind: counts[kind] for kind in kinds}
+
+
+def _is_right(attempt: Attempt, is_right: IsRight) -> bool:
+    answer = attempt.trajectory.answer
+    return attempt.trajectory.status == "answered" and answer is not None and is_right(attempt.task, answer)
+
+
+def _has_run(trajectory: Trajectory) -> bool:
+    return any(call_outcome(turn) == "succeeded" for turn in trajectory.turns)
+
+
+def _turn_error(
+    turn: Turn, specs: Mapping[str, ToolSpec], is_usable: IsUsable, call_tags: Collection[str]
+) -> ErrorKind | None:
+    if isinstance(turn.action, Malformed):
+        return "E1" if any(tag in turn.text for tag in call_tags) else None
+    if not isinstance(turn.action, ToolCall):
+        return None
+    outcome = call_outcome(turn)
+    if outcome == "refused":
+        return _refusal(turn.action, specs)
+    if turn.result is None:
+        return None
+    if outcome == "failed":
+        # A tool that says how it failed had begun to work; one that only speaks to the model did not take the values.
+        return "E3" if turn.result.data.get(ERROR_KIND) is None else "E5"
+    return None if is_usable(turn.action, turn.result) else "E5"
+
+
+def _refusal(call: ToolCall, specs: Mapping[str, ToolSpec]) -> ErrorKind:
+    spec = specs.get(call.name)
+    if spec is None:
+        return "E1"
+    known, needed = spec.parameters.get("properties"), spec.parameters.get("required")
+    if any(name not in (known if isinstance(known, Mapping) else ()) for name in call.arguments):
+        return "E2"
+    lacking = [name for name in (needed if isinstance(needed, list | tuple) else ()) if name not in call.arguments]
+    return "E1" if lacking else "E3"
