@@ -1,6 +1,7 @@
 """A client in a thread of its own: one set of connections for many event loops, and nothing left over at the end."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 
@@ -49,9 +50,9 @@ def test_the_limit_of_requests_at_a_time_holds_for_all_of_them() -> None:
             out -= 1
         return chat_reply("hi")
 
-    with ChatServer(serve) as server, ChatThread(client(server, max_concurrency=2)) as teacher:
+    with ChatServer(serve) as server, ChatThread(client(server), at_once=2) as teacher:
         ask(teacher, 8)
-    assert most <= 2
+    assert most == 2
 
 
 def test_errors_reach_who_asked_and_the_next_one_is_served() -> None:
@@ -62,6 +63,50 @@ def test_errors_reach_who_asked_and_the_next_one_is_served() -> None:
         with pytest.raises(RefusedRequestError, match="401"):
             ask(teacher)
         assert ask(teacher) == ["hi"]
+
+
+def test_a_server_that_keeps_failing_is_tried_by_one_question_at_a_time_until_it_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    is_up = threading.Event()
+
+    def serve(_) -> Served:
+        return chat_reply("hi") if is_up.is_set() else Served(body="loading", status=503)
+
+    async def failures(teacher: ChatThread, count: int) -> int:
+        questions = (teacher(HELLO, temperature=0.0, samples=1, seed=seed) for seed in range(count))
+        found = await asyncio.gather(*questions, return_exceptions=True)
+        assert all(isinstance(one, MachineError) or one == ["hi"] for one in found)
+        return sum(isinstance(one, MachineError) for one in found)
+
+    with ChatServer(serve) as server, ChatThread(client(server), at_once=2) as teacher:
+        assert asyncio.run(failures(teacher, 50)) == 50
+        # After four failures most of the others are not sent: a trial is out, and it fails.
+        assert len(server.received) < 50
+        assert asyncio.run(failures(teacher, 20)) == 20
+        before = len(server.received)
+        assert asyncio.run(failures(teacher, 1)) == 1
+        assert len(server.received) == before + 1
+        is_up.set()
+        assert asyncio.run(failures(teacher, 1)) == 0
+        assert asyncio.run(failures(teacher, 50)) == 0
+    assert "has failed 4 times in a row" in caplog.text
+
+
+def test_a_server_that_fails_now_and_then_is_asked_everything() -> None:
+    replies = iter(range(1000))
+
+    def serve(_) -> Served:
+        return Served(body="busy", status=503) if next(replies) % 4 else chat_reply("hi")
+
+    async def asked(teacher: ChatThread) -> None:
+        for seed in range(24):
+            with contextlib.suppress(MachineError):
+                await teacher(HELLO, temperature=0.0, samples=1, seed=seed)
+
+    with ChatServer(serve) as server, ChatThread(client(server), at_once=2) as teacher:
+        asyncio.run(asked(teacher))
+        assert len(server.received) == 24
 
 
 def test_leaving_it_stops_what_is_still_asked_and_says_what_was_done(caplog: pytest.LogCaptureFixture) -> None:

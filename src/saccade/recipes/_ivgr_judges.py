@@ -55,7 +55,7 @@ class JudgeSettings:
     """Name of the variable that holds the server's key."""
     cache_dir: Path | None = None
     """Where replies are kept: what was asked once is not asked again, and a resumed run is told the same again."""
-    server: ServerSettings = ServerSettings(requests_at_once=32)
+    server: ServerSettings = ServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
     """``server.max_tokens`` also bounds what a checkpoint says."""
 
     def check(self) -> None:
@@ -201,6 +201,7 @@ def _servers(settings: JudgeSettings) -> list[OpenTeacher]:
     return [
         ChatThread(
             settings.server.client(url, name, api_key_env=settings.api_key_env, cache_dir=settings.cache_dir),
+            at_once=settings.server.requests_at_once,
         )
         for url, name in zip(each, names)
     ]
