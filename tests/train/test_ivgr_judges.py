@@ -5,6 +5,8 @@ import random
 import socket
 import statistics
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,11 @@ from saccade.models.base import base_checkpoint
 from saccade.recipes.ivgr import tiny
 from saccade.rewards.consistency import RUBRIC
 from saccade.rewards.quotation import MARK
+from saccade.tasks.curriculum import Question, Questions
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.train.context import RecipeContext
 from saccade.train.runinfo import RunPaths
-from saccade.types import Attempt
+from saccade.types import Attempt, Group, Json
 from saccade.viewer.report import write_report
 
 STEPS = 2
@@ -131,6 +134,60 @@ def test_a_judge_that_is_never_there_leaves_the_consistency_out(tmp_path: Path) 
     assert archive(out, STEPS)
     assert all(value == 1.0 for value in metric(out, "textual/noted/no_verdict"))
     assert metric(out, "textual/reward/consistency") == []
+
+
+class InFreeWords:
+    """Questions whose answers no rule can tell."""
+
+    def __init__(self, inner: Questions) -> None:
+        self._inner = inner
+
+    def draw(self, count: int) -> list[Question]:
+        drawn = self._inner.draw(count)
+        return [
+            replace(one, task=replace(one.task, answer=f"as far as I see {one.task.answer}", answer_kind="text"))
+            for one in drawn
+        ]
+
+    def observe(self, groups: Sequence[Group]) -> None:
+        self._inner.observe(groups)
+
+    def state_dict(self) -> Mapping[str, Json]:
+        return self._inner.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Json]) -> None:
+        self._inner.load_state_dict(state)
+
+
+def test_answers_that_the_judge_says_nothing_of_are_left_out_and_never_wrong(tmp_path: Path) -> None:
+    def said_of_answer(answer: str) -> str:
+        return random.Random(answer).choice(["YES", "NO", "Perhaps.", "0.5"])
+
+    def serve(received: Received) -> Served:
+        is_answer = "Reply with one word" in received.body["messages"][0]["content"]
+        return chat_reply(said_of_answer(account_in(received)) if is_answer else "1.0")
+
+    out = tmp_path / "run"
+    with ChatServer(serve) as server:
+        run(
+            out,
+            *judged_by(server.url),
+            change=lambda stage: replace(stage, questions=lambda: InFreeWords(stage.questions())),
+        )
+    accuracies = {"YES": 1.0, "NO": 0.0}
+    failed = [0.0] * STEPS
+    for number, step in enumerate(steps(out)):
+        for one in step:
+            said = said_of_answer(one.trajectory.answer)
+            assert (one.trajectory.score is None) == (said not in accuracies)
+            if one.trajectory.score is None:
+                assert (one.trajectory.status, one.trajectory.failure) == ("failed", "the reward gave no verdict")
+                failed[number] += 1
+            else:
+                assert one.trajectory.score.parts["accuracy"] == accuracies[said]
+    assert all(0 < count < len(step) for count, step in zip(failed, steps(out)))
+    assert metric(out, "rollout/failed") == failed
+    assert metric(out, "updates") == [1.0] * STEPS
 
 
 def test_a_judge_who_refuses_the_key_stops_the_run_with_what_to_do(tmp_path: Path) -> None:
