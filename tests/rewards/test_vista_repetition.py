@@ -135,11 +135,18 @@ def test_tables_coordinates_json_and_drawn_lines_are_no_repetition(text: str) ->
         ("1 2 " * 60, "severe"),
         ("-" * 600, "severe"),
         ("[" + "0, " * 5000, "extreme"),
-        ("a\u200b" * 220, "extreme"),
     ],
 )
 def test_a_loop_over_rows_numbers_or_drawn_lines_is_found_later_than_one_over_words(text: str, level: str) -> None:
     assert repetition(text).level == level
+
+
+def test_a_phrase_with_a_number_in_it_is_a_phrase() -> None:
+    assert level_and_rule("the bar is at 0 " * 5) == ("moderate", "phrases")
+
+
+def test_characters_that_nobody_sees_do_not_hide_a_run() -> None:
+    assert level_and_rule("a\u200b" * 120) == ("severe", "characters")
 
 
 def test_case_and_marks_between_the_repeats_do_not_hide_them() -> None:

@@ -37,6 +37,13 @@ def test_a_training_task_that_shows_an_image_of_the_test_is_dropped() -> None:
     )
 
 
+def test_of_several_test_tasks_the_first_is_named() -> None:
+    test = [task(8, "A?", "a", source="mathvista"), task(9, "B?", "a", source="unigeo")]
+    assert drop_duplicates([task(1, "C?", "a")], test).dropped[0].other_id == "mathvista/8"
+    test = [task(8, LONG, "y", source="mathvista"), task(9, LONG, "z", source="unigeo")]
+    assert drop_duplicates([task(1, LONG, "a")], test).dropped[0].other_id == "mathvista/8"
+
+
 def test_a_long_question_with_the_same_answer_is_the_same_on_another_image() -> None:
     same = task(1, LONG.upper().replace(",", " ;"), "a")
     other_answer = task(2, LONG, "b", answer="60")

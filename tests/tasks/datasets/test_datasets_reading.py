@@ -17,7 +17,7 @@ from saccade.tasks.datasets.pickles import pickled_rows
 from saccade.tasks.datasets.reading import DataSetTasks, read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import BadRow
-from saccade.tasks.readers.rows import RowError
+from saccade.tasks.readers.rows import READ_CHARACTERS, RowError
 
 
 def read(name: str, where: Path | str, split: str = "train", **options) -> DataSetTasks:
@@ -135,6 +135,11 @@ def test_a_draw_is_the_same_everywhere_and_another_with_another_seed(tmp_path: P
     assert drawn == sorted(drawn, key=lambda question: int(question.split()[-1][:-1])), "in the order of the file"
     assert drawn != [task.question for task in read("chartqa", first, take=10, seed=1).tasks]
     assert len(read("chartqa", first, take=500).tasks) == 50
+
+
+def test_a_draw_comes_from_all_parts_of_a_file(tmp_path: Path) -> None:
+    places = [int(task.answer) for task in read("chartqa", many_charts(tmp_path, 400), take=60).tasks]
+    assert all(sum(low <= place < low + 100 for place in places) >= 5 for low in (0, 100, 200, 300))
 
 
 def test_a_larger_draw_holds_the_smaller_one(tmp_path: Path) -> None:
@@ -348,6 +353,12 @@ def test_long_files_are_read_across_the_pieces_in_which_they_come(tmp_path: Path
     assert rows_of(json.dumps({"head": "y" * 100_000, "data": rows}), tmp_path, rows_under("data")) == rows
     by_id = {str(number): {"n": number * 10**12} for number in range(9000)}
     assert rows_of(json.dumps(by_id), tmp_path) == [{"pid": key, **value} for key, value in by_id.items()]
+
+
+def test_a_number_at_the_end_of_a_piece_goes_on_in_the_next(tmp_path: Path) -> None:
+    head = '{"pad": "' + "x" * (READ_CHARACTERS - 19) + '", "n": 12'
+    assert len(head) == READ_CHARACTERS
+    assert rows_of(head + '345, "data": [{"a": 1}]}', tmp_path, rows_under("data")) == [{"a": 1}]
 
 
 @pytest.mark.parametrize(
