@@ -348,6 +348,10 @@ def test_rows_under_a_key_pass_over_what_stands_beside_it(tmp_path: Path) -> Non
     assert rows_of('{"data": 3}', tmp_path, rows_under("data")) == ["is missing in the file, or no list"]
 
 
+def test_a_file_that_is_the_list_itself_is_read_as_well(tmp_path: Path) -> None:
+    assert rows_of('[{"a": 1}, {"a": 2}]', tmp_path, rows_under("data")) == [{"a": 1}, {"a": 2}]
+
+
 def test_long_files_are_read_across_the_pieces_in_which_they_come(tmp_path: Path) -> None:
     rows = [{"number": number, "text": "x" * (number % 97)} for number in range(5000)]
     assert rows_of(json.dumps({"head": "y" * 100_000, "data": rows}), tmp_path, rows_under("data")) == rows

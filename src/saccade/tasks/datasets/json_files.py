@@ -18,17 +18,17 @@ def plain_rows(path: Path) -> Iterator[NumberedRow]:
 
 
 def rows_under(key: str) -> RowsOfFile:
-    """The objects of the list under a key of the file's object; what stands beside the list is passed over."""
+    """The objects of the list under a key of the file's object, or of the file's own list.
+
+    What stands beside the list is passed over.
+    """
 
     def rows(path: Path) -> Iterator[NumberedRow]:
         with path.open(encoding="utf-8-sig") as file:
             reader = _Reader(file)
             number = 0
             try:
-                for name in reader.names():
-                    if name != key or reader.peek() != "[":
-                        reader.value()
-                        continue
+                if _goes_to_list(reader, key):
                     for value in reader.items():
                         number += 1
                         yield NumberedRow(number, _object(value))
@@ -128,6 +128,17 @@ class _Reader:
         if found != wanted:
             raise ValueError(f"{wanted!r} should stand where {found or 'the end'!r} is")
         self._rest = self._rest[1:]
+
+
+def _goes_to_list(reader: _Reader, key: str) -> bool:
+    """Whether the reader now stands at the list under the key, or at the file's own."""
+    if reader.peek() == "[":
+        return True
+    for name in reader.names():
+        if name == key and reader.peek() == "[":
+            return True
+        reader.value()
+    return False
 
 
 def _object(value: object) -> Row | RowError:
