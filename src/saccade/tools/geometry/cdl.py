@@ -15,7 +15,7 @@ from saccade.tools.geometry.cdl_words import ARITHMETIC, PAIRS
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number
 from saccade.tools.geometry.values import names_of
-from saccade.tools.geometry.vocabulary import FUNCTIONS
+from saccade.tools.geometry.vocabulary import FUNCTIONS, check_statement
 from saccade.tools.geometry.writing import written
 
 _POINTS = re.compile(r"[A-Z]+")
@@ -42,7 +42,9 @@ def statements_of(text: str, what: str) -> tuple[Call, ...]:
     """The logic forms that CDL says; ``LanguageError`` names ``what`` and the place."""
     found: list[Call] = []
     for node in parse_statements(text, what):
-        found.extend(_statements(node, what))
+        for statement in _statements(node, what):
+            check_statement(statement, what)
+            found.append(statement)
     return tuple(dict.fromkeys(found))
 
 
@@ -108,8 +110,9 @@ def _translated(node: Call, what: str) -> list[Call]:
     if spelling:
         raise LanguageError(f"{what}, character {node.at + 1}: found {_cut(written(node))}, expected {spelling}")
     suggestion = nearest(node.name, [word.lower() for word in _WORDS])
-    meant = next((word for word in _WORDS if word.lower() == suggestion), "Shape, Collinear, Equal and Value")
-    raise LanguageError(f"{what}, character {node.at + 1}: CDL has no word {_cut(node.name)}; did you mean {meant}?")
+    meant = next((word for word in _WORDS if word.lower() == suggestion), None)
+    hint = f"did you mean {meant}?" if meant else "its words are for example Shape, Collinear, Equal and Value"
+    raise LanguageError(f"{what}, character {node.at + 1}: CDL has no word {_cut(node.name)}; {hint}")
 
 
 def _construction(node: Call, what: str) -> Iterator[Call]:
@@ -132,6 +135,8 @@ def _construction(node: Call, what: str) -> Iterator[Call]:
             yield circle
         elif len(points) > 2:
             yield call("Counterclockwise", call("Polygon", *points))
+    elif not words or not all(2 <= len(word) <= 3 for word in words):
+        raise LanguageError(f"{what}, character {node.at + 1}: write the sides in order: Shape(AB,BC,CA)")
     else:
         yield from _shape(words)
 

@@ -31,7 +31,8 @@ def is_sound(state: State, figure: Figure, *, all_distinct: bool) -> Mask:
         return sound
     places = np.array([state.points[name] for name in names])
     sound &= np.isfinite(places).all(axis=(0, 1))
-    extent = np.maximum(np.ptp(places, axis=0).max(axis=0), 1e-300)
+    # By points and axes; a figure that is nearly a point is no smaller figure, but none.
+    extent = np.maximum(np.ptp(places, axis=0).max(axis=0), 1e-4 * state.size)
     least = SMALLEST * extent
     pairs = {tuple(sorted(names_of(node))) for node in _shapes(figure, ("Line",))}
     if all_distinct:

@@ -1,16 +1,20 @@
 """The lines, parallels and tangents of a problem, from its statements and its figures."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
-from saccade.tools.geometry.facts import Facts, nodes_of
+from saccade.tools.geometry.facts import MAX_TRIANGLES, Facts, nodes_of
 from saccade.tools.geometry.figure import Figure
 from saccade.tools.geometry.state import State, dot
-from saccade.tools.geometry.terms import Call, Node
+from saccade.tools.geometry.terms import Call, Node, length
 from saccade.tools.geometry.values import names_of
 from saccade.tools.geometry.vocabulary import CORNERS
+
+Corners = tuple[str, str, str]
+MAX_SIMILAR_PAIRS = 400
+"""Pairs of triangles that are compared."""
 
 
 def facts_of(figure: Figure, state: State) -> Facts:
@@ -18,6 +22,8 @@ def facts_of(figure: Figure, state: State) -> Facts:
     facts = Facts(figure=figure, state=state)
     _collect_segments(facts)
     _collect_lines(facts)
+    facts.triangles = _triangles(facts)
+    facts.similar = tuple(_similar(facts))
     for said in figure.given:
         match said:
             case Call("Parallel", (one, other)):
@@ -30,6 +36,31 @@ def facts_of(figure: Figure, state: State) -> Facts:
             case Call("Tangent", (line, circle)):
                 _collect_tangent(facts, _two(line), names_of(circle)[0])
     return facts
+
+
+def _triangles(facts: Facts) -> tuple[Corners, ...]:
+    named = [names_of(node) for node in nodes_of(facts.figure) if node.name == "Triangle"]
+    found = dict.fromkeys(_sorted(names) for names in named)
+    for triple in combinations(facts.figure.points, 3):
+        if all(facts.is_joined(a, b) for a, b in combinations(triple, 2)):
+            found[_sorted(triple)] = None
+    flat = {(a, b, c) for a, b, c in found if c in facts.line_through(a, b)}
+    return tuple(triple for triple in found if triple not in flat)[:MAX_TRIANGLES]
+
+
+def _sorted(names: Sequence[str]) -> Corners:
+    a, b, c = sorted(names)
+    return a, b, c
+
+
+def _similar(facts: Facts) -> Iterator[tuple[Corners, Corners]]:
+    for one, other in list(combinations(facts.triangles, 2))[:MAX_SIMILAR_PAIRS]:
+        for d, e, f in permutations(other):
+            a, b, c = one
+            sides = [(length(a, b), length(d, e)), (length(b, c), length(e, f)), (length(a, c), length(d, f))]
+            (p, q), (r, s), (t, u) = sides
+            if facts.holds(p * s, q * r) and facts.holds(p * u, q * t):
+                yield one, (d, e, f)
 
 
 def _collect_tangent(facts: Facts, line: tuple[str, str], centre: str) -> None:

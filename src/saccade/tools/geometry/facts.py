@@ -7,7 +7,6 @@ side, is taken from the figures that were found, as a reader takes it from the d
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 
@@ -51,6 +50,10 @@ class Facts:
     tangents: list[tuple[str, str, str]] = field(default_factory=list)
     """Centre, touching point, another point of the tangent."""
     segments: set[frozenset[str]] = field(default_factory=set)
+    triangles: tuple[tuple[str, str, str], ...] = ()
+    """Triples of points that are joined by lines and not on one line, those that are named first."""
+    similar: tuple[tuple[tuple[str, str, str], tuple[str, str, str]], ...] = ()
+    """Pairs of triangles that look similar in all figures, corners in the order in which they correspond."""
 
     def line_through(self, first: str, second: str) -> tuple[str, ...]:
         """All points of a line, in order."""
@@ -88,16 +91,6 @@ class Facts:
         with np.errstate(all="ignore"):
             one, other = value_of(left, self.state), value_of(right, self.state)
             return bool((np.abs(one - other) <= tolerance * (1e-3 + np.abs(one) + np.abs(other))).all())
-
-    def triangles(self) -> list[tuple[str, str, str]]:
-        """Triples of points that are joined by lines and not on one line, those that are named first."""
-        named = [names_of(node) for node in nodes_of(self.figure) if node.name == "Triangle"]
-        found = {tuple(sorted(names)): None for names in named}
-        for triple in combinations(self.figure.points, 3):
-            if all(self.is_joined(a, b) for a, b in combinations(triple, 2)):
-                found[tuple(sorted(triple))] = None
-        flat = [triple for triple in found if triple[2] in self.line_through(*triple[:2])]
-        return [(a, b, c) for a, b, c in found if (a, b, c) not in flat][:MAX_TRIANGLES]
 
     def is_joined(self, first: str, second: str) -> bool:
         """Whether the diagram has a line between the points."""

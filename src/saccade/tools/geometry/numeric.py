@@ -18,7 +18,9 @@ from saccade.tools.geometry.descent import Ints, descend
 from saccade.tools.geometry.diagram import Place, distances_to, start_at
 from saccade.tools.geometry.figure import Figure
 from saccade.tools.geometry.state import Array, State
-from saccade.tools.geometry.values import value_of
+from saccade.tools.geometry.terms import Node
+from saccade.tools.geometry.values import dimension_of, names_of, value_of
+from saccade.tools.geometry.vocabulary import CORNERS
 from saccade.tools.geometry.writing import written
 
 Verdict = Literal["determined", "not determined", "inconsistent"]
@@ -135,6 +137,7 @@ class _Search:
         starts[self._lengths - len(self._figure.members) :] = np.abs(
             starts[self._lengths - len(self._figure.members) :]
         )
+        self._round_polygons(starts)
         if self._places:
             drawn = start_at(self._places, self._figure)
             noise = 0.04 * self._figure.size * self._normal(count)
@@ -145,6 +148,31 @@ class _Search:
         if self._ways <= 1 << 20:
             return starts, (np.arange(count, dtype=np.int64) + number * count) % self._ways
         return starts, self._generator.integers(self._ways, size=count)
+
+    def _round_polygons(self, starts: Array) -> None:
+        """Puts the corners of polygons around a circle in every other start: at random, the sides of many cross."""
+        size, points = self._figure.size, self._figure.points
+        for said in self._figure.given:
+            corners = names_of(said)
+            if said.name not in CORNERS or len(corners) < 4:
+                continue
+            rows = 2 * np.array([points.index(corner) for corner in corners])
+            middle = rows[0]
+            turns = np.exp(2j * np.pi * np.arange(len(corners)) / len(corners)) * size * len(corners) / 6
+            noise = 0.15 * size * self._normal(starts.shape[1])[:, ::2]
+            starts[rows, ::2] = starts[middle, ::2] + turns.real[:, None] + noise[rows]
+            starts[rows + 1, ::2] = starts[middle + 1, ::2] + turns.imag[:, None] + noise[rows + 1]
+        self._into_frame(starts)
+
+    def _into_frame(self, starts: Array) -> None:
+        """Moves and turns the starts so that the first point is the origin and the second lies on the x axis."""
+        count = len(self._figure.points)
+        if count < 2:
+            return
+        spots = starts[0 : 2 * count : 2] + 1j * starts[1 : 2 * count : 2]
+        spots = spots - spots[0]
+        spots = spots * np.exp(-1j * np.angle(spots[1]))
+        starts[0 : 2 * count : 2], starts[1 : 2 * count : 2] = spots.real, spots.imag
 
     def _normal(self, count: int) -> Array:
         return self._generator.normal(size=(len(self._scales), count))
@@ -199,7 +227,7 @@ class _Search:
 
     def _judged(self, whole: Array, choices: Ints, errors: Array, tolerance: float) -> Solutions:
         state = self._state(whole, choices)
-        values = tuple(_different(value_of(goal, state), tolerance) for goal in self._figure.goals)
+        values = tuple(_different(value_of(goal, state), tolerance, self._unit(goal)) for goal in self._figure.goals)
         is_determined = all(len(found) == 1 and np.isfinite(found[0]) for found in values)
         # Figures on the edge of an inequality converge slowly, and theorems are checked to more digits than values.
         precise = errors <= max(PRECISE, float(errors.min()))
@@ -209,6 +237,12 @@ class _Search:
             values=values,
             is_rounded=tolerance != SAME,
         )
+
+    def _unit(self, goal: Node) -> float:
+        """Differences of far less than this are noise."""
+        size = self._figure.size
+        units = {"length": size, "area": size**2, "angle": 60.0, None: 1.0}
+        return units[dimension_of(goal, self._figure.symbols)]
 
     def _inconsistent(self, whole: Array, choices: Ints) -> Solutions:
         state = self._state(whole, choices)
@@ -227,11 +261,11 @@ def _joined(ends: list[tuple[Array, Ints, Array]]) -> tuple[Array, Ints, Array]:
     return np.concatenate(whole, axis=1), np.concatenate(choices), np.concatenate(errors)
 
 
-def _different(values: Array, tolerance: float) -> tuple[float, ...]:
+def _different(values: Array, tolerance: float, unit: float) -> tuple[float, ...]:
     """One of every bunch of like values, in order; a value that is not finite counts as different from all."""
     found: list[float] = []
     for value in sorted(float(value) for value in values):
-        if not found or not abs(value - found[-1]) <= tolerance * max(1e-3, abs(value)):
+        if not found or not abs(value - found[-1]) <= tolerance * max(1e-3 * unit, abs(value)):
             found.append(value)
     if len(found) <= MAX_VALUES_SHOWN:
         return tuple(found)

@@ -107,9 +107,8 @@ def _is_one(values: tuple[float, ...]) -> bool:
 
 
 def _tidy(value: float) -> float:
-    """Without the noise of the search, which is far below the twelfth digit of what problems give."""
-    near = round(value, 7)
-    return near + 0.0 if abs(value - near) < 1e-7 * max(1.0, abs(value)) else value
+    """Without the noise of the search."""
+    return float(f"{value:.8g}") + 0.0
 
 
 def _contradiction(broken: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ def angle_theorems(facts: Facts) -> Iterator[Equation]:
     """Equations that the figure alone gives."""
     for vertex in facts.figure.points:
         yield from _at_a_point(facts, vertex)
-    for a, b, c in facts.triangles():
+    for a, b, c in facts.triangles:
         corners = (facts.angle(c, a, b), facts.angle(a, b, c), facts.angle(b, c, a))
         because = f"triangle {a}{b}{c}"
         total = corners[0] + corners[1] + corners[2]
@@ -32,7 +32,7 @@ def angle_theorems(facts: Facts) -> Iterator[Equation]:
 
 def isosceles_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     """Equal sides have equal opposite angles, and the other way round."""
-    for triangle in facts.triangles():
+    for triangle in facts.triangles:
         for apex in triangle:
             b, c = (name for name in triangle if name != apex)
             sides = (length(apex, b), length(apex, c))

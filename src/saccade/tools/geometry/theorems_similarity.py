@@ -1,7 +1,6 @@
 """Similar triangles: found by two equal angles, used for sides, angles and areas."""
 
 from collections.abc import Iterator
-from itertools import combinations, permutations
 
 from saccade.tools.geometry.facts import Equation, Facts
 from saccade.tools.geometry.knowledge import Knowledge, Reason
@@ -9,27 +8,14 @@ from saccade.tools.geometry.plain import polygon
 from saccade.tools.geometry.terms import Node, length
 
 Corners = tuple[str, str, str]
-MAX_SIMILAR_PAIRS = 400
 
 
 def similar_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     """Proportional sides of triangles that share two angles."""
-    triangles = facts.triangles()
-    pairs = list(combinations(triangles, 2))[:MAX_SIMILAR_PAIRS]
-    for one, other in pairs:
-        for d, e, f in permutations(other):
-            turned = (d, e, f)
-            if _is_similar(facts, one, turned):
-                reason = _shares_two_angles(facts, known, one, turned)
-                if reason is not None:
-                    yield from _proportions(facts, one, turned, reason)
-
-
-def _is_similar(facts: Facts, one: Corners, other: Corners) -> bool:
-    (a, b, c), (d, e, f) = one, other
-    return facts.holds(length(a, b) * length(e, f), length(d, e) * length(b, c)) and facts.holds(
-        length(a, b) * length(d, f), length(d, e) * length(a, c)
-    )
+    for one, other in facts.similar:
+        reason = _shares_two_angles(facts, known, one, other)
+        if reason is not None:
+            yield from _proportions(facts, one, other, reason)
 
 
 def _shares_two_angles(facts: Facts, known: Knowledge, one: Corners, other: Corners) -> Reason | None:

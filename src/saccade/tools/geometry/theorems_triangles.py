@@ -19,7 +19,7 @@ def segment_theorems(facts: Facts) -> Iterator[Equation]:
             because = f"{middle} is between {a} and {b}"
             parts = length(a, middle) + length(middle, b)
             yield Equation(theorem="parts of a segment add up", because=because, left=parts, right=length(a, b))
-    for a, b, c in facts.triangles():
+    for a, b, c in facts.triangles:
         for apex, one, other in ((a, b, c), (b, c, a), (c, a, b)):
             yield from _midsegment(facts, (apex, one, other))
     for said in facts.figure.given:
@@ -31,7 +31,7 @@ def segment_theorems(facts: Facts) -> Iterator[Equation]:
 
 def law_theorems(facts: Facts) -> Iterator[Equation]:
     """The laws of sines and cosines, for every triangle."""
-    for a, b, c in facts.triangles():
+    for a, b, c in facts.triangles:
         because = f"triangle {a}{b}{c}"
         for apex, one, other in ((a, b, c), (b, c, a), (c, a, b)):
             p, q, opposite = length(apex, one), length(apex, other), length(one, other)
@@ -44,7 +44,7 @@ def law_theorems(facts: Facts) -> Iterator[Equation]:
 
 def right_triangle_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     """Pythagoras and the ratios of sides, where an angle is known to be right; Pythagoras' converse."""
-    for triangle in facts.triangles():
+    for triangle in facts.triangles:
         for corner in triangle:
             one, other = (name for name in triangle if name != corner)
             right = facts.angle(one, corner, other)
@@ -71,7 +71,7 @@ def right_triangle_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation
 
 def bisector_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     """A bisector divides the opposite side in the ratio of the other two."""
-    for a, b, c in facts.triangles():
+    for a, b, c in facts.triangles:
         for apex, one, other in ((a, b, c), (b, c, a), (c, a, b)):
             for foot in facts.line_through(one, other):
                 if foot in (one, other) or not facts.is_between(foot, one, other):

@@ -120,6 +120,8 @@ _EXAMPLES: Mapping[str, str] = {
     "shape": "a shape such as Triangle(A,B,C)",
     "value": "a value such as 5, x or LengthOf(Line(A,B))",
 }
+_ARITHMETIC = {"Div": "/", "RatioOf": "/", "Pow": "^"}
+MAX_EXPONENT = 20
 WORDS = (*STATEMENTS, *QUANTITIES, *MANY_VALUES, *CORNERS, *ADJECTIVES, *_NAMED)
 
 
@@ -209,7 +211,8 @@ def _check_value(node: Node, what: str) -> None:
     match node:
         case Number() | Name():
             return
-        case Operation(_, args):
+        case Operation(sign, args):
+            _check_arithmetic(sign, args[-1], what)
             for arg in args:
                 _check_value(arg, what)
         case Call(name, args) if name in MANY_VALUES:
@@ -218,6 +221,8 @@ def _check_value(node: Node, what: str) -> None:
             for arg in args:
                 _check_value(arg, what)
         case Call(name) if FUNCTIONS.get(name, name) in QUANTITIES:
+            if name in _ARITHMETIC and node.args:
+                _check_arithmetic(_ARITHMETIC[name], node.args[-1], what)
             _check_args(node, QUANTITIES[FUNCTIONS.get(name, name)], what)
         case Call(name) if name in ("Line", "Angle", "Arc"):
             # The public texts leave LengthOf and MeasureOf out at times.
@@ -226,6 +231,15 @@ def _check_value(node: Node, what: str) -> None:
             raise _error(node, f"found {name}, expected {_EXAMPLES['value']}", what)
         case Call():
             raise _unknown(node, what)
+
+
+def _check_arithmetic(sign: str, last: Node, what: str) -> None:
+    if sign == "/" and isinstance(last, Number) and last.value == 0:
+        raise _error(last, "a division by zero", what)
+    if sign == "^" and isinstance(last, Number) and abs(last.value) > MAX_EXPONENT:
+        raise _error(last, f"found the exponent {written(last)}, expected one of at most {MAX_EXPONENT}", what)
+    if sign == "^" and isinstance(last, Operation) and last.sign == "^":
+        raise _error(last, "found a power in an exponent, expected a number", what)
 
 
 def _shown(node: Node) -> str:
