@@ -1,5 +1,6 @@
 """Our forward, positions and templates against transformers' own, on tiny models of all families."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,19 @@ def test_loaded_weights_lie_in_aligned_memory_of_their_own(tmp_path: Path) -> No
     small("qwen3_vl", MediaStore()).save(tmp_path)
     loaded = load_model(tmp_path, MediaStore())
     assert {parameter.data_ptr() % 64 for parameter in loaded.hf.parameters()} == {0}
+
+
+def test_checkpoints_load_in_several_threads_at_a_time(tmp_path: Path) -> None:
+    made = tiny_model(["a b"], MediaStore(), vocab_size=300)
+    made.save(tmp_path)
+
+    def load(_: int) -> dict[str, torch.Tensor]:
+        return load_model(tmp_path, MediaStore(), LoadSettings(device="cpu")).model.state_dict()
+
+    with ThreadPoolExecutor(4) as pool:
+        loaded = list(pool.map(load, range(8)))
+    wanted = made.model.state_dict()
+    assert all(torch.equal(one[name], weight) for one in loaded for name, weight in wanted.items())
 
 
 def test_checkpoint_without_some_of_its_weights_is_refused(tmp_path: Path) -> None:

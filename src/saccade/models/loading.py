@@ -1,5 +1,6 @@
 """Checkpoints from disk: where their weights go, how large their pictures are, and what is wrong with them."""
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,6 +43,10 @@ class LoadSettings:
         return self.device
 
 
+_LOADING = threading.Lock()
+"""transformers changes what all threads share while it loads: two at a time lose weights that are tied."""
+
+
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
     """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError."""
     if not (path / ADAPTER_CONFIG).is_file():
@@ -65,9 +70,10 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-        model, loading = AutoModelForImageTextToText.from_pretrained(
-            weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
-        )
+        with _LOADING:
+            model, loading = AutoModelForImageTextToText.from_pretrained(
+                weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+            )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
     if missing := sorted(loading["missing_keys"]):
