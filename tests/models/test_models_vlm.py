@@ -199,11 +199,11 @@ def test_checkpoints_load_in_several_threads_at_a_time(tmp_path: Path) -> None:
     made.save(tmp_path)
 
     def load(_: int) -> dict[str, torch.Tensor]:
-        return load_model(tmp_path, MediaStore(), LoadSettings(device="cpu")).model.state_dict()
+        return load_model(tmp_path, MediaStore(), LoadSettings(device="cpu")).hf.state_dict()
 
     with ThreadPoolExecutor(4) as pool:
         loaded = list(pool.map(load, range(8)))
-    wanted = made.model.state_dict()
+    wanted = made.hf.state_dict()
     assert all(torch.equal(one[name], weight) for one in loaded for name, weight in wanted.items())
 
 
