@@ -13,7 +13,7 @@ from itertools import pairwise
 from saccade.tools.arguments import nearest
 from saccade.tools.geometry.cdl_words import ARITHMETIC, PAIRS
 from saccade.tools.geometry.language import parse_statements
-from saccade.tools.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number
+from saccade.tools.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number, walk
 from saccade.tools.geometry.values import names_of
 from saccade.tools.geometry.vocabulary import FUNCTIONS, check_statement
 from saccade.tools.geometry.writing import written
@@ -74,7 +74,10 @@ def cdl_of(statements: Sequence[Call]) -> Cdl:
 
 def _statements(node: Call, what: str) -> Iterator[Call]:
     if node.name in ("Equal", "Value"):
-        yield Call(ARITHMETIC[node.name], tuple(_expression(arg, what) for arg in node.args), node.at)
+        said = Call(ARITHMETIC[node.name], tuple(_expression(arg, what) for arg in node.args), node.at)
+        turned = _less_than_half(said)
+        yield turned
+        yield from _directions(turned)
     elif node.name == "Equation":
         if len(node.args) != 1:
             raise LanguageError(f"{what}, character {node.at + 1}: Equation needs one expression, which is 0")
@@ -85,6 +88,34 @@ def _statements(node: Call, what: str) -> Iterator[Call]:
         yield from _construction(node, what)
     else:
         yield from (Call(said.name, said.args, node.at) for said in _translated(node, what))
+        if node.name == "ParallelBetweenLine":
+            yield from _same_direction(node)
+
+
+def _less_than_half(said: Call) -> Call:
+    """An angle of more than 180 degrees is the rest of one of less, the other way round."""
+    match said:
+        case Call("Equals", (Call("MeasureOf", (Call("Angle", names),)), Number(degrees))) if 180 < degrees < 360:
+            corner = Call("Angle", names[::-1], said.at)
+            return Call("Equals", (Call("MeasureOf", (corner,), said.at), number(360 - degrees)), said.at)
+    return said
+
+
+def _directions(said: Call) -> Iterator[Call]:
+    """CDL's angles are swept counterclockwise, so that their three points go round."""
+    if said.name == "Equals" and any(isinstance(side, Number) and side.value in (0, 180) for side in said.args):
+        return
+    for node in walk(said):
+        if isinstance(node, Call) and node.name == "Angle":
+            yield Call("Counterclockwise", (Call("Polygon", node.args, said.at),), said.at)
+
+
+def _same_direction(node: Call) -> Iterator[Call]:
+    """CDL's parallels point the same way: their four points make a trapezoid, whose sides do not cross."""
+    letters = "".join(arg.text for arg in node.args if isinstance(arg, Name))
+    if len(letters) == len(set(letters)) == 4:
+        a, b, c, d = tuple(letters)
+        yield Call("Quadrilateral", tuple(map(Name, (a, b, d, c))), node.at)
 
 
 def _expression(node: Node, what: str) -> Node:
@@ -151,6 +182,8 @@ def _shape(words: list[tuple[str, ...]]) -> Iterator[Call]:
     is_closed = all(one[-1] == other[0] for one, other in pairwise([*words, words[0]]))
     if len(edges) == len(words) >= 3 and is_closed:
         yield call("Counterclockwise", call("Polygon", *(edge[0] for edge in edges)))
+    elif len(edges) == len(words) == 2 and edges[0][1] == edges[1][0] and edges[0][0] != edges[1][1]:
+        yield call("Counterclockwise", call("Polygon", *edges[0], edges[1][1]))
     else:
         yield from (call("Line", *edge) for edge in edges)
 

@@ -65,8 +65,8 @@ PAIRS: tuple[tuple[str, ...], ...] = (
     ),
     ("IsPerpendicularBisectorOfLine(CD,AB)", "IsPerpendicularBisectorOf(Line(C,D),Line(A,B))"),
     ("IsBisectorOfAngle(BD,ABC)", "BisectsAngle(Line(B,D),Angle(A,B,C))"),
-    ("IsMedianOfTriangle(AD,ABC)", "IsMedianOf(Line(A,D),Triangle(A,B,C))"),
-    ("IsAltitudeOfTriangle(AD,ABC)", "IsAltitudeOf(Line(A,D),Triangle(A,B,C))"),
+    ("IsMedianOfTriangle(DE,ABC)", "IsMedianOf(Line(D,E),Triangle(A,B,C))"),
+    ("IsAltitudeOfTriangle(DE,ABC)", "IsAltitudeOf(Line(D,E),Triangle(A,B,C))"),
     (
         "IsMidsegmentOfTriangle(DE,ABC)",
         "IsMidsegmentOf(Line(D,E),Triangle(A,B,C))",

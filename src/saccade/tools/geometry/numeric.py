@@ -34,8 +34,14 @@ PRECISE = 1e-10
 ROUNDED = 4e-3
 """The largest residual of one that fulfils them but for rounded numbers."""
 
-SAME = 1e-5
-"""Relative difference of values that count as one."""
+FIRM = 200.0
+"""How much closer than to numbers such a figure must keep to what is no number: lines, circles, right angles."""
+
+BENT = 12
+"""Figures that are tried for it."""
+
+SAME = 1e-4
+"""Relative difference of values that count as one; where a figure only just fits, they converge slowly."""
 
 SAME_ROUNDED = 1e-2
 STEPS, ROUNDS = 120, 5
@@ -82,10 +88,11 @@ class _Search:
         self._generator = np.random.default_rng(seed_for(seed, "geometry"))
         self._rules = []
         self._ways = 1
+        self._firmness = 1.0
         for said in figure.given:
             readings = readings_of(said, figure)
             if readings:
-                self._rules.append((written(said), readings, self._ways))
+                self._rules.append((written(said), readings, self._ways, said.name == "Equals"))
                 self._ways = min(self._ways * len(readings), 1 << 40)
         coordinates = 2 * len(figure.points)
         lengths = coordinates + len(figure.members)
@@ -105,12 +112,20 @@ class _Search:
         if fits.any():
             return self._judged(*self._looking_right(every[:, fits], choices[fits], errors[fits]), SAME)
         sound = self._sound(every, choices, all_distinct=False)
-        nearest = int(np.argmin(np.where(sound, errors, errors + 1e3)))
-        here, choice = every[:, nearest : nearest + 1], choices[nearest : nearest + 1]
-        if sound[nearest] and errors[nearest] < ROUNDED:
-            near = sound & (errors < 2 * errors[nearest])
+        order = np.argsort(np.where(sound, errors, errors + 1e3))
+        every, choices, errors = self._bent(every[:, order[:BENT]], choices[order[:BENT]])
+        near = (errors < min(ROUNDED, 2 * errors.min())) & self._sound(every, choices, all_distinct=False)
+        if near.any():
             return self._judged(*self._looking_right(every[:, near], choices[near], errors[near]), SAME_ROUNDED)
-        return self._inconsistent(here, choice)
+        best = int(np.argmin(errors))
+        return self._inconsistent(every[:, best : best + 1], choices[best : best + 1])
+
+    def _bent(self, whole: Array, choices: Ints) -> tuple[Array, Ints, Array]:
+        """Figures that keep to what is not a number, and miss the numbers by as little as they can."""
+        self._firmness = FIRM
+        found = self._ended(whole, choices)
+        self._firmness = 1.0
+        return found
 
     def _gathered(self) -> tuple[Array, Ints, Array]:
         """The ends of all starts: unknowns (unknown, batch), choices and largest residuals (batch,)."""
@@ -152,16 +167,20 @@ class _Search:
     def _round_polygons(self, starts: Array) -> None:
         """Puts the corners of polygons around a circle in every other start: at random, the sides of many cross."""
         size, points = self._figure.size, self._figure.points
+        placed: set[str] = set()
         for said in self._figure.given:
             corners = names_of(said)
-            if said.name not in CORNERS or len(corners) < 4:
+            if said.name not in CORNERS or len(corners) < 4 or placed >= set(corners):
                 continue
+            placed |= set(corners)
             rows = 2 * np.array([points.index(corner) for corner in corners])
-            middle = rows[0]
+            centres = [name for name, members in self._figure.members.items() if set(corners) <= set(members)]
+            middle = 2 * points.index(centres[0]) if centres and centres[0] in points else rows[0]
             turns = np.exp(2j * np.pi * np.arange(len(corners)) / len(corners)) * size * len(corners) / 6
             noise = 0.15 * size * self._normal(starts.shape[1])[:, ::2]
-            starts[rows, ::2] = starts[middle, ::2] + turns.real[:, None] + noise[rows]
-            starts[rows + 1, ::2] = starts[middle + 1, ::2] + turns.imag[:, None] + noise[rows + 1]
+            at_x, at_y = starts[middle, ::2].copy(), starts[middle + 1, ::2].copy()
+            starts[rows, ::2] = at_x + turns.real[:, None] + noise[rows]
+            starts[rows + 1, ::2] = at_y + turns.imag[:, None] + noise[rows + 1]
         self._into_frame(starts)
 
     def _into_frame(self, starts: Array) -> None:
@@ -193,13 +212,14 @@ class _Search:
     def _residuals(self, whole: Array, choices: Ints) -> Array:
         state = self._state(whole, choices)
         rows = [np.zeros(choices.shape)]
-        for _, readings, stride in self._rules:
+        for _, readings, stride, is_number in self._rules:
             found = [reading(state) for reading in readings]
+            firmness = 1.0 if is_number else self._firmness
             if len(found) == 1:
-                rows.extend(found[0])
+                rows.extend(firmness * row for row in found[0])
             else:
                 digits = (choices // stride) % len(found)
-                rows.extend(np.choose(digits, same) for same in zip(*found))
+                rows.extend(firmness * np.choose(digits, same) for same in zip(*found))
         return np.stack(rows)
 
     def _state(self, whole: Array, choices: Ints) -> State:
@@ -247,7 +267,7 @@ class _Search:
     def _inconsistent(self, whole: Array, choices: Ints) -> Solutions:
         state = self._state(whole, choices)
         worst: list[tuple[float, str]] = []
-        for text, readings, stride in self._rules:
+        for text, readings, stride, _ in self._rules:
             rows = readings[int(choices[0] // stride) % len(readings)](state)
             error = max(float(np.abs(np.nan_to_num(row, nan=1e6)).max()) for row in rows)
             if error > ROUNDED / 4:
@@ -262,11 +282,13 @@ def _joined(ends: list[tuple[Array, Ints, Array]]) -> tuple[Array, Ints, Array]:
 
 
 def _different(values: Array, tolerance: float, unit: float) -> tuple[float, ...]:
-    """One of every bunch of like values, in order; a value that is not finite counts as different from all."""
-    found: list[float] = []
+    """The middle of every bunch of like values, in order; a value that is not finite is like no other."""
+    bunches: list[list[float]] = []
     for value in sorted(float(value) for value in values):
-        if not found or not abs(value - found[-1]) <= tolerance * max(1e-3 * unit, abs(value)):
-            found.append(value)
+        if not bunches or not abs(value - bunches[-1][0]) <= tolerance * max(1e-3 * unit, abs(value)):
+            bunches.append([])
+        bunches[-1].append(value)
+    found = [bunch[len(bunch) // 2] for bunch in bunches]
     if len(found) <= MAX_VALUES_SHOWN:
         return tuple(found)
     return tuple(found[round(i * (len(found) - 1) / (MAX_VALUES_SHOWN - 1))] for i in range(MAX_VALUES_SHOWN))
