@@ -136,23 +136,30 @@ class _Chain:
         return self._near[quantity]
 
     def _propagate(self, cost: int) -> bool:
-        """Solves equations with one unknown, the cheapest first, until there are none; whether any was solved."""
+        """Solves equations with one unknown until there are none; whether any was solved.
+
+        In waves: each uses what was known before it, so that a value is found by the fewest steps. Cheap ones first.
+        """
         order = sorted(range(len(self._equations)), key=lambda i: self._equations[i].cost)
+        order = [index for index in order if self._equations[index].cost <= cost]
         has_moved, is_moving = False, True
         while is_moving and _GOAL not in self._known.findings and len(self._known.findings) < MAX_FINDINGS:
             is_moving = False
+            values = self._values()
             for index in order:
-                equation = self._equations[index]
-                missing = [name for name in self._unknowns[index] if name not in self._known.findings]
-                if equation.cost > cost or len(missing) != 1 or (near := self._numeric(missing[0])) is None:
-                    continue
-                value = solved(equation.left, equation.right, missing[0], self._values(), near)
-                uses = tuple(name for name in self._unknowns[index] if name != missing[0])
-                if value is not None and self._find(missing[0], value, (equation,), uses):
-                    has_moved = is_moving = True
-                    if equation.cost > 1:
-                        break
+                missing = [name for name in self._unknowns[index] if name not in values]
+                if len(missing) == 1 and missing[0] not in self._known.findings:
+                    is_moving |= self._solve_one(index, missing[0], values)
+                if is_moving and self._equations[index].cost > 1:
+                    break
+            has_moved |= is_moving
         return has_moved
+
+    def _solve_one(self, index: int, unknown: Node, values: Mapping[Node, sympy.Expr]) -> bool:
+        equation, near = self._equations[index], self._numeric(unknown)
+        value = None if near is None else solved(equation.left, equation.right, unknown, values, near)
+        uses = tuple(name for name in self._unknowns[index] if name != unknown)
+        return value is not None and self._find(unknown, value, (equation,), uses)
 
     def _find(self, quantity: Node, value: sympy.Expr, equations: tuple[Equation, ...], uses: tuple[Node, ...]) -> bool:
         near = self._numeric(quantity)

@@ -84,7 +84,9 @@ def shortened(value: sympy.Expr) -> sympy.Expr:
         return value if value.is_Rational else sympy.Float(value.evalf(DIGITS), DIGITS)
     if value.count_ops() <= 2 * MAX_OPERATIONS:
         value = sympy.radsimp(sympy.nsimplify(value)) if value.count_ops() <= MAX_OPERATIONS else value
-    is_short = value.count_ops() <= MAX_OPERATIONS and not value.has(sympy.sin, sympy.cos, sympy.tan, sympy.asin)
+    is_short = value.count_ops() <= MAX_OPERATIONS and not value.has(
+        sympy.sin, sympy.cos, sympy.tan, sympy.asin, sympy.acos, sympy.atan
+    )
     return value if is_short else sympy.Float(value.evalf(DIGITS), DIGITS)
 
 

@@ -28,8 +28,9 @@ def linear_findings(
     rows = rows[:MAX_ROWS]
     found = _fixed([row for row, _ in rows])
     for unknown, value, share in sorted(found, key=lambda one: (len(one[2]), not isinstance(one[0], Name))):
-        needed = _thinned([rows[index][0] for index in share], unknown)
-        yield unknown, value, tuple(rows[list(share)[index]][1] for index in needed)
+        sources = sorted(share)
+        needed = _thinned([rows[index][0] for index in sources], unknown)
+        yield unknown, value, tuple(rows[sources[index]][1] for index in needed)
 
 
 def _fixed(rows: Sequence[Row]) -> list[tuple[Node, Fraction, Share]]:

@@ -82,7 +82,7 @@ def _triangle(facts: Facts, known: Knowledge, names: tuple[str, ...]) -> Iterato
             yield Equation(theorem=theorem, because=because, left=2 * area, right=product, cost=4)
     x, y, z = length(a, b), length(b, c), length(c, a)
     heron = (x + y + z) * (y + z - x) * (z + x - y) * (x + y - z)
-    yield Equation(theorem="Heron's formula", because=because, left=16 * area**2, right=heron, cost=7)
+    yield Equation(theorem="Heron's formula", because=because, left=16 * area**2, right=heron, cost=4)
 
 
 def _quadrilateral(facts: Facts, known: Knowledge, names: tuple[str, ...]) -> Iterator[Equation]:
