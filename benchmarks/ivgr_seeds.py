@@ -45,6 +45,10 @@ TAUS: Variants = {f"tau {tau}": (f"tau={tau}",) for tau in (0.0, 0.1, 0.2, 0.4)}
 VARIANTS = {**COMPONENTS, **TAUS}
 
 LOOKS = {"words alone": "textual", "crops": "crops", "union": "union", "crops and union": "crops_union"}
+KEPT = ("accuracy", "ci95", "n", "families", "format_rate", "grounding")
+"""What is written down of an evaluation."""
+LAST_STEPS = 10
+"""Written down of the training of the variants that are not drawn as curves."""
 RUBRIC = ("1.0", "0.7", "0.3", "0.0")
 
 
@@ -81,9 +85,9 @@ def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) 
     stages = {stage["name"]: stage for stage in report["stages"]}
     row: Row = {
         "wall_s": report["wall_s"],
-        "stages": stages,
-        "by_iou": report["by_iou"],
-        "training": report["two_streams"][0]["steps"],
+        "stages": {name: {key: stage.get(key) for key in KEPT} for name, stage in stages.items()},
+        "by_iou": report["by_iou"] if variant == BASE else [],
+        "training": report["two_streams"][0]["steps"][0 if variant == BASE else -LAST_STEPS :],
         "held_out": [
             {"step": metric["step"], "accuracy": metric["held_out/reward/accuracy"]}
             for metric in read(directory / "metrics.jsonl")
@@ -190,7 +194,9 @@ def threshold_table(rows: Sequence[Row]) -> str:
     ):
         if found := of(rows, name):
             stages = [row["stages"]["after_rl_textual"] for row in found]
-            referred = [step["with_reference"] / step["questions"] for row in found for step in row["training"][-10:]]
+            referred = [
+                step["with_reference"] / step["questions"] for row in found for step in row["training"][-LAST_STEPS:]
+            ]
             lines.append(f"| {tau} | {pooled(stages)} | {by_seed(stages)} | {statistics.mean(referred):.0%} |")
     return "\n".join(lines)
 
