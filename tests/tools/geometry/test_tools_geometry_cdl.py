@@ -1,6 +1,7 @@
 import pytest
 
-from saccade.tools.geometry.cdl import cdl_of, statements_of
+from saccade.tools.geometry.cdl import statements_of
+from saccade.tools.geometry.cdl_writing import cdl_of
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.solver import solve
 from saccade.tools.geometry.terms import LanguageError

@@ -1,6 +1,6 @@
 import pytest
 
-from saccade.tools.geometry.derivation import Derivation, derive, shown
+from saccade.tools.geometry.derivation import Derivation, derive
 from saccade.tools.geometry.exact import solved
 from saccade.tools.geometry.fact_finding import facts_of
 from saccade.tools.geometry.facts import Equation, Facts
@@ -10,6 +10,7 @@ from saccade.tools.geometry.numeric import find_figures
 from saccade.tools.geometry.plain import plain
 from saccade.tools.geometry.symbolic import sympy
 from saccade.tools.geometry.systems import linear_findings
+from saccade.tools.geometry.telling import shown
 from saccade.tools.geometry.terms import Name, angle, length, number
 
 MIDDLE = "PointLiesOnCircle(A,Circle(O)) PointLiesOnCircle(B,Circle(O)) "

@@ -1,41 +1,24 @@
-"""FormalGeo's condition language (CDL) and logic forms, each turned into the other.
+"""FormalGeo's condition language (CDL), read as logic forms.
 
-CDL names points by single capitals run together: ``Shape(AB,BC,CA)``, ``Equal(LengthOfLine(AB),5)``. Its shapes list
-their corners counterclockwise, which logic forms cannot say; ``Counterclockwise(Polygon(A,B,C))`` keeps it. Angles
-are read without direction, from 0 to 180 degrees; arcs keep theirs as ``Arc(Circle(O),A,B)``.
+CDL names points by single capitals run together: ``Shape(AB,BC,CA)``, ``Equal(LengthOfLine(AB),5)``. Its shapes and
+angles go round counterclockwise, which logic forms cannot say; ``Counterclockwise(Polygon(A,B,C))`` keeps it, and
+``Arc(Circle(O),A,B)`` the direction of arcs. An angle that is asked for is one of 0 to 180 degrees. Circles are named
+by their centres.
 """
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import pairwise
 
 from saccade.tools.arguments import nearest
+from saccade.tools.geometry.cdl_patterns import PATTERNS, POINTS, bound, filled
 from saccade.tools.geometry.cdl_words import ARITHMETIC, PAIRS
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number, walk
-from saccade.tools.geometry.values import names_of
 from saccade.tools.geometry.vocabulary import FUNCTIONS, check_statement
 from saccade.tools.geometry.writing import written
 
-_POINTS = re.compile(r"[A-Z]+")
 _CONSTRUCTIONS = ("Shape", "Collinear", "Cocircular")
 _WORDS = tuple(dict.fromkeys([*(pair[0].partition("(")[0] for pair in PAIRS), *ARITHMETIC, *_CONSTRUCTIONS]))
-
-Binding = dict[str, str]
-"""Letters of a pattern to points."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cdl:
-    """A problem in CDL."""
-
-    construction: tuple[str, ...]
-    text: tuple[str, ...]
-    goal: str
-    """Empty when nothing is asked, or more than one thing."""
-    left_out: tuple[str, ...]
-    """Logic forms that have no counterpart."""
 
 
 def statements_of(text: str, what: str) -> tuple[Call, ...]:
@@ -46,30 +29,6 @@ def statements_of(text: str, what: str) -> tuple[Call, ...]:
             check_statement(statement, what)
             found.append(statement)
     return tuple(dict.fromkeys(found))
-
-
-def cdl_of(statements: Sequence[Call]) -> Cdl:
-    """The problem in CDL; statements are those of ``figure_of`` or of ``parse_statements``."""
-    construction, text, goals, left_out = list[str](), list[str](), list[str](), list[str]()
-    said = {_canonical(statement) for statement in statements}
-    for statement in statements:
-        match statement:
-            case Call("Counterclockwise", (Call() as shape,)):
-                names = names_of(shape)
-                construction.append(f"Shape({','.join(a + b for a, b in zip(names, (*names[1:], names[0])))})")
-            case Call("PointLiesOnLine", (Name(point), Call("Line", (Name(a), Name(b))))):
-                construction.append(f"Collinear({a}{point}{b})")
-            case Call("PointLiesOnCircle", (Name(point), Call("Circle", (Name(centre), *_)))):
-                construction.append(f"Cocircular({centre},{point})")
-            case Call("Find"):
-                translated = _cdl(statement, said)
-                (goals if translated else left_out).append(translated or written(statement))
-            case _:
-                translated = _cdl(statement, said)
-                (text if translated else left_out).append(translated or written(statement))
-    goal = goals[0] if len(goals) == 1 else ""
-    left_out.extend(goals if len(goals) > 1 else [])
-    return Cdl(construction=tuple(construction), text=tuple(text), goal=goal, left_out=tuple(left_out))
 
 
 def _statements(node: Call, what: str) -> Iterator[Call]:
@@ -132,11 +91,11 @@ def _expression(node: Node, what: str) -> Node:
 
 
 def _translated(node: Call, what: str) -> list[Call]:
-    for word, *said in _PATTERNS:
+    for word, *said in PATTERNS:
         if word.name == node.name:
-            binding = _read(word, node)
+            binding = bound(word, node)
             if binding is not None:
-                return [_filled(pattern, binding) for pattern in said]
+                return [filled(pattern, binding) for pattern in said]
     spelling = next((pair[0] for pair in PAIRS if pair[0].startswith(f"{node.name}(")), None)
     if spelling:
         raise LanguageError(f"{what}, character {node.at + 1}: found {_cut(written(node))}, expected {spelling}")
@@ -189,116 +148,10 @@ def _shape(words: list[tuple[str, ...]]) -> Iterator[Call]:
 
 
 def _letters(node: Node, what: str) -> tuple[str, ...]:
-    if isinstance(node, Name) and _POINTS.fullmatch(node.text):
+    if isinstance(node, Name) and POINTS.fullmatch(node.text):
         return tuple(node.text)
     raise LanguageError(f"{what}, character {node.at + 1}: found {_cut(written(node))}, expected points such as AB")
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
-
-
-def _read(pattern: Call, node: Call) -> Binding | None:
-    """What the letters of a CDL pattern stand for; None when the words are not of its lengths."""
-    if len(pattern.args) != len(node.args):
-        return None
-    binding: Binding = {}
-    for wanted, given in zip(pattern.args, node.args):
-        if not (isinstance(wanted, Name) and isinstance(given, Name) and _POINTS.fullmatch(given.text)):
-            return None
-        if len(wanted.text) != len(given.text):
-            return None
-        for letter, point in zip(wanted.text, given.text):
-            if binding.setdefault(letter, point) != point:
-                return None
-    return binding
-
-
-def _filled(pattern: Call, binding: Binding) -> Call:
-    args = [_filled(arg, binding) if isinstance(arg, Call) else arg for arg in pattern.args]
-    return Call(
-        pattern.name, tuple(Name(binding.get(arg.text, arg.text)) if isinstance(arg, Name) else arg for arg in args)
-    )
-
-
-def _cdl(node: Node, said: set[str]) -> str | None:
-    """CDL for a logic form or an expression of one; None where it has none."""
-    match node:
-        case Number() | Name():
-            return written(node)
-        case Operation(sign, args):
-            parts = [_cdl(arg, said) for arg in args]
-            # Named placeholders keep the brackets where the arithmetic needs them.
-            if None in parts:
-                return None
-            return written(Operation(sign, tuple(_verbatim(arg, part) for arg, part in zip(args, parts) if part)))
-        case Call(name, args) if name in _BACK_ARITHMETIC:
-            parts = [_cdl(arg, said) for arg in args]
-            return None if None in parts else f"{_BACK_ARITHMETIC[name]}({','.join(part for part in parts if part)})"
-        case Call():
-            return _word(node, said)
-
-
-def _verbatim(arg: Node, text: str) -> Node:
-    return (
-        arg
-        if isinstance(arg, Operation | Number) and written(arg) == text
-        else Name(text)
-        if not isinstance(arg, Operation)
-        else Name(f"({text})")
-    )
-
-
-def _word(node: Call, said: set[str]) -> str | None:
-    for word, head, *besides in _PATTERNS:
-        binding: Binding = {}
-        for turned in _rotations(node):
-            binding = {}
-            if _matches(head, turned, binding) and all(_canonical(_filled(one, binding)) in said for one in besides):
-                return f"{word.name}({','.join(_spelt(arg, binding) for arg in word.args)})"
-    return None
-
-
-def _rotations(node: Call) -> Iterator[Call]:
-    """The node, and where it is a polygon, the same polygon from other corners on."""
-    yield node
-    inner = node
-    wrappers = []
-    while len(inner.args) == 1 and isinstance(inner.args[0], Call):
-        wrappers.append(inner.name)
-        inner = inner.args[0]
-    if len(inner.args) in (3, 4) and all(isinstance(arg, Name) for arg in inner.args) and inner.name != "Angle":
-        for shift in range(1, len(inner.args)):
-            turned = Call(inner.name, inner.args[shift:] + inner.args[:shift])
-            for name in reversed(wrappers):
-                turned = Call(name, (turned,))
-            yield turned
-
-
-def _spelt(arg: Node, binding: Binding) -> str:
-    assert isinstance(arg, Name)
-    return "".join(binding[letter] for letter in arg.text)
-
-
-def _matches(pattern: Node, node: Node, binding: Binding) -> bool:
-    if isinstance(pattern, Name) and isinstance(node, Name):
-        return _POINTS.fullmatch(node.text) is not None and binding.setdefault(pattern.text, node.text) == node.text
-    if isinstance(pattern, Call) and isinstance(node, Call) and len(pattern.args) == len(node.args):
-        same = pattern.name == node.name or (pattern.name == "Polygon" and node.name in _QUADRILATERALS)
-        return same and all(_matches(one, other, binding) for one, other in zip(pattern.args, node.args))
-    return False
-
-
-def _canonical(node: Node) -> str:
-    """The same text for statements that differ in the order of equal partners only."""
-    if not isinstance(node, Call):
-        return written(node)
-    parts = [_canonical(arg) for arg in node.args]
-    if node.name in ("Line", "Equals", "Parallel", "Perpendicular"):
-        parts.sort()
-    return f"{node.name}({','.join(parts)})"
-
-
-_QUADRILATERALS = ("Quadrilateral", "Parallelogram", "Rhombus", "Rectangle", "Square", "Trapezoid", "Kite")
-_BACK_ARITHMETIC = {word: name for name, word in ARITHMETIC.items()}
-_PATTERNS = tuple(tuple(parse_statements(text)[0] for text in pair) for pair in PAIRS)

@@ -5,7 +5,8 @@ with the same number of residuals.
 """
 
 from saccade.tools.geometry.figure import Figure
-from saccade.tools.geometry.relations import RELATIONS, MisfitError
+from saccade.tools.geometry.polygon_relations import MisfitError
+from saccade.tools.geometry.relations import RELATIONS
 from saccade.tools.geometry.residuals import Reading, equal
 from saccade.tools.geometry.shapes import SHAPES, adjective
 from saccade.tools.geometry.terms import Call, LanguageError

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.tools.geometry.exact import shortened, solved
+from saccade.tools.geometry.exact import solved
 from saccade.tools.geometry.fact_finding import facts_of
 from saccade.tools.geometry.facts import Equation
 from saccade.tools.geometry.figure import Figure
 from saccade.tools.geometry.given import given_equations
 from saccade.tools.geometry.knowledge import Finding, Knowledge
 from saccade.tools.geometry.numeric import Solutions
-from saccade.tools.geometry.plain import is_quantity, plain, quantities
+from saccade.tools.geometry.plain import is_quantity, quantities
 from saccade.tools.geometry.symbolic import sympy
 from saccade.tools.geometry.systems import linear_findings, pair_findings
+from saccade.tools.geometry.telling import told
 from saccade.tools.geometry.terms import Call, Name, Node, Operation
 from saccade.tools.geometry.theorems_angles import angle_theorems, isosceles_theorems
 from saccade.tools.geometry.theorems_areas import area_theorems
@@ -84,7 +85,9 @@ class _Chain:
             if not has_moved and level == len(COSTS) - 1:
                 has_moved = self._solve_pairs()
             if _GOAL in self._known.findings:
-                return Derivation(value=self._known.findings[_GOAL].value, steps=tuple(self._told(wanted)))
+                return Derivation(
+                    value=self._known.findings[_GOAL].value, steps=tuple(told(self._known, _GOAL, wanted))
+                )
             if not has_moved:
                 level += 1
                 if level == len(COSTS):
@@ -222,46 +225,6 @@ class _Chain:
         names = dict.fromkeys(name for one in equations for side in (one.left, one.right) for name in quantities(side))
         return tuple(name for name in names if name != unknown and name in self._known.findings)
 
-    def _told(self, wanted: Node) -> Iterator[str]:
-        """The steps that the goal needs, each after those that it needs itself."""
-        told: dict[Node | tuple[Node, Node], None] = {}
-        yield from self._steps_to(_GOAL, told)
-        value = self._known.findings[_GOAL].value
-        if wanted not in self._known.findings:
-            yield f"So {plain(wanted)} = {shown(value)}."
-
-    def _steps_to(self, quantity: Node, told: dict[Node | tuple[Node, Node], None]) -> Iterator[str]:
-        if quantity in told:
-            return
-        told[quantity] = None
-        finding = self._known.findings[quantity]
-        for node in finding.uses:
-            yield from self._steps_to(node, told)
-        for equation in finding.equations:
-            yield from self._premises(equation, told)
-        if quantity == _GOAL:
-            return
-        result = f"{plain(quantity)} = {shown(finding.value)}"
-        if len(finding.equations) == 1:
-            (equation,) = finding.equations
-            told[(equation.left, equation.right)] = None
-            yield _sentence(equation, result)
-            return
-        for equation in finding.equations:
-            if (equation.left, equation.right) not in told:
-                told[(equation.left, equation.right)] = None
-                yield _sentence(equation, "")
-        yield f"Together: {result}."
-
-    def _premises(self, equation: Equation, told: dict[Node | tuple[Node, Node], None]) -> Iterator[str]:
-        for node in equation.needs:
-            yield from self._steps_to(node, told)
-        for support in equation.support:
-            if (support.left, support.right) not in told:
-                told[(support.left, support.right)] = None
-                yield from self._premises(support, told)
-                yield _sentence(support, "")
-
 
 def _replaced(node: Node, spelled: Mapping[Node, Node]) -> Node:
     if node in spelled:
@@ -271,18 +234,3 @@ def _replaced(node: Node, spelled: Mapping[Node, Node]) -> Node:
     if isinstance(node, Call) and not is_quantity(node):
         return Call(node.name, tuple(_replaced(arg, spelled) for arg in node.args))
     return node
-
-
-def _sentence(equation: Equation, result: str) -> str:
-    formula = f"{plain(equation.left)} = {plain(equation.right)}"
-    because = f" ({equation.because})" if equation.because and equation.theorem != "given" else ""
-    name = equation.because if equation.theorem == "given" else equation.theorem
-    start = f"{name[0].upper()}{name[1:]}{because}: {formula}"
-    return f"{start}, so {result}." if result and result != formula else f"{start}."
-
-
-def shown(value: sympy.Expr) -> str:
-    """The value for a reader; a decimal one with six digits."""
-    if value.has(sympy.Float):
-        return f"{float(value):.6g}"
-    return str(shortened(value)).replace("**", "^").replace("sqrt", "√").replace("pi", "π")

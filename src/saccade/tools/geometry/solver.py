@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from saccade.errors import ToolError
-from saccade.tools.geometry.derivation import derive, shown
+from saccade.tools.geometry.derivation import derive
 from saccade.tools.geometry.diagram import Place
 from saccade.tools.geometry.figure import Figure, figure_of
 from saccade.tools.geometry.numeric import Solutions, Verdict, find_figures
 from saccade.tools.geometry.symbolic import sympy
+from saccade.tools.geometry.telling import shown
 from saccade.tools.geometry.terms import Call, Node
 from saccade.tools.geometry.writing import written
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from saccade.errors import ToolError
 from saccade.tools.contract import ToolOutput, tool_from
 from saccade.tools.geometry.algebra import AlgebraTask, do_algebra
-from saccade.tools.geometry.cdl import cdl_of, statements_of
+from saccade.tools.geometry.cdl import statements_of
+from saccade.tools.geometry.cdl_writing import cdl_of
 from saccade.tools.geometry.diagram import Place
 from saccade.tools.geometry.figure import figure_of
 from saccade.tools.geometry.language import parse_statements
