@@ -87,6 +87,12 @@ def test_construction_and_goal_have_their_places() -> None:
     assert (cdl.text, cdl.goal, cdl.left_out) == ((), "Value(x)", ())
 
 
+def test_points_that_cdl_cannot_name_are_left_out() -> None:
+    cdl = cdl_of(parse_statements("Line(P1,Q) PointLiesOnLine(A,Line(m_1,B)) Parallel(Line(A,B),Line(C,D))"))
+    assert cdl.left_out == ("Line(P1,Q)", "PointLiesOnLine(A,Line(m_1,B))")
+    assert (cdl.construction, cdl.text) == ((), ("ParallelBetweenLine(AB,CD)",))
+
+
 def test_a_right_triangle_is_said_in_cdl_only_where_it_is_known_which_angle_is_right() -> None:
     alone = cdl_of(parse_statements("Right(Triangle(A,B,C))"))
     assert alone.left_out == ("Right(Triangle(A,B,C))",)

@@ -48,6 +48,12 @@ def test_an_answer_is_text_for_the_model_and_data_for_programs() -> None:
     assert (answer["verdict"], answer["value"], answer["exact"]) == ("determined", 5.0, "5")  # type: ignore[index, call-overload]
 
 
+def test_cdl_is_solved_for_lengths_and_for_angles() -> None:
+    shape, right = "Shape(AB,BC,CA)", "RightTriangle(ABC), Equal(MeasureOfAngle(CAB),30), Equal(LengthOfLine(BC),6)"
+    assert solve_cdl(shape, right, "Value(LengthOfLine(AC))").text.endswith("LengthOf(Line(A,C)) = 12")
+    assert solve_cdl(shape, right, "Value(MeasureOfAngle(BCA))").text.endswith("MeasureOf(Angle(B,C,A)) = 60")
+
+
 def test_what_is_open_is_said_to_be_open_with_the_values_found() -> None:
     text = solve_geometry("Equals(x^2-5x+6,0) Find(x)").text
     assert text.startswith("x: not determined.")

@@ -22,6 +22,7 @@ PAIRS: tuple[tuple[str, ...], ...] = (
     ("HeightOfQuadrilateral(ABCD)", "HeightOf(Polygon(A,B,C,D))"),
     ("RatioOfSimilarTriangle(ABC,DEF)", "ScaleFactorOf(Triangle(A,B,C),Triangle(D,E,F))"),
     ("RatioOfMirrorSimilarTriangle(ABC,DEF)", "ScaleFactorOf(Triangle(A,B,C),Triangle(D,E,F))"),
+    ("Line(AB)", "Line(A,B)"),
     ("Polygon(ABC)", "Triangle(A,B,C)"),
     ("Polygon(ABCD)", "Quadrilateral(A,B,C,D)"),
     ("EquilateralTriangle(ABC)", "Equilateral(Triangle(A,B,C))"),

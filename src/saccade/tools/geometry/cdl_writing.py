@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from saccade.tools.geometry.cdl_patterns import PATTERNS, Binding, filled, matches
+from saccade.tools.geometry.cdl_patterns import PATTERNS, POINTS, Binding, filled, matches
 from saccade.tools.geometry.cdl_words import ARITHMETIC
-from saccade.tools.geometry.terms import Call, Name, Node, Number, Operation
+from saccade.tools.geometry.terms import Call, Name, Node, Number, Operation, walk
 from saccade.tools.geometry.values import names_of
+from saccade.tools.geometry.vocabulary import CORNERS
 from saccade.tools.geometry.writing import written
 
+_NAMED = ("Line", "Angle", "Circle", "Arc", "Sector")
 _BACK_ARITHMETIC = {word: name for name, word in ARITHMETIC.items()}
 
 
@@ -30,6 +32,8 @@ def cdl_of(statements: Sequence[Call]) -> Cdl:
     said = {_canonical(statement) for statement in statements}
     for statement in statements:
         match statement:
+            case _ if not _is_spelt_in_capitals(statement):
+                left_out.append(written(statement))
             case Call("Counterclockwise", (Call() as shape,)):
                 names = names_of(shape)
                 construction.append(f"Shape({','.join(a + b for a, b in zip(names, (*names[1:], names[0])))})")
@@ -61,6 +65,15 @@ def _cdl(node: Node, said: set[str]) -> Node | None:
             return None if parts is None else Call(_BACK_ARITHMETIC[name], parts)
         case Call():
             return _word(node, said)
+
+
+def _is_spelt_in_capitals(statement: Call) -> bool:
+    """Whether all points of its shapes have names that CDL can run together."""
+    shapes = [
+        node for node in walk(statement) if isinstance(node, Call) and (node.name in CORNERS or node.name in _NAMED)
+    ]
+    points = {arg.text for shape in shapes for arg in shape.args if isinstance(arg, Name)}
+    return all(len(point) == 1 and POINTS.fullmatch(point) for point in points)
 
 
 def _all_cdl(nodes: Sequence[Node], said: set[str]) -> tuple[Node, ...] | None:

@@ -51,12 +51,13 @@ def solve_cdl(
     image_cdl: Annotated[str, "what the diagram shows, in the words of text_cdl"] = "",
 ) -> ToolOutput:
     """Solve a plane geometry problem in CDL: steps with their theorems, the answer, or "not determined"."""
-    goals = statements_of(goal_cdl, "goal_cdl")
-    if len(goals) != 1 or goals[0].name != "Find":
+    goal = statements_of(goal_cdl, "goal_cdl")
+    # An angle that is asked for also says which way it goes round.
+    if [said.name for said in goal if said.name != "Counterclockwise"] != ["Find"]:
         raise ToolError("goal_cdl must be one goal such as Value(x) or Value(MeasureOfAngle(ABC))")
     parts = {"construction_cdl": construction_cdl, "text_cdl": text_cdl, "image_cdl": image_cdl}
     statements = [said for name, text in parts.items() for said in statements_of(text, name)]
-    return _answered(solve([*dict.fromkeys(statements), *goals], None, "the problem"))
+    return _answered(solve([*dict.fromkeys([*statements, *goal])], None, "the problem"))
 
 
 def check_logic_forms(logic_forms: LogicForms) -> ToolOutput:
