@@ -115,7 +115,7 @@ def _tidy(value: float) -> float:
 def _contradiction(broken: tuple[str, ...]) -> str:
     if not broken:
         return (
-            "no figure: the statements can only be fulfilled by points that fall together or shapes without area. "
+            "no figure was found: in all that fulfil the statements, points fall together or shapes have no area. "
             "Check the order of corners and which points lie between which."
         )
     return (
