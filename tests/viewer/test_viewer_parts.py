@@ -125,5 +125,14 @@ def test_calls_are_drawn_by_how_hard_the_questions_were() -> None:
     }
 
 
+def test_of_calls_by_hardness_a_stream_that_never_calls_is_left_out_beside_one_that_does() -> None:
+    silent, looking = ((1, 0.0), (2, 0.0)), ((1, 0.0), (2, 0.5))
+    key = "calls/at_accuracy_0"
+    [both] = main_charts({key: looking, f"talk/{key}": silent, f"look/{key}": looking})
+    assert both.legend == ("below 25 %: look",)
+    [alone] = main_charts({key: silent})
+    assert alone.legend == ("below 25 %",)
+
+
 def test_both_measures_of_entropy_are_in_one_chart() -> None:
     assert legends("entropy", "rollout/entropy") == {"Entropy": ("all that was sampled", "what was learned from")}

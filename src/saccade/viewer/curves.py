@@ -33,6 +33,8 @@ class _Panel:
     is_share: bool = False
     is_of_calls: bool = False
     """Left out where nobody called a tool."""
+    hides_zeros: bool = False
+    """Whether lines that never leave 0 are left out, where there are others: too many lines would share a colour."""
 
 
 _PANELS = (
@@ -69,6 +71,7 @@ _PANELS = (
     _Panel(
         title="Calls where questions are hard",
         is_of_calls=True,
+        hides_zeros=True,
         subtitle="tool calls per trajectory, by the share of a group that is right",
         lines={
             "calls/at_accuracy_0": "below 25 %",
@@ -121,6 +124,8 @@ def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True) -> list[
     charts = []
     for panel in _PANELS:
         lines = [Line(label=label, points=stage[key]) for key, label in _lines(panel, stage)]
+        if panel.hides_zeros:
+            lines = [line for line in lines if any(value for _, value in line.points)] or lines
         if lines and (has_calls or not panel.is_of_calls):
             charts.append(_chart(panel.title, panel.subtitle, lines, panel.format, is_share=panel.is_share))
     return charts
