@@ -8,7 +8,7 @@ import pytest
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.evaluation.evaluate import evaluation_requests, play
-from saccade.evaluation.test_time import FIRST_PASS, Pass, TwoPasses, boxes_of, play_with_views, view_metrics
+from saccade.evaluation.test_time import FIRST_PASS, TwoPasses, boxes_of, play_with_views, view_metrics
 from saccade.evaluation.views import CropSettings, Views
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
@@ -17,6 +17,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
@@ -67,8 +68,8 @@ class Stage:
         texts = (self.first if stream == FIRST_PASS else self.second)[index]
         return texts.split("||")[turn]
 
-    def one_pass(self, protocol: ChatProtocol, tools: tuple[Tool, ...] = (), max_turns: int = 1) -> Pass:
-        return Pass(
+    def one_pass(self, protocol: ChatProtocol, tools: tuple[Tool, ...] = (), max_turns: int = 1) -> PlayedAs:
+        return PlayedAs(
             make_env=lambda: VisualReasoningEnv(
                 protocol=protocol,
                 tools=tools,

@@ -9,7 +9,7 @@ from saccade.engines.contract import Engine
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
-from saccade.evaluation.test_time import Pass, boxes_of, play_with_views
+from saccade.evaluation.test_time import boxes_of, play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.base import BRIEF_BELOW_VOCABULARY
@@ -17,6 +17,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.instructions import Style
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
+from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.types import Score, Task, Trajectory
 
@@ -68,8 +69,8 @@ def answer_one(
     if style is None:
         style = "brief" if model.vocab_size < BRIEF_BELOW_VOCABULARY else "full"
 
-    def one_turn(protocol: ChatProtocol) -> Pass:
-        return Pass(
+    def one_turn(protocol: ChatProtocol) -> PlayedAs:
+        return PlayedAs(
             make_env=lambda: VisualReasoningEnv(
                 protocol=protocol, tools=(), media=model.media, view=model.view, max_turns=1, shows_pixels=False
             ),

@@ -20,21 +20,12 @@ from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.contract import Scorer
-from saccade.rollout.batch import ignore_trajectory
-from saccade.rollout.environment import MakeEnvironment
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.batch import PlayedAs, ignore_trajectory
+from saccade.rollout.settings import RolloutRequest
 from saccade.types import Attempt, Task, Trajectory
 
 FIRST_PASS = "first_pass"
 """The stream of the first pass."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pass:
-    """How one of the two passes is played."""
-
-    make_env: MakeEnvironment
-    settings: RolloutSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +45,8 @@ def play_with_views(
     engine: Engine,
     chat: Chat,
     media: MediaStore,
-    first: Pass,
-    second: Pass,
+    first: PlayedAs,
+    second: PlayedAs,
     views: Views,
     reward: Scorer,
     seed: int,
@@ -68,7 +59,7 @@ def play_with_views(
     played.
     """
 
-    def played(requests: Sequence[RolloutRequest], how: Pass) -> list[Attempt]:
+    def played(requests: Sequence[RolloutRequest], how: PlayedAs) -> list[Attempt]:
         return play(
             requests,
             engine=engine,

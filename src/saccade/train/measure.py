@@ -7,8 +7,8 @@ from pathlib import Path
 
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.evaluation.test_time import Pass, play_with_views, view_metrics
-from saccade.rollout.batch import ignore_trajectory
+from saccade.evaluation.test_time import play_with_views, view_metrics
+from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.train.plan import Episodes, Evaluate
 from saccade.train.position import Position
 from saccade.train.records import read_records, write_records
@@ -110,8 +110,8 @@ def _play(
     return _Played(attempts=attempts)
 
 
-def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> Pass:
-    return Pass(
+def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> PlayedAs:
+    return PlayedAs(
         make_env=lambda: episodes.environment(run.media, run.model.view),
         settings=replace(episodes.rollout, temperature=stage.temperature),
     )
