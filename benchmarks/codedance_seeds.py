@@ -7,13 +7,13 @@ an interrupted run goes on where it was.
 python benchmarks/codedance_seeds.py --seeds 0 1 2 --threads 1 --at-once 2 --json docs/results/codedance_seeds.json
 """
 
-import argparse
 import statistics
 from pathlib import Path
 
 from seed_runs import (
     Row,
     Variants,
+    arguments_of,
     at_step,
     by_seed,
     directory_of,
@@ -40,24 +40,8 @@ SHOWN_BY_DEFAULT = (BASE, "adaptive", "outcome", "deepeyes")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--variants", nargs="+", default=list(SHOWN_BY_DEFAULT), choices=list(VARIANTS), metavar="NAME")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
-    parser.add_argument("--out", type=Path, default=Path("runs/codedance_seeds"))
-    parser.add_argument("--json", type=Path, help="Write all results here too.")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
-    arguments = parser.parse_args()
-    rows = run_all(
-        lambda variant, seed: run(variant, seed, arguments.out, arguments.threads, arguments.overrides),
-        base=BASE,
-        variants=arguments.variants,
-        seeds=arguments.seeds,
-        settings_of=lambda variant: [*VARIANTS[variant], *arguments.overrides],
-        results=arguments.out / "results.jsonl",
-        at_once=arguments.at_once,
-    )
+    arguments = arguments_of(__doc__, VARIANTS, shown=SHOWN_BY_DEFAULT, out=Path("runs/codedance_seeds"))
+    rows = run_all(run, arguments, VARIANTS, base=BASE)
     print(rewards_table(rows))
     print()
     print(entropy_table(rows))
@@ -65,11 +49,10 @@ def main() -> None:
         write_results(arguments.json, "codedance_seeds.py", rows)
 
 
-def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
     """One run of the tiny recipe as a row of the results."""
     directory = directory_of(variant, seed, out)
     start = None if variant == BASE else imitation_of(directory_of(BASE, seed, out))
-    settings = [*VARIANTS[variant], *overrides]
     report = train("codedance:tiny", seed, directory, settings, threads=threads, start=start)
     stages = {stage["name"]: stage for stage in report["stages"]}
     row: Row = {"wall_s": report["wall_s"]}

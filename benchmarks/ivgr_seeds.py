@@ -8,7 +8,6 @@ an interrupted run goes on where it was.
 python benchmarks/ivgr_seeds.py --seeds 0 1 2 --at-once 2 --json docs/results/ivgr_seeds.json
 """
 
-import argparse
 import asyncio
 import statistics
 from collections import Counter
@@ -18,6 +17,7 @@ from pathlib import Path
 from seed_runs import (
     Row,
     Variants,
+    arguments_of,
     at_step,
     by_seed,
     directory_of,
@@ -53,35 +53,19 @@ RUBRIC = ("1.0", "0.7", "0.3", "0.0")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS), metavar="NAME")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
-    parser.add_argument("--out", type=Path, default=Path("runs/ivgr_seeds"))
-    parser.add_argument("--json", type=Path, help="Write all results here too.")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
-    arguments = parser.parse_args()
-    rows = run_all(
-        lambda variant, seed: run(variant, seed, arguments.out, arguments.threads, arguments.overrides),
-        base=BASE,
-        variants=arguments.variants,
-        seeds=arguments.seeds,
-        settings_of=lambda variant: [*VARIANTS[variant], *arguments.overrides],
-        results=arguments.out / "results.jsonl",
-        at_once=arguments.at_once,
-    )
+    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/ivgr_seeds"))
+    rows = run_all(run, arguments, VARIANTS, base=BASE)
     for table in (components_table, threshold_table, looks_table, training_table, fit_table, attention_table):
         print(f"{table(rows)}\n")
     if arguments.json:
         write_results(arguments.json, "ivgr_seeds.py", rows)
 
 
-def run(variant: str, seed: int, out: Path, threads: int, overrides: list[str]) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
     """One run of the tiny recipe as a row of the results."""
     directory = directory_of(variant, seed, out)
     start = None if variant == BASE else imitation_of(directory_of(BASE, seed, out))
-    report = train("ivgr:tiny", seed, directory, [*VARIANTS[variant], *overrides], threads=threads, start=start)
+    report = train("ivgr:tiny", seed, directory, settings, threads=threads, start=start)
     stages = {stage["name"]: stage for stage in report["stages"]}
     row: Row = {
         "wall_s": report["wall_s"],

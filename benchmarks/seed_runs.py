@@ -1,5 +1,6 @@
 """What benchmarks of variants over several seeds share: runs that are kept, resumed and written down as JSON lines."""
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -42,35 +43,49 @@ def imitation_of(directory: Path) -> Path:
     return sorted((directory / "checkpoints").glob("sft-*"))[-1]
 
 
+def arguments_of(doc: str | None, variants: Variants, *, shown: Sequence[str], out: Path) -> argparse.Namespace:
+    """The command line of a benchmark; ``shown`` are the variants that it runs without ``--variants``."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--variants", nargs="+", default=list(shown), choices=list(variants), metavar="NAME")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
+    parser.add_argument("--out", type=Path, default=out)
+    parser.add_argument("--json", type=Path, help="Write all results here too.")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    return parser.parse_args()
+
+
 def run_all(
-    make: Callable[[str, int], Row],
+    run: Callable[[str, int, Path, int, list[str]], Row],
+    arguments: argparse.Namespace,
+    variants: Variants,
     *,
     base: str,
-    variants: Sequence[str],
-    seeds: Sequence[int],
-    settings_of: Callable[[str], Sequence[str]],
-    results: Path,
-    at_once: int,
 ) -> list[Row]:
-    """A row for each variant and seed: from ``results`` where it was made with the same settings, else made now.
+    """A row for each variant and seed: from ``results.jsonl`` where it was made with the same settings, else made now.
 
-    The ``base`` of every seed comes first, since the others start from its imitation.
+    The ``base`` of every seed comes first, since the others start from its imitation. ``run`` is given the variant,
+    the seed, the directory of all runs, the threads and the settings.
     """
+    results = arguments.out / "results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
 
     def made(variant: str, seed: int) -> Row:
+        settings = [*variants[variant], *arguments.overrides]
         found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
-        if found and found[-1]["settings"] == list(settings_of(variant)):
+        if found and found[-1]["settings"] == settings:
             return found[-1]
-        row = {"variant": variant, "seed": seed, "settings": list(settings_of(variant)), **make(variant, seed)}
+        row = {"variant": variant, "seed": seed, "settings": settings}
+        row |= run(variant, seed, arguments.out, arguments.threads, settings)
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{variant}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
         return row
 
-    with ThreadPoolExecutor(at_once) as pool:
-        rows = list(pool.map(lambda seed: made(base, seed), seeds))
-        others = [(variant, seed) for seed in seeds for variant in variants if variant != base]
+    with ThreadPoolExecutor(arguments.at_once) as pool:
+        rows = list(pool.map(lambda seed: made(base, seed), arguments.seeds))
+        others = [(variant, seed) for seed in arguments.seeds for variant in arguments.variants if variant != base]
         return rows + list(pool.map(lambda pair: made(*pair), others))
 
 
