@@ -8,7 +8,7 @@ import pytest
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.evaluation.evaluate import evaluation_requests, play
-from saccade.evaluation.test_time import FIRST_PASS, TwoPasses, boxes_of, play_with_views, view_metrics
+from saccade.evaluation.test_time import FIRST_PASS, TwoPasses, play_with_views, view_metrics
 from saccade.evaluation.views import CropSettings, Views
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
@@ -16,6 +16,7 @@ from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
+from saccade.rewards.grounding import readable_boxes
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
@@ -132,8 +133,8 @@ def test_the_second_pass_sees_the_original_then_the_crops_then_the_union_and_its
         Score(total=1.0, parts={"accuracy": 1.0, "format": 1.0}),
     )
     assert (first.trajectory.stream, second.trajectory.stream) == ("first_pass", "evaluation")
-    assert boxes_of(first.trajectory) == (LEFT_PX, RIGHT_PX)
-    assert boxes_of(second.trajectory) == ()
+    assert readable_boxes(first.trajectory) == (LEFT_PX, RIGHT_PX)
+    assert readable_boxes(second.trajectory) == ()
 
 
 def test_the_full_prompt_numbers_the_views_after_the_original() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.rewards.boxes import box_recall
-from saccade.rewards.grounding import GroundingReward, first_image_boxes, mentioned_boxes
+from saccade.rewards.grounding import GroundingReward, first_image_boxes, readable_boxes
 from saccade.rewards.outcome import is_correct
 from saccade.types import Attempt, Json
 
@@ -124,8 +124,7 @@ def _is_measured(attempt: Attempt) -> bool:
 
 
 def _recall(attempt: Attempt) -> float:
-    predicted = [mention.box for mention in mentioned_boxes(attempt.trajectory) if mention.box is not None]
-    return box_recall(predicted, first_image_boxes(attempt.task))
+    return box_recall(readable_boxes(attempt.trajectory), first_image_boxes(attempt.task))
 
 
 def _mean_by_task(values: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from saccade.engines.contract import Engine
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
-from saccade.evaluation.test_time import boxes_of, play_with_views
+from saccade.evaluation.test_time import play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.base import BRIEF_BELOW_VOCABULARY
@@ -17,6 +17,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.instructions import Style
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
+from saccade.rewards.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.types import Score, Task, Trajectory
@@ -99,7 +100,7 @@ def answer_one(
             raise MachineError(f"the question could not be answered: {second.failure}")
         return SecondLook(
             answer=second.answer,
-            boxes=boxes_of(first),
+            boxes=readable_boxes(first),
             views=tuple(
                 SeenView(kind=view.kind, box=view.box, picture=model.media.get(view.image)) for view in passes.views[0]
             ),

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from saccade.engines.contract import Engine
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.views import View, ViewKind, Views, cut_views
-from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.contract import Scorer
+from saccade.rewards.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.rollout.settings import RolloutRequest
 from saccade.types import Attempt, Task, Trajectory
@@ -72,7 +72,7 @@ def play_with_views(
 
     looked = played(_first_requests(tasks, seed=seed, name=name), first)
     cut = tuple(
-        cut_views(one.task.images[0], boxes_of(one.trajectory), views, media) if one.task.images else ()
+        cut_views(one.task.images[0], readable_boxes(one.trajectory), views, media) if one.task.images else ()
         for one in looked
     )
     shown = [with_views(task, of_task) for task, of_task in zip(tasks, cut, strict=True)]
@@ -88,11 +88,6 @@ def play_with_views(
             for request, one in zip(requests, looked)
         ),
     )
-
-
-def boxes_of(trajectory: Trajectory) -> tuple[Box, ...]:
-    """Every box of its thoughts that could be read, in order; in pixels of the first image, not clipped."""
-    return tuple(mention.box for turn in trajectory.turns for mention in turn.boxes if mention.box is not None)
 
 
 def with_views(task: Task, views: Sequence[View]) -> Task:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.rewards.grounding import mentioned_boxes
+from saccade.rewards.grounding import readable_boxes
 from saccade.types import Json, Score, Trajectory
 
 TAU = 0.3
@@ -46,8 +46,7 @@ def best_reference(scored: Iterable[tuple[Trajectory, Score]], tau: float = TAU)
     if not valid:
         return None
     best, score = max(valid, key=lambda one: (one[1].parts["box"], -one[0].sample))
-    boxes = tuple(mention.box for mention in mentioned_boxes(best) if mention.box is not None)
-    return Reference(text=thoughts_of(best), boxes=boxes, box_reward=score.parts["box"])
+    return Reference(text=thoughts_of(best), boxes=readable_boxes(best), box_reward=score.parts["box"])
 
 
 def updated(old: Reference | None, new: Reference | None) -> Reference | None:

@@ -87,6 +87,11 @@ def mentioned_boxes(trajectory: Trajectory) -> tuple[BoxMention, ...]:
     return tuple(mention for turn in trajectory.turns for mention in turn.boxes)
 
 
+def readable_boxes(trajectory: Trajectory) -> tuple[Box, ...]:
+    """Those of them that could be read, in pixels of the first image's original; not clipped, perhaps inverted."""
+    return tuple(mention.box for mention in mentioned_boxes(trajectory) if mention.box is not None)
+
+
 def first_image_boxes(task: Task) -> tuple[Box, ...]:
     """The boxes of the targets on the first image, which is the one that reasoning writes boxes on."""
     return tuple(target.box for target in task.targets if target.image_index == 0)
