@@ -69,6 +69,7 @@ class Crew:
         self._has_unheard = False
         self._tied = 0
         self._watched: dict[int, int] = {}
+        self._dying: set[int] = set()
         self._poll = select.poll()
         self._poll.register(near, select.POLLIN)
         # An end, not an order: the trainer sends nothing while a run is under way.
@@ -140,10 +141,12 @@ class Crew:
         self.may_fork(new)
         self.order({"fork": False})
         newborn = self.welcome("hi")
-        self._forget(old)
         processes.kill(old)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(old, 0)
+        # It sleeps, and never wakes again: nobody needs to wait until the kernel has taken its memory apart.
+        if (watch := self._unwatch(old)) >= 0:
+            self._dying.add(watch)
+        else:
+            processes.await_child(old)
         self.state, self.child = new, newborn
         if os.getpid() != 1 and self._tied != new:
             # It sleeps from now on: first it sees that its parent is the keeper, with whom it must end.
@@ -152,6 +155,22 @@ class Crew:
             except LostError as error:
                 raise LostError("the new state does not answer") from error
         self.freeze()
+
+    def bury(self) -> None:
+        """Takes leave of earlier states when all of them are dead, unless the trainer has an order before that."""
+        poll = select.poll()
+        for descriptor in (self._trainer.fileno(), *self._dying):
+            poll.register(descriptor, select.POLLIN)
+        while self._dying:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            for watch in self._dying & ready:
+                poll.unregister(watch)
+                os.close(watch)
+            self._dying -= ready
+            if self._trainer.fileno() in ready:
+                return
+        # Not one by one: each is the child of the one before it until that is dead.
+        processes.reap()
 
     def freeze(self) -> None:
         """Nothing of the session runs until the next order."""
@@ -229,10 +248,15 @@ class Crew:
         self._poll.register(watch, select.POLLIN)
 
     def _forget(self, pid: int) -> None:
+        watch = self._unwatch(pid)
+        if watch >= 0:
+            os.close(watch)
+
+    def _unwatch(self, pid: int) -> int:
         watch = self._watched.pop(pid, -1)
         if watch >= 0:
             self._poll.unregister(watch)
-            os.close(watch)
+        return watch
 
     def _end(self, pid: int) -> None:
         processes.kill_and_await(pid)

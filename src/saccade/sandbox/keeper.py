@@ -51,6 +51,7 @@ class Keeper:
         """Answers the trainer; ClosedError when it has gone."""
         self._begin()
         while True:
+            self._crew.bury()
             order, body, _ = receive_frame(self._trainer)
             timeout_s = order["timeout_s"]
             assert isinstance(timeout_s, float)

@@ -1,5 +1,6 @@
 """Ties between processes: who dies with whom, and who inherits orphans. Outside Linux they do nothing."""
 
+import contextlib
 import ctypes
 import os
 import select
@@ -106,6 +107,12 @@ def kill_and_await(pid: int) -> None:
         poll.poll()
     finally:
         os.close(process)
+
+
+def await_child(pid: int) -> None:
+    """Takes leave of a child that is about to end."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def reap() -> list[int]:
