@@ -1,0 +1,1 @@
+"""Our environments for the trainers of others."""
