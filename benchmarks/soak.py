@@ -3,8 +3,10 @@
     python benchmarks/soak.py --minutes 30 [--warm-up 5] [--json FILE] -- saccade train codedance:tiny --out runs/soak
 
 Starts the command, samples its whole process tree every ten seconds, stops it after the given time with
-SIGTERM, and compares the means of the first and the last third after the warm-up. Says what was left behind. Exit
-status 1 when something grew by more than 5 % (and more than 2 descriptors, processes or files; 32 MiB).
+SIGTERM, and compares the first and the last third after the warm-up: the means of memory and files, and the lowest
+numbers of descriptors, threads and processes, of which a run has more or fewer as the policy happens to call for
+sessions, and between two steps always the same. Says what was left behind. Exit status 1 when something grew by more
+than 5 % (and more than 2 descriptors, processes or files; 32 MiB). `--again FILE` judges recorded samples.
 """
 
 import argparse
@@ -24,6 +26,7 @@ EVERY_S = 10.0
 ALLOWED_SHARE = 0.05
 ALLOWED = {"tree_pss_mib": 32.0, "trainer_rss_mib": 32.0}
 ALLOWED_COUNT = 2.0
+COMES_AND_GOES = ("trainer_threads", "trainer_descriptors", "tree_processes", "tree_zombies")
 NOT_OURS = ("torchinductor_",)
 """Beginnings of names that libraries leave in the temporary folder on purpose, as caches for the next process."""
 
@@ -106,7 +109,7 @@ def watched(command: Sequence[str], *, minutes: float, folder: Path) -> tuple[li
 
 
 def growth(samples: Sequence[Sample], warm_up_s: float) -> dict[str, dict[str, float | bool]]:
-    """For each measure the mean of the first and of the last third after the warm-up."""
+    """For each measure the mean, or of what comes and goes the lowest number, in the first and the last third."""
     warm = [one for one in samples if one.seconds >= warm_up_s]
     third = len(warm) // 3
     if third < 3:
@@ -115,8 +118,10 @@ def growth(samples: Sequence[Sample], warm_up_s: float) -> dict[str, dict[str, f
     for field in fields(Sample):
         if field.name == "seconds":
             continue
-        first = statistics.fmean(float(getattr(one, field.name)) for one in warm[:third])
-        last = statistics.fmean(float(getattr(one, field.name)) for one in warm[-third:])
+        compared = min if field.name in COMES_AND_GOES else statistics.fmean
+        first, last = (
+            compared(float(getattr(one, field.name)) for one in part) for part in (warm[:third], warm[-third:])
+        )
         allowed = max(ALLOWED_SHARE * first, ALLOWED.get(field.name, ALLOWED_COUNT))
         is_memory_of_all = field.name == "shared_memory_mib"
         grew = last - first > (32.0 if is_memory_of_all else allowed)
@@ -124,13 +129,24 @@ def growth(samples: Sequence[Sample], warm_up_s: float) -> dict[str, dict[str, f
     return verdicts
 
 
+def judge_again(path: Path, warm_up_minutes: float) -> None:
+    results = json.loads(path.read_text())
+    results["measures"] = growth([Sample(**one) for one in results["samples"]], 60 * warm_up_minutes)
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    print(json.dumps(results["measures"], indent=2))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--warm-up", type=float, default=5.0, help="minutes that are not compared")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("--again", type=Path, help="results of an earlier run; nothing is run")
+    parser.add_argument("command", nargs="*")
     chosen = parser.parse_args()
+    if chosen.again:
+        judge_again(chosen.again, chosen.warm_up)
+        return
 
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
