@@ -1,0 +1,288 @@
+"""Requests to a tool server: over connections that stay open, again after failures, images sent once."""
+
+import json
+import logging
+import random
+import ssl
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from saccade.engines.pacing import asked_wait_s
+from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore, png_bytes
+from saccade.services.breaker import CircuitBreaker
+from saccade.types import ImageRef, Json
+
+try:
+    import httpx
+except ImportError as error:
+    raise UserError('asking a tool server needs the package httpx: pip install "saccade[services]"') from error
+
+logger = logging.getLogger(__name__)
+
+FIRST_WAIT_S = 0.05
+LONGEST_WAIT_S = 5.0
+
+CONNECT_WITHIN_S = 5.0
+ANSWER_MARGIN_S = 2.0
+"""A server that was told a deadline answers by then; so much later it is held to be gone."""
+
+KNOWN_IMAGES = 100_000
+"""Of which it is remembered that the server had them."""
+
+KILLED_RETRIES = 1
+"""A call that ended two workers may have met two accidents; a call that ends four is at fault itself."""
+
+
+_Attempt = Callable[[float], Json]
+"""One try, given the seconds that are left."""
+
+
+class _TryAgainError(Exception):
+    """What went wrong this time, and how long the server asks to be left alone."""
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class _KilledError(_TryAgainError):
+    """The call's workers died."""
+
+
+class _MissingImagesError(Exception):
+    """Images that the server has no more."""
+
+    def __init__(self, hashes: Sequence[str]) -> None:
+        super().__init__(f"{len(hashes)} images are missing")
+        self.hashes = hashes
+
+
+class Exchange:
+    """Of one server, for all threads of this process."""
+
+    def __init__(self, url: str, token: str | None, *, patience_s: float) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise UserError(f"url={url!r} is no address of a server; it looks like http://127.0.0.1:8400")
+        if not patience_s > 0:
+            raise UserError(f"patience_s={patience_s} leaves no time; use a positive number")
+        self.url = url.rstrip("/")
+        self._token = token
+        self._patience_s = patience_s
+        self._breaker = CircuitBreaker(self.url)
+        self._lines = _Lines(self.url, token)
+        self._images = _SentImages()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Exchange":
+        """Shared, never copied: environments that hold one may be copied freely."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _exchange, (self.url, self._token, self._patience_s)
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        self._lines.close()
+
+    def has_image(self, key: str) -> None:
+        """Take down that the server has an image."""
+        self._images.add(key)
+
+    def get_json(self, path: str) -> Json:
+        """What the server answers; ``MachineError`` when it does not within the patience."""
+        return self._persistently(lambda left_s: self._send("GET", path, b"", left_s))
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Json],
+        images: Sequence[ImageRef],
+        media: MediaStore,
+        *,
+        call_id: str,
+    ) -> Json:
+        """The result's JSON; ``MachineError`` when there is none. All tries have one id, and so one result."""
+        request: dict[str, Json] = {
+            "arguments": arguments,
+            "images": [image.hash for image in images],
+            "call_id": call_id,
+        }
+
+        def attempt(left_s: float) -> Json:
+            self._send_images(images, media, left_s)
+            body = json.dumps({**request, "deadline_s": left_s}).encode("ascii")
+            try:
+                return self._send("POST", f"/tools/{name}", body, left_s)
+            except _MissingImagesError as error:
+                self._images.forget(error.hashes)
+                raise _TryAgainError(str(error), 0.0) from error
+
+        return self._persistently(attempt)
+
+    def _persistently(self, attempt: _Attempt) -> Json:
+        passed = self._breaker.enter()
+        ends_s = time.monotonic() + self._patience_s
+        tries, kills, why = 0, 0, "there was no time"
+        while (left_s := ends_s - time.monotonic()) > 0:
+            try:
+                answer = attempt(left_s)
+            except _TryAgainError as error:
+                why = str(error)
+                tries += 1
+                kills += isinstance(error, _KilledError)
+                if kills > KILLED_RETRIES:
+                    break
+                wait_s = _wait_s(tries, error.wait_s)
+                if wait_s >= ends_s - time.monotonic():
+                    break
+                time.sleep(wait_s)
+            except BaseException:
+                # It answered, and not to be asked again; or nobody waits for it any more.
+                self._breaker.succeeded(passed)
+                raise
+            else:
+                self._breaker.succeeded(passed)
+                return answer
+        if kills > KILLED_RETRIES:
+            self._breaker.succeeded(passed)
+        else:
+            self._breaker.failed(passed)
+        raise MachineError(f"{self.url} gave no answer in {tries} tries within {self._patience_s:g} s; last: {why}")
+
+    def _send_images(self, images: Sequence[ImageRef], media: MediaStore, left_s: float) -> None:
+        for image in images:
+            with self._images.alone_with(image.hash) as is_known:
+                if not is_known:
+                    raw = png_bytes(media.get(image))
+                    self._send("PUT", f"/images/{image.hash}", raw, left_s)
+                    self._images.add(image.hash)
+
+    def _send(self, method: str, path: str, body: bytes, left_s: float) -> Json:
+        kind = "image/png" if method == "PUT" else "application/json"
+        try:
+            with self._lines.line() as line:
+                response = line.request(
+                    method,
+                    path,
+                    content=body,
+                    headers={"Content-Type": kind},
+                    timeout=httpx.Timeout(left_s + ANSWER_MARGIN_S, connect=min(CONNECT_WITHIN_S, left_s)),
+                )
+        except httpx.TransportError as error:
+            raise _TryAgainError(f"{type(error).__name__}: {error}") from error
+        return _answer(response, self.url)
+
+
+def _answer(response: httpx.Response, url: str) -> Json:
+    """The JSON of a success; the error that a failure means."""
+    try:
+        content: Json = json.loads(response.content)
+    except ValueError as error:
+        # A proxy's page, say.
+        if response.status_code in (429, 502, 503, 504):
+            raise _TryAgainError(f"status {response.status_code}", asked_wait_s(response.headers)) from error
+        raise MachineError(f"{url} answered with {response.status_code} and no JSON; is it a tool server?") from error
+    if response.status_code in (200, 201):
+        return content
+    about = content.get("error") if isinstance(content, Mapping) else None
+    kind = str(about.get("kind")) if isinstance(about, Mapping) else ""
+    said = f"status {response.status_code}: {about.get('message') if isinstance(about, Mapping) else content}"[:500]
+    match response.status_code, kind:
+        case 401, _:
+            raise UserError(f"{url} refuses the token; give the one that the server was started with as token=")
+        case 409, "missing_images":
+            missing = about.get("missing", []) if isinstance(about, Mapping) else []
+            raise _MissingImagesError([str(key) for key in missing] if isinstance(missing, list) else [])
+        case 429 | 502 | 503, _:
+            raise _TryAgainError(said, asked_wait_s(response.headers))
+        case 500, "killed":
+            raise _KilledError(said)
+        case _:
+            raise MachineError(f"{url}: {said}")
+
+
+def _wait_s(tries: int, asked_s: float | None) -> float:
+    """Doubles with each try and scatters by a half either way, but never sooner than the server asks."""
+    own_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries - 1, 16)) * random.uniform(0.5, 1.5)
+    if asked_s is None:
+        return own_s
+    return asked_s if asked_s == 0.0 else asked_s + random.uniform(0.0, 0.5) * asked_s
+
+
+def _exchange(url: str, token: str | None, patience_s: float) -> Exchange:
+    return Exchange(url, token, patience_s=patience_s)
+
+
+class _Lines:
+    """Open connections. Each is used by one thread at a time, the one used last first."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self._url = url
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._idle: list[httpx.Client] = []
+        self._lock = threading.Lock()
+        # Read once: certificates take longer to load than a call takes.
+        self._trust = ssl.create_default_context()
+
+    @contextmanager
+    def line(self) -> Iterator[httpx.Client]:
+        # A pool inside of one client would go through all of its connections under a lock, at each request.
+        with self._lock:
+            client = self._idle.pop() if self._idle else None
+        if client is None:
+            client = httpx.Client(base_url=self._url, headers=self._headers, verify=self._trust, trust_env=False)
+        try:
+            yield client
+        except BaseException:
+            client.close()
+            raise
+        with self._lock:
+            self._idle.append(client)
+
+    def close(self) -> None:
+        with self._lock:
+            clients, self._idle = self._idle, []
+        for client in clients:
+            client.close()
+
+
+class _SentImages:
+    """Which images the server had when it was last asked; one thread at a time sends an image."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._sending: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def add(self, key: str) -> None:
+        with self._lock:
+            self._known[key] = None
+            self._known.move_to_end(key)
+            if len(self._known) > KNOWN_IMAGES:
+                self._known.popitem(last=False)
+
+    def forget(self, keys: Sequence[str]) -> None:
+        with self._lock:
+            for key in keys:
+                self._known.pop(key, None)
+
+    @contextmanager
+    def alone_with(self, key: str) -> Iterator[bool]:
+        """Whether the image is known; where it is not, alone with it, so that it is sent by one."""
+        with self._lock:
+            is_known = key in self._known
+            lock = None if is_known else self._sending.setdefault(key, threading.Lock())
+        if lock is None:
+            yield True
+            return
+        with lock:
+            with self._lock:
+                is_known = key in self._known
+            try:
+                yield is_known
+            finally:
+                with self._lock:
+                    self._sending.pop(key, None)

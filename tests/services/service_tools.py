@@ -1,0 +1,89 @@
+"""Tools for the tests of the services, and the function that builds them in a worker."""
+
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from PIL import Image
+
+from saccade.errors import MachineError, ToolError, UserError
+from saccade.toolbox.settings import ToolSettings
+from saccade.tools.contract import Returned, Tool, ToolOutput, tool_from
+from saccade.tools.images import crop
+
+
+def echo(text: Annotated[str, "what to say"]) -> str:
+    """Say a text."""
+    if text == "refuse":
+        raise ToolError("this text is never said; choose another one")
+    return text
+
+
+def slow(seconds: Annotated[float, "how long to sleep"], note: Annotated[str, "a file to write a line to"] = "") -> str:
+    """Sleep, then say how long."""
+    if note:
+        with Path(note).open("a") as file:
+            file.write("run\n")
+    time.sleep(seconds)
+    return f"slept {seconds:g} s"
+
+
+def deadly(note: Annotated[str, "a file that counts the deaths"], deaths: Annotated[int, "how many"]) -> str:
+    """Kill the worker, so many times."""
+    died = len(Path(note).read_text().splitlines()) if Path(note).exists() else 0
+    if died < deaths:
+        with Path(note).open("a") as file:
+            file.write("died\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"alive after {died}"
+
+
+def broken(text: Annotated[str, "how to break"]) -> ToolOutput:
+    """Break."""
+    print("this goes to the logs")
+    if text == "nan":
+        return ToolOutput(text="nothing", data={"value": float("nan")})
+    if text == "machine":
+        raise MachineError("the judge is down")
+    raise ZeroDivisionError(text)
+
+
+def stripes(image: Image.Image, count: Annotated[int, "how many"]) -> ToolOutput:
+    """Give the image back, and stripes of it."""
+    width = image.width // count
+    parts = [image.crop((width * index, 0, width * (index + 1), image.height)) for index in range(count)]
+    return ToolOutput(text=f"{count} stripes", images=(image, *parts), data={"widths": [width] * count})
+
+
+def together(number: Annotated[float, "a number"]) -> ToolOutput:
+    """Double a number; several at once."""
+    return ToolOutput(text=f"{2 * number:g}", data={"at_once": 1})
+
+
+def _together(calls: Sequence[Mapping[str, object]]) -> Sequence[Returned | ToolError]:
+    time.sleep(0.1)
+    results: list[Returned | ToolError] = []
+    for call in calls:
+        number = float(str(call["number"]))
+        refused = ToolError("no negative numbers")
+        results.append(refused if number < 0 else ToolOutput(text=f"{2 * number:g}", data={"at_once": len(calls)}))
+    return results
+
+
+together.batch = _together  # type: ignore[attr-defined]
+
+_DEADLINES_S = {"slow": 2.0, "deadly": 5.0}
+_FUNCTIONS = (echo, slow, deadly, broken, stripes, together, crop)
+
+
+def build(settings: ToolSettings, folder: Path) -> Tool:
+    """A tool of this file by its name."""
+    if "mistake" in settings.options:
+        raise UserError(f"[tools.{settings.name}] mistake={settings.options['mistake']!r} cannot be; leave it out")
+    for function in _FUNCTIONS:
+        if function.__name__ == settings.name:
+            return tool_from(function, deadline_s=_DEADLINES_S.get(settings.name, 10.0))
+    raise UserError(f"there is no tool {settings.name}")
