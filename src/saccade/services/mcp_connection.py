@@ -1,0 +1,154 @@
+"""One connection to an MCP server that all threads of a run share, made again when it breaks."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from typing import TypeVar
+
+import mcp_types
+from fastmcp import Client
+from fastmcp.client.transports import ClientTransport
+from mcp.shared.exceptions import MCPError
+
+from saccade.errors import MachineError, ToolError
+from saccade.types import Json
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_POLICY_CODES = (mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND)
+"""By which servers answer calls that they do not understand."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+"""Before a broken call is repeated."""
+
+
+class McpConnection:
+    """Calls from any thread, answered by one event loop in a thread of its own; closed once, for good.
+
+    ``describe`` names the server in errors. A call that broke with the connection is repeated up to ``retries`` times
+    inside of its deadline, over a new connection.
+    """
+
+    def __init__(
+        self, transport: Callable[[], ClientTransport], *, describe: str, start_s: float, retries: int
+    ) -> None:
+        self.describe = describe
+        self._transport = transport
+        self._start_s = start_s
+        self._retries = retries
+        self._client: Client[ClientTransport] | None = None
+        self._connecting = asyncio.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="saccade-mcp", daemon=True)
+        self._thread.start()
+        self._is_closed = False
+        self._closing = threading.Lock()
+
+    def list_tools(self) -> list[mcp_types.Tool]:
+        """All tools, over all pages."""
+
+        async def listed(client: "Client[ClientTransport]") -> list[mcp_types.Tool]:
+            return await client.list_tools()
+
+        return self._repeated(listed, deadline_s=self._start_s)
+
+    def call(self, name: str, arguments: Mapping[str, Json], *, deadline_s: float) -> mcp_types.CallToolResult:
+        """``MachineError`` when no answer came in time, ``ToolError`` when the server does not understand the call."""
+
+        async def called(client: "Client[ClientTransport]") -> mcp_types.CallToolResult:
+            return await client.call_tool_mcp(name, dict(arguments))
+
+        return self._repeated(called, deadline_s=deadline_s)
+
+    def close(self) -> None:
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        with contextlib.suppress(TimeoutError):
+            self._submit(self._wind_up()).result(timeout=10.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _repeated(
+        self,
+        operation: Callable[["Client[ClientTransport]"], Coroutine[None, None, Result]],
+        *,
+        deadline_s: float,
+    ) -> Result:
+        if self._is_closed:
+            raise MachineError(f"the connection to {self.describe} is closed")
+        until = time.monotonic() + deadline_s
+        wait_s = FIRST_WAIT_S
+        for left in range(self._retries, -1, -1):
+            try:
+                return self._submit(self._once(operation, until)).result()
+            except MachineError as error:
+                if left == 0 or time.monotonic() + wait_s > until:
+                    raise
+                logger.info("%s; trying again", error)
+            time.sleep(wait_s * random.uniform(0.5, 1.0))
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _once(
+        self, operation: Callable[["Client[ClientTransport]"], Coroutine[None, None, Result]], until: float
+    ) -> Result:
+        """``MachineError`` for whatever is not an answer; a connection that broke is dropped."""
+        client: Client[ClientTransport] | None = None
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                client = await self._connected()
+                return await operation(client)
+        except TimeoutError as error:
+            # The server may be busy with this call alone: the others keep their connection.
+            raise MachineError(f"{self.describe} did not answer in time") from error
+        except MCPError as error:
+            if error.code in _POLICY_CODES:
+                raise ToolError(error.message) from error
+            await self._drop(client)
+            raise MachineError(f"{self.describe}: {error.message} (code {error.code})") from error
+        except MachineError:
+            raise
+        # What a broken pipe, a refused connection or a dying process raise is for their packages to choose.
+        except Exception as error:
+            await self._drop(client)
+            raise MachineError(f"{self.describe}: {type(error).__name__}: {error}") from error
+
+    async def _connected(self) -> "Client[ClientTransport]":
+        async with self._connecting:
+            if self._client is None:
+                client = Client(self._transport(), init_timeout=self._start_s)
+                try:
+                    async with asyncio.timeout(self._start_s):
+                        await client.__aenter__()  # type: ignore[no-untyped-call]
+                except TimeoutError as error:
+                    raise MachineError(f"{self.describe} did not start within {self._start_s:g} s") from error
+                self._client = client
+            return self._client
+
+    async def _drop(self, client: "Client[ClientTransport] | None") -> None:
+        """Only the connection that broke: another thread may have made a new one meanwhile."""
+        if client is None or client is not self._client:
+            return
+        self._client = None
+        with contextlib.suppress(Exception):
+            await client.close()  # type: ignore[no-untyped-call]
+
+    async def _wind_up(self) -> None:
+        await self._drop(self._client)
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    def _submit(self, operation: Coroutine[None, None, Result]) -> "Future[Result]":
+        return asyncio.run_coroutine_threadsafe(operation, self._loop)
