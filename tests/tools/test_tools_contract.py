@@ -374,3 +374,18 @@ def test_no_argument_makes_a_tool_raise_anything_but_a_tool_error(arguments: dic
         except ToolError as error:
             message = str(error)
         assert 0 < len(message) < 2000
+
+
+def test_coordinates_may_be_left_out() -> None:
+    def look(image: Image.Image, box: Box | None = None, points: list[Point] | None = None) -> str:
+        """Look."""
+        return f"{box} {points}"
+
+    tool, media = tool_from(look), MediaStore()
+    picture = media.add(Image.new("RGB", (8, 8)))
+    assert tool.spec.parameters["required"] == []
+    assert all("default" not in tool.spec.parameters["properties"][name] for name in ("box", "points"))
+    assert tool.call({}, [picture], media).text == "None None"
+    assert tool.call({"box": [1, 2, 3, 4]}, [picture], media).text == f"{Box(1, 2, 3, 4)} None"
+    with pytest.raises(ToolError, match="the argument box is null"):
+        tool.call({"box": None}, [picture], media)

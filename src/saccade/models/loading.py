@@ -43,7 +43,7 @@ class LoadSettings:
         return self.device
 
 
-_LOADING = threading.Lock()
+LOADING = threading.Lock()
 """transformers changes what all threads share while it loads: two at a time lose weights that are tied."""
 
 
@@ -70,7 +70,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-        with _LOADING:
+        with LOADING:
             model, loading = AutoModelForImageTextToText.from_pretrained(
                 weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
             )

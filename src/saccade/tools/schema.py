@@ -9,8 +9,9 @@ What a function must look like::
         '''Cut out a region of an image at full resolution.'''
 
 The first line of the docstring describes the tool; ``Annotated`` describes an argument. An argument may be ``str``,
-``int``, ``float``, ``bool``, a ``Literal`` of texts, ``Box``, ``Point``, ``list[Box]`` or ``list[Point]``. A
-parameter ``image: PIL.Image.Image`` is named by the model through the image's number, 1 when it says nothing.
+``int``, ``float``, ``bool``, a ``Literal`` of texts, ``Box``, ``Point``, ``list[Box]`` or ``list[Point]``; coordinates
+that may be left out are ``Box | None = None``. A parameter ``image: PIL.Image.Image`` is named by the model through the
+image's number, 1 when it says nothing.
 """
 
 import inspect
@@ -109,6 +110,8 @@ def _parameter(tool: str, parameter: inspect.Parameter, hint: object) -> Paramet
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)
         description = next((note for note in notes if isinstance(note, str)), "")
+    if parameter.default is None:
+        hint = _without_none(hint)
     kind, choices = _kind(tool, parameter.name, hint)
     if (kind == "image") != (parameter.name == "image"):
         raise UserError(
@@ -116,7 +119,7 @@ def _parameter(tool: str, parameter: inspect.Parameter, hint: object) -> Paramet
             "when it is a PIL.Image.Image; rename it or change its type"
         )
     has_default = parameter.default is not inspect.Parameter.empty
-    if has_default and (kind == "image" or not isinstance(parameter.default, bool | int | float | str)):
+    if has_default and (kind == "image" or not isinstance(parameter.default, bool | int | float | str | None)):
         raise UserError(
             f"tool {tool}: the default {parameter.default!r} of {parameter.name} is not a text, number or boolean; "
             "leave it out"
@@ -129,6 +132,14 @@ def _parameter(tool: str, parameter: inspect.Parameter, hint: object) -> Paramet
         is_required=not has_default and kind != "image",
         default=1 if kind == "image" else parameter.default if has_default else None,
     )
+
+
+def _without_none(hint: object) -> object:
+    """``Box`` for ``Box | None``, and so for all coordinates, which have no value that could stand for none."""
+    for coordinates in (Box, Point, list[Box], list[Point]):
+        if hint == coordinates | None:
+            return coordinates
+    return hint
 
 
 def _kind(tool: str, name: str, hint: object) -> tuple[ParameterKind, tuple[str, ...]]:
@@ -149,7 +160,7 @@ def _property(parameter: Parameter) -> Json:
     schema = dict(_type_schema(parameter))
     if parameter.description:
         schema["description"] = parameter.description
-    if not parameter.is_required:
+    if not parameter.is_required and parameter.default is not None:
         schema["default"] = parameter.default
     return schema
 
