@@ -1,0 +1,252 @@
+"""Straight lines and circles of a figure, found one after the other in the ink that is not yet explained."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from saccade.tools.diagrams.ink import Ink, Mask
+
+SHORTEST = 0.11
+"""A straight line, as a share of the picture's longer side; less is a mark."""
+
+SMALLEST = 0.09
+"""The radius of a circle, likewise."""
+
+NEAR_PX = 1.9
+"""How far the ink of a line reaches from its middle."""
+
+MAX_GAP_PX = 3.5
+MAX_LINES, MAX_CIRCLES = 40, 4
+TRIPLES = 3000
+"""Of places on the figure through which circles are laid."""
+
+FRESH = 0.8
+"""Unexplained pixels of ink on each pixel of a line's length, at least: lines are no thinner."""
+
+ROUND = 0.86
+"""How much of its way a circle is drawn."""
+
+TURNS = 360
+"""Directions of lines that are told apart at first: half degrees."""
+
+Places = npt.NDArray[np.float64]
+"""Places in pixels, (count, 2), x first; a pixel's middle is a half."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """A straight line from ``start`` to ``end``."""
+
+    start: complex
+    end: complex
+
+    @property
+    def length(self) -> float:
+        return abs(self.end - self.start)
+
+    @property
+    def way(self) -> complex:
+        """Its direction, of length 1."""
+        return (self.end - self.start) / self.length
+
+    def along(self, at: complex) -> float:
+        """How far along the line a place is, in pixels from its start."""
+        return ((at - self.start) * self.way.conjugate()).real
+
+    def off(self, at: complex) -> float:
+        """How far from the endless line a place is."""
+        return abs(((at - self.start) * self.way.conjugate()).imag)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Round:
+    """A circle."""
+
+    centre: complex
+    radius: float
+
+    def off(self, at: complex) -> float:
+        """How far from the circle a place is."""
+        return abs(abs(at - self.centre) - self.radius)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strokes:
+    """All lines and circles, and the ink that is neither: marks."""
+
+    segments: tuple[Segment, ...]
+    circles: tuple[Round, ...]
+    rest: Mask
+
+
+def strokes_of(ink: Ink) -> Strokes:
+    """The lines and circles of the figure."""
+    rows, columns = np.nonzero(ink.figure)
+    places = np.stack([columns + 0.5, rows + 0.5], axis=1)
+    left = np.ones(len(places), bool)
+    circles: list[Round] = []
+    while len(circles) < MAX_CIRCLES and (found := _circle(places[left], ink)) is not None:
+        circles.append(found)
+        left &= np.abs(np.hypot(*(places - _xy(found.centre)).T) - found.radius) > NEAR_PX
+    segments: list[Segment] = []
+    shortest = SHORTEST * ink.side_px
+    ruled_out: set[tuple[int, int]] = set()
+    while len(segments) < MAX_LINES:
+        straight, bin_ = _straightest(places[left], shortest, ruled_out)
+        if straight is None:
+            break
+        found_one = _run(straight, places[left], ink.figure, shortest)
+        if found_one is None:
+            ruled_out.add(bin_)
+            continue
+        segments.append(found_one)
+        left &= ~_covered(places, found_one)
+    rest = np.zeros_like(ink.figure)
+    rest[rows[left], columns[left]] = True
+    return Strokes(segments=tuple(segments), circles=tuple(circles), rest=rest)
+
+
+def _circle(places: Places, ink: Ink) -> Round | None:
+    """The circle that most ink lies on, if it is drawn nearly all the way round."""
+    if len(places) < 60:
+        return None
+    generator = np.random.default_rng(0)
+    a, b, c = (places[generator.integers(len(places), size=TRIPLES)] for _ in range(3))
+    centres = _through(a, b, c)
+    radii = np.hypot(*(centres - a).T)
+    least, most = SMALLEST * ink.side_px, 0.75 * ink.side_px
+    fit = np.isfinite(radii) & (radii > least) & (radii < most)
+    centres, radii = centres[fit], radii[fit]
+    if not len(radii):
+        return None
+    sample = places[:: max(1, len(places) // 500)]
+    gaps = np.hypot(sample[:, None, 0] - centres[None, :, 0], sample[:, None, 1] - centres[None, :, 1])
+    votes = (np.abs(gaps - radii[None]) < 1.5).sum(axis=0) / radii
+    for number in np.argsort(-votes, kind="stable")[:12]:
+        circle = _fitted(places, centres[number], float(radii[number]))
+        if circle is not None and least < circle.radius < most and _drawn_share(circle, ink.figure) >= ROUND:
+            return circle
+    return None
+
+
+def _through(a: Places, b: Places, c: Places) -> Places:
+    """The centres of the circles through three places each; not finite where they lie on a line."""
+    ab, ac = b - a, c - a
+    twice = 2 * (ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0])
+    with np.errstate(all="ignore"):
+        squares_b, squares_c = (ab**2).sum(axis=1), (ac**2).sum(axis=1)
+        x = (ac[:, 1] * squares_b - ab[:, 1] * squares_c) / twice
+        y = (ab[:, 0] * squares_c - ac[:, 0] * squares_b) / twice
+    return a + np.stack([x, y], axis=1)
+
+
+def _fitted(places: Places, centre: Places, radius: float) -> Round | None:
+    """The circle through the ink near it, by least squares."""
+    for reach in (3.0, 2.0, 1.6):
+        near = places[np.abs(np.hypot(*(places - centre).T) - radius) < reach]
+        if len(near) < 30:
+            return None
+        table = np.column_stack([2 * near, np.ones(len(near))])
+        (x, y, rest), *_ = np.linalg.lstsq(table, (near**2).sum(axis=1), rcond=None)
+        centre, radius = np.array([x, y]), math.sqrt(max(0.0, rest + x * x + y * y))
+    return Round(centre=complex(*centre), radius=radius)
+
+
+def _drawn_share(circle: Round, figure: Mask) -> float:
+    turns = np.linspace(0, 2 * math.pi, max(24, round(3 * circle.radius)), endpoint=False)
+    way = circle.centre + circle.radius * np.exp(1j * turns)
+    return float(is_ink(figure, way, 1.0).mean())
+
+
+def is_ink(mask: Mask, at: npt.NDArray[np.complex128], reach: float) -> Mask:
+    """Whether there is ink within ``reach`` pixels of each place, across and down."""
+    found = np.zeros(at.shape, bool)
+    for dx in (-reach, 0.0, reach):
+        for dy in (-reach, 0.0, reach):
+            x, y = np.floor(at.real + dx).astype(int), np.floor(at.imag + dy).astype(int)
+            inside = (x >= 0) & (y >= 0) & (x < mask.shape[1]) & (y < mask.shape[0])
+            found[inside] |= mask[y[inside], x[inside]]
+    return found
+
+
+def _straightest(
+    places: Places, shortest: float, ruled_out: set[tuple[int, int]]
+) -> tuple[Segment | None, tuple[int, int]]:
+    """The line with the most ink, roughly: Hough's transform with steps of half a degree and a pixel."""
+    if len(places) < shortest:
+        return None, (0, 0)
+    turns = np.arange(TURNS) * math.pi / TURNS
+    away = places[:, :1] * np.cos(turns) + places[:, 1:] * np.sin(turns)
+    bins = np.round(away).astype(int)
+    low = int(bins.min())
+    size = int(bins.max()) - low + 1
+    votes = np.bincount(((bins - low) + np.arange(TURNS) * size).ravel(), minlength=size * TURNS).reshape(TURNS, size)
+    # A line's ink is about two pixels wide and falls into neighbouring bins.
+    votes = votes + np.pad(votes[:, 1:], ((0, 0), (0, 1)))
+    for turn, bin_ in ruled_out:
+        votes[turn, min(max(bin_ - low, 0), size - 1)] = 0
+    turn, bin_ = divmod(int(votes.argmax()), size)
+    if votes[turn, bin_] < shortest:
+        return None, (0, 0)
+    normal = complex(math.cos(turns[turn]), math.sin(turns[turn]))
+    middle = (bin_ + low + 0.5) * normal
+    return Segment(start=middle, end=middle + 1j * normal), (turn, bin_ + low)
+
+
+def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segment | None:
+    """The drawn part of a line with the most unexplained ink; the line is fitted to that ink."""
+    spots = places[:, 0] + 1j * places[:, 1]
+    part = line
+    for reach in (2.2, 1.8, 1.6):
+        turned = (spots - line.start) * line.way.conjugate()
+        near = np.abs(turned.imag) < reach
+        best = _longest(line, turned.real[near], figure)
+        if best is None:
+            return None
+        start, end = best
+        chosen = spots[near & (turned.real > start - 2) & (turned.real < end + 2)]
+        if len(chosen) < 4:
+            return None
+        middle = chosen.mean()
+        spread = ((chosen - middle) ** 2).sum()
+        way = np.exp(0.5j * np.angle(spread))
+        ends = [line.start + at * line.way for at in (start, end)]
+        one, other = (middle + ((at - middle) * way.conjugate()).real * way for at in ends)
+        if abs(other - one) < 4:
+            return None
+        part = line = Segment(start=complex(one), end=complex(other))
+    is_its_own = len(chosen) >= FRESH * part.length
+    return part if part.length >= shortest and is_its_own else None
+
+
+def _longest(line: Segment, unexplained: npt.NDArray[np.float64], figure: Mask) -> tuple[float, float] | None:
+    """Of the pieces in which the line is drawn, the one with the most unexplained ink: where it starts and ends."""
+    if not len(unexplained):
+        return None
+    steps = np.arange(unexplained.min() - 8, unexplained.max() + 8, 0.5)
+    drawn = is_ink(figure, line.start + steps * line.way, 0.7)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], drawn, [False]]).astype(np.int8)))
+    runs: list[list[float]] = []
+    for first, last in zip(edges[::2], edges[1::2]):
+        start, end = float(steps[first]), float(steps[last - 1])
+        if runs and start - runs[-1][1] <= MAX_GAP_PX:
+            runs[-1][1] = end
+        else:
+            runs.append([start, end])
+    if not runs:
+        return None
+    start, end = max(runs, key=lambda run: int(((unexplained >= run[0]) & (unexplained <= run[1])).sum()))
+    ink = unexplained[(unexplained >= start - 0.5) & (unexplained <= end + 0.5)]
+    # What lies beyond the unexplained ink by more than a crossing is the ink of other lines.
+    return max(start, float(ink.min()) - 4), min(end, float(ink.max()) + 4)
+
+
+def _covered(places: Places, line: Segment) -> Mask:
+    turned = (places[:, 0] + 1j * places[:, 1] - line.start) * line.way.conjugate()
+    return np.asarray((np.abs(turned.imag) < NEAR_PX) & (turned.real > -2.5) & (turned.real < line.length + 2.5))
+
+
+def _xy(at: complex) -> Places:
+    return np.array([at.real, at.imag])
