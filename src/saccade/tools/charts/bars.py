@@ -1,0 +1,168 @@
+"""Bars: columns of pieces on a baseline, side by side or on top of each other, upwards or to the right."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from saccade.errors import ToolError
+from saccade.geometry import Box
+from saccade.tools.charts.calibration import Scale
+from saccade.tools.charts.chart import Colour
+from saccade.tools.charts.marks import Layer, Piece
+
+BASELINE_PX = 0.25
+"""Where a bar's foot is below its last visible row: nothing when the axis is drawn below, half a pixel when on top."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """A bar, or a part of a stacked one, as read."""
+
+    colour: Colour
+    value: float
+    box: Box
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """Segments that stand on each other, from the baseline on."""
+
+    center_px: float
+    """Along the axis of categories."""
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Span:
+    """A piece by where it is along the categories and along the values, in pixels, from its foot to its end."""
+
+    piece: Piece
+    across: tuple[float, float]
+    along: tuple[float, float]
+
+
+def bars_lie(layers: tuple[Layer, ...]) -> bool:
+    """Whether bars grow to the right: then it is their heights that are all alike."""
+    boxes = [piece.box for layer in layers for piece in layer.pieces if piece.is_bar_like and piece.area >= 40]
+    if len(boxes) < 2:
+        return bool(boxes) and boxes[0].width > boxes[0].height
+    return _spread([box.height for box in boxes]) < _spread([box.width for box in boxes])
+
+
+def columns_of(layers: tuple[Layer, ...], scale: Scale, *, is_horizontal: bool) -> tuple[Column, ...]:
+    """The columns in order along the categories, left to right or top to bottom. ``ToolError`` without any."""
+    spans = [
+        _span(piece, is_horizontal) for layer in layers for piece in layer.pieces if piece.fill > 0.6
+    ]
+    zero = scale.px(0.0)
+    spans = [span for span in spans if span.across[1] - span.across[0] >= 2]
+    width = float(np.median([span.across[1] - span.across[0] for span in spans])) if spans else 0.0
+    spans = [span for span in spans if 0.5 * width <= span.across[1] - span.across[0] <= 1.6 * width]
+    if not spans:
+        raise ToolError("no bars found: nothing of one colour stands on the axis")
+    foot = _baseline(spans, zero)
+    fitted = scale.moved(foot - zero) if abs(foot - zero) <= 6 else scale
+    columns = []
+    for group in _overlapping(spans):
+        if (column := _column(group, fitted, foot)) is not None:
+            columns.append(column)
+    if not columns:
+        raise ToolError("no bars found: none of the rectangles stands on the axis")
+    return tuple(columns)
+
+
+def _span(piece: Piece, is_horizontal: bool) -> _Span:
+    box = piece.box
+    if is_horizontal:
+        return _Span(piece=piece, across=(box.y1, box.y2), along=(box.x1, box.x2))
+    return _Span(piece=piece, across=(box.x1, box.x2), along=(box.y2, box.y1))
+
+
+def _baseline(spans: list[_Span], zero: float) -> float:
+    """The pixel on which most bars near zero stand, or zero itself when none does."""
+    near = [end for span in spans for end in span.along if abs(end - zero) <= 6]
+    if not near:
+        return zero
+    common = max(near, key=lambda px: sum(abs(other - px) <= 1 for other in near))
+    middle = float(np.median([px for px in near if abs(px - common) <= 1]))
+    is_upward = sum(span.along[1] - span.along[0] for span in spans) < 0
+    return middle + (BASELINE_PX if is_upward else -BASELINE_PX)
+
+
+def _overlapping(spans: list[_Span]) -> list[list[_Span]]:
+    """Spans by the column in which they stand."""
+    groups: list[list[_Span]] = []
+    for span in sorted(spans, key=lambda span: sum(span.across)):
+        if groups and _overlap(groups[-1][0], span) > 0.5:
+            groups[-1].append(span)
+        else:
+            groups.append([span])
+    return groups
+
+
+def _overlap(one: _Span, other: _Span) -> float:
+    shared = min(one.across[1], other.across[1]) - max(one.across[0], other.across[0])
+    return shared / min(one.across[1] - one.across[0], other.across[1] - other.across[0])
+
+
+def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
+    """What stands on the baseline, and on that, and so on; anything apart from it is no bar."""
+    ordered = sorted(group, key=lambda span: abs(span.along[0] + span.along[1] - 2 * foot))
+    segments: list[Segment] = []
+    tops = [foot, foot]
+    for span in ordered:
+        near, far = sorted(span.along, key=lambda px: abs(px - foot))
+        side = 0 if (far - foot) <= 0 else 1
+        if abs(near - tops[side]) > 5:
+            continue
+        # Segments meet half way between their visible edges: a thin edge may be drawn around each.
+        start = foot if tops[side] == foot else (near + tops[side]) / 2
+        if segments and tops[side] != foot:
+            last = segments.pop()
+            segments.append(_moved(last, scale, tops[side], start))
+        segments.append(
+            Segment(colour=span.piece.colour, value=scale.value(far) - scale.value(start), box=span.piece.box)
+        )
+        tops[side] = far
+    if not segments:
+        return None
+    center = float(np.mean([sum(span.across) / 2 for span in ordered]))
+    return Column(center_px=center, segments=tuple(segments))
+
+
+def _moved(segment: Segment, scale: Scale, from_px: float, to_px: float) -> Segment:
+    value = segment.value + scale.value(to_px) - scale.value(from_px)
+    return Segment(colour=segment.colour, value=value, box=segment.box)
+
+
+def _spread(lengths: list[float]) -> float:
+    return float(np.std(lengths) / max(1.0, float(np.mean(lengths))))
+
+
+def slots_of(columns: tuple[Column, ...], centers: list[float]) -> list[list[Column]]:
+    """Columns by category: by the nearest of the names' centres, or by gaps where the names are too few."""
+    places = sorted(centers)
+    if len(places) >= 2 and _fits(columns, places):
+        nearest: Callable[[Column], int] = lambda column: int(  # noqa: E731
+            np.argmin([abs(column.center_px - place) for place in places])
+        )
+        return [[column for column in columns if nearest(column) == index] for index in range(len(places))]
+    if len(columns) == 1 or len(places) >= len(columns):
+        return [[column] for column in columns]
+    gaps = np.diff([column.center_px for column in columns])
+    cut = (float(gaps.min()) + float(gaps.max())) / 2
+    if float(gaps.max()) < 1.25 * float(gaps.min()):
+        return [[column] for column in columns]
+    slots = [[columns[0]]]
+    for gap, column in zip(gaps, columns[1:], strict=True):
+        if gap > cut:
+            slots.append([])
+        slots[-1].append(column)
+    return slots
+
+
+def _fits(columns: tuple[Column, ...], places: list[float]) -> bool:
+    """Whether every column is within half a step of a name, so that no name is missing."""
+    step = float(np.median(np.diff(places)))
+    return all(min(abs(column.center_px - place) for place in places) <= 0.55 * step for column in columns)

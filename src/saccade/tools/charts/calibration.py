@@ -1,0 +1,166 @@
+"""Numbers along an axis: which texts they are, and the straight line from pixels to values that most agree on."""
+
+import re
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from saccade.geometry import Box
+from saccade.tasks.quantities import parse_quantity
+from saccade.tools.charts.colours import Pixels
+from saccade.tools.reading.contract import TextLine
+
+Direction = Literal["up", "right"]
+LEAST_TICKS = 3
+_LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "—": "-", "–": "-", "−": "-", "，": ",", "。": "."})
+_NUMBERLIKE = re.compile(r"[-+$€£]?[\d.,Oo]*\d[\d.,OolI]*\s*[%kKMB]?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tick:
+    """A number and the pixel where its label is centred."""
+
+    value: float
+    at_px: float
+    box: Box
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scale:
+    """``value = factor * pixel + offset``; ``factor`` is negative for an axis that counts upwards."""
+
+    factor: float
+    offset: float
+    ticks: tuple[Tick, ...]
+    agreement: float
+    """The share of the labels in line with the axis that agree with it."""
+
+    def value(self, px: float) -> float:
+        return self.factor * px + self.offset
+
+    def px(self, value: float) -> float:
+        return (value - self.offset) / self.factor
+
+    def moved(self, by_px: float) -> "Scale":
+        """The same axis, drawn so many pixels further down or right."""
+        return Scale(
+            factor=self.factor,
+            offset=self.offset - self.factor * by_px,
+            ticks=self.ticks,
+            agreement=self.agreement,
+        )
+
+    @property
+    def box(self) -> Box:
+        """Around all labels."""
+        boxes = [tick.box for tick in self.ticks]
+        return Box(
+            min(b.x1 for b in boxes), min(b.y1 for b in boxes), max(b.x2 for b in boxes), max(b.y2 for b in boxes)
+        )
+
+
+def number_of(text: str) -> float | None:
+    """The number that a tick label is, common misreadings put right; None when it is none."""
+    if not _NUMBERLIKE.fullmatch(text.strip().translate(_LOOKALIKES)):
+        return None
+    quantity = parse_quantity(text.strip().translate(_LOOKALIKES))
+    return None if quantity is None else quantity.value
+
+
+def value_scale(lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction) -> Scale | None:
+    """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than three agree."""
+    numbers = [(line, value) for line in lines if (value := number_of(line.text)) is not None]
+    best: Scale | None = None
+    for group in _aligned(numbers, direction):
+        scale = _consensus(_ticks(group, pixels, direction), direction)
+        if scale is not None and (best is None or _rank(scale, direction) > _rank(best, direction)):
+            best = scale
+    return best
+
+
+def _rank(scale: Scale, direction: Direction) -> tuple[int, float]:
+    """More ticks are better, then those further to the left or bottom: numbers in the plot are labels of its values."""
+    return len(scale.ticks), scale.box.y1 if direction == "right" else -scale.box.x1
+
+
+def _aligned(numbers: list[tuple[TextLine, float]], direction: Direction) -> list[list[tuple[TextLine, float]]]:
+    """Numbers in one column (by the right edge, the centre or the left edge) or one row."""
+    groups = []
+    if direction == "right":
+        edges = [lambda box: box.center.y]
+    else:
+        edges = [lambda box: box.x2, lambda box: box.center.x, lambda box: box.x1]
+    for edge in edges:
+        for line, _ in numbers:
+            reach = 0.5 * line.box.height
+            group = [(other, value) for other, value in numbers if abs(edge(other.box) - edge(line.box)) <= reach]
+            if len(group) >= LEAST_TICKS and group not in groups:
+                groups.append(group)
+    return groups
+
+
+def _ticks(group: list[tuple[TextLine, float]], pixels: Pixels, direction: Direction) -> list[Tick]:
+    inks = [_ink(line.box, pixels) for line, _ in group]
+    if direction == "right":
+        return [
+            Tick(value=value, at_px=ink.center.x, box=line.box)
+            for (line, value), ink in zip(group, inks, strict=True)
+        ]
+    # A comma hangs below the digits, but nothing stands above them: so the top edge tells where the digits are.
+    digits = [ink.height for (line, _), ink in zip(group, inks, strict=True) if not set(line.text) & set(",()$")]
+    height = float(np.median(digits or [ink.height for ink in inks]))
+    return [
+        Tick(value=value, at_px=ink.y1 + height / 2, box=line.box)
+        for (line, value), ink in zip(group, inks, strict=True)
+    ]
+
+
+def _ink(box: Box, pixels: Pixels) -> Box:
+    """The box of the ink in a line's box, to fractions of a pixel by how dark the outermost rows are."""
+    left, top = max(0, int(box.x1)), max(0, int(box.y1))
+    crop = pixels[top : int(np.ceil(box.y2)), left : int(np.ceil(box.x2))].astype(np.int16)
+    if not crop.size:
+        return box
+    paper = np.median(crop.reshape(-1, 3), axis=0)
+    ink = np.abs(crop - paper).max(axis=2) / 255.0
+    # An axis at the edge of the box is no part of the text: nothing else is as high as the box.
+    ink[:, (ink > 0.15).mean(axis=0) > 0.95] = 0
+    ink = ink / max(float(ink.max()), 0.2)
+    sides = []
+    for axis in (1, 0):
+        profile = ink.max(axis=axis)
+        inked = np.flatnonzero(profile > 0.5)
+        if not len(inked):
+            return box
+        first, last = int(inked[0]), int(inked[-1])
+        before = float(profile[first - 1]) if first else 0.0
+        after = float(profile[last + 1]) if last + 1 < len(profile) else 0.0
+        sides.append((first - before, last + 1 + after))
+    (y1, y2), (x1, x2) = sides
+    return Box(left + x1, top + y1, left + x2, top + y2)
+
+
+def _consensus(ticks: list[Tick], direction: Direction) -> Scale | None:
+    """The line through two labels that most labels lie on, then the least squares line through those."""
+    best: list[Tick] = []
+    least = np.inf
+    for one, other in combinations(ticks[:24], 2):
+        if abs(one.at_px - other.at_px) < 4 or one.value == other.value:
+            continue
+        factor = (other.value - one.value) / (other.at_px - one.at_px)
+        if (factor < 0) != (direction == "up"):
+            continue
+        misses = [abs((tick.value - one.value) / factor - (tick.at_px - one.at_px)) for tick in ticks]
+        inliers = [tick for tick, miss in zip(ticks, misses, strict=True) if miss < 3]
+        total = sum(miss for miss in misses if miss < 3)
+        if (len(inliers), -total) > (len(best), -least):
+            best, least = inliers, total
+    if len({tick.value for tick in best}) < LEAST_TICKS:
+        return None
+    px = np.array([tick.at_px for tick in best])
+    values = np.array([tick.value for tick in best])
+    factor, offset = (float(number) for number in np.polyfit(px, values, 1))
+    ordered = tuple(sorted(best, key=lambda tick: tick.value))
+    return Scale(factor=factor, offset=offset, ticks=ordered, agreement=len(best) / len(ticks))

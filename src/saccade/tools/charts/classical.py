@@ -1,0 +1,315 @@
+"""Reads drawn charts without a model: colours, connected pieces, character recognition and a robust fit of the axes.
+
+It reads bars (single, grouped, stacked, upright or lying), lines, pies and rings, and scatter charts of flat colours
+on a light or grey paper, with linear axes that carry at least three numbers. Grey lines, logarithmic axes, hatching,
+photographs and JPEG noise are beyond it. It says which step failed and makes no number up.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from PIL import Image
+
+from saccade.errors import ToolError
+from saccade.geometry import Box, enclosing_box
+from saccade.tools.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
+from saccade.tools.charts.calibration import Scale, number_of, value_scale
+from saccade.tools.charts.chart import Axis, Chart, Colour, Series
+from saccade.tools.charts.colours import Palette, Pixels, colour_name, coverage_of, palette_of, without
+from saccade.tools.charts.layout import (
+    Legend,
+    find_legend,
+    names_below,
+    names_left,
+    parted_names,
+    real_texts,
+    title_of,
+    without_legend,
+)
+from saccade.tools.charts.lines import evened, heights_at, shifted_to_corners
+from saccade.tools.charts.marks import Layer, kind_of, layer_of
+from saccade.tools.charts.pies import Disc, Slice, find_disc, slices_of
+from saccade.tools.charts.scatter import markers_of
+from saccade.tools.images import bounded
+from saccade.tools.reading.contract import TextLine, TextReader, scaled
+
+MAX_SIDE_PX = 1600
+"""Larger pictures are shrunk before they are read."""
+MIN_SIDE_PX = 64
+
+
+class ClassicalReader:
+    """A ``ChartReader`` over an engine of character recognition."""
+
+    def __init__(self, text_reader: TextReader) -> None:
+        self._text_reader = text_reader
+
+    def read(self, image: Image.Image) -> Chart:
+        if min(image.size) < MIN_SIDE_PX:
+            raise ToolError(f"the image is smaller than {MIN_SIDE_PX} px; no chart can be read in it")
+        shown, _ = bounded(image.convert("RGB"), MAX_SIDE_PX)
+        scale = image.width / shown.width
+        chart = _Drawing(np.asarray(shown), self._text_reader.read(shown)).chart()
+        return chart if scale == 1 else _enlarged(chart, scale)
+
+
+class _Drawing:
+    """One picture on its way to a chart."""
+
+    def __init__(self, pixels: Pixels, lines: tuple[TextLine, ...]) -> None:
+        self.pixels = pixels
+        self.palette: Palette = palette_of(pixels)
+        if not self.palette.colours:
+            raise ToolError("no chart found: the image has no areas of a flat colour")
+        lines = real_texts(lines, pixels, self.palette)
+        self.legend: Legend = find_legend(lines, pixels, self.palette)
+        self.lines = without_legend(lines, self.legend)
+
+    def chart(self) -> Chart:
+        coverage = np.zeros(self.pixels.shape[:2], dtype=bool)
+        for colour in self.palette.colours:
+            coverage |= coverage_of(self.pixels, colour, self.palette)
+        hidden = (self.legend.box,) if self.legend.box else ()
+        disc = find_disc(without(coverage, hidden))
+        return self._pie(disc) if disc is not None else self._plot()
+
+    def _pie(self, disc: Disc) -> Chart:
+        slices = slices_of(disc, self.pixels, self.palette)
+        names, is_sure = self._slice_names(disc, slices)
+        total = sum(part.extent for part in slices)
+        shares = tuple(100 * part.extent / total for part in slices)
+        series = Series(
+            name="share",
+            values=shares,
+            colours=tuple(part.colour for part in slices),
+            boxes=tuple(_slice_box(disc, part) for part in slices),
+        )
+        return Chart(
+            kind="pie",
+            title=title_of(self.lines, disc.box.y1 - 0.35 * disc.radius),
+            categories=tuple(names),
+            series=(series,),
+            confidence=round(0.95 if is_sure else 0.6, 3),
+        )
+
+    def _slice_names(self, disc: Disc, slices: tuple[Slice, ...]) -> tuple[list[str], bool]:
+        named = [self.legend.name(part.colour) for part in slices]
+        if all(named):
+            return [name or "" for name in named], True
+        texts = [line for line in self.lines if 0.9 < _reach(disc, line.box) < 1.75 and number_of(line.text) is None]
+        texts = texts if len(texts) >= len(slices) else [line for line in self.lines if _reach(disc, line.box) < 1.75]
+        names: list[str] = []
+        is_sure = True
+        for number, part in enumerate(slices, start=1):
+            nearest = min(texts, key=lambda line: _turn(_angle(disc, line.box), part.middle), default=None)
+            if nearest is None or _turn(_angle(disc, nearest.box), part.middle) > max(12.0, part.extent / 2):
+                names.append(f"slice {number}")
+                is_sure = False
+            else:
+                names.append(nearest.text)
+        return names, is_sure
+
+    def _plot(self) -> Chart:
+        up = value_scale(self.lines, self.pixels, "up")
+        right = value_scale(self.lines, self.pixels, "right")
+        if up is None and right is None:
+            raise ToolError(
+                "no axis found: there are no three numbers in a column or a row that lie on a straight line, and the "
+                "image shows no pie"
+            )
+        layers = self._layers(up, right)
+        left = up.box.x2 if up is not None else 0.0
+        kind = kind_of(layers, self.pixels.shape[1] - left, has_number_axes=up is not None and right is not None)
+        if kind == "bar":
+            return self._bars(layers, up, right)
+        if kind == "unknown":
+            raise ToolError("the marks of the chart are neither bars nor lines nor points of flat colours")
+        if up is None:
+            raise ToolError("no vertical axis found: there are no three numbers in a column that lie on a line")
+        if kind == "scatter" and right is not None:
+            return self._scatter(layers, up, right)
+        return self._lines(layers, up)
+
+    def _layers(self, up: Scale | None, right: Scale | None) -> tuple[Layer, ...]:
+        """What is drawn in each colour between the axes."""
+        height, width = self.pixels.shape[:2]
+        hidden = [self.legend.box] if self.legend.box else []
+        if up is not None:
+            hidden.append(Box(0, 0, up.box.x2, height))
+        if right is not None:
+            hidden.append(Box(0, right.box.y1, width, height))
+        layers = []
+        for colour in self.palette.colours:
+            coverage = without(coverage_of(self.pixels, colour, self.palette), tuple(hidden))
+            layer = layer_of(coverage, colour)
+            if layer.pieces:
+                layers.append(layer)
+        named = [layer for layer in layers if self.legend.name(layer.colour) is not None]
+        # A legend names all that counts; without one, specks are not a series.
+        layers = named if len(named) >= 2 else layers
+        if not layers:
+            raise ToolError("no marks found: nothing is drawn in colour between the axes")
+        most = max(layer.area for layer in layers)
+        return tuple(layer for layer in layers if layer in named or layer.area >= 0.03 * most)
+
+    def _bars(self, layers: tuple[Layer, ...], up: Scale | None, right: Scale | None) -> Chart:
+        lies = right is not None if up is None else right is not None and bars_lie(layers)
+        scale = right if lies else up
+        assert scale is not None
+        columns = columns_of(layers, scale, is_horizontal=lies)
+        boxes = [segment.box for column in columns for segment in column.segments]
+        plot = enclosing_box(boxes)
+        if lies:
+            names = names_left(self.lines, min(box.x1 for box in boxes), plot.y1, plot.y2)
+            centers = [line.box.center.y for line in names]
+        else:
+            foot = scale.px(0.0) if abs(scale.px(0.0) - plot.y2) < 30 else plot.y2
+            names = parted_names(names_below(self.lines, foot, plot.x1, plot.x2))
+            centers = [line.box.center.x for line in names]
+        slots = slots_of(columns, centers)
+        categories = _slot_names(slots, names, centers)
+        is_stacked = any(len(column.segments) > 1 for column in columns)
+        is_grouped = not is_stacked and max(len(slot) for slot in slots) > 1
+        axis = Axis(label="", ticks=tuple(tick.value for tick in scale.ticks))
+        return Chart(
+            kind="bar",
+            title=title_of(self.lines, min(plot.y1, up.box.y1 if up else plot.y1)),
+            arrangement="stacked" if is_stacked else "grouped" if is_grouped else "single",
+            is_horizontal=lies,
+            categories=categories,
+            series=self._bar_series(slots, is_single=not is_stacked and not is_grouped),
+            x_axis=axis if lies else Axis(),
+            y_axis=Axis() if lies else axis,
+            confidence=self._confidence(scale, len(slots), len(names)),
+        )
+
+    def _bar_series(self, slots: list[list[Column]], *, is_single: bool) -> tuple[Series, ...]:
+        if is_single:
+            bars = [slot[0].segments[0] if slot else None for slot in slots]
+            return (_series("value", bars, None),)
+        order = [segment.colour for slot in slots for column in slot for segment in column.segments]
+        series = []
+        for colour in self._in_legend_order(list(dict.fromkeys(order))):
+            bars = [_segment(slot, colour) for slot in slots]
+            series.append(_series(self._series_name(colour), bars, colour))
+        return tuple(series)
+
+    def _lines(self, layers: tuple[Layer, ...], up: Scale) -> Chart:
+        boxes = [piece.box for layer in layers for piece in layer.pieces]
+        plot = enclosing_box(boxes)
+        bottom = max(plot.y2, max(tick.at_px for tick in up.ticks))
+        names = parted_names(names_below(self.lines, bottom, plot.x1, plot.x2))
+        names = [line for line in names if line.box.center.x >= plot.x1 - 6 and line.box.center.x <= plot.x2 + 6]
+        if not names:
+            raise ToolError("no names found below the horizontal axis, so the points of the lines cannot be told")
+        places = evened([line.box.center.x for line in names])
+        places = shifted_to_corners(layers, places)
+        series = []
+        for colour in self._in_legend_order([layer.colour for layer in layers]):
+            layer = next(layer for layer in layers if layer.colour == colour)
+            heights = heights_at(layer, places)
+            values = tuple(None if y is None else up.value(y) for y in heights)
+            points = tuple(
+                None if y is None else Box(x - 4, y - 4, x + 4, y + 4) for x, y in zip(places, heights, strict=True)
+            )
+            series.append(Series(name=self._series_name(colour), values=values, colour=colour, boxes=points))
+        return Chart(
+            kind="line",
+            title=title_of(self.lines, min(plot.y1, up.box.y1)),
+            categories=tuple(line.text for line in names),
+            series=tuple(series),
+            y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
+            confidence=self._confidence(up, len(names), len(names)),
+        )
+
+    def _scatter(self, layers: tuple[Layer, ...], up: Scale, right: Scale) -> Chart:
+        series = []
+        for colour in self._in_legend_order([layer.colour for layer in layers]):
+            boxes = markers_of(next(layer for layer in layers if layer.colour == colour))
+            if boxes:
+                xs = tuple(right.value(box.center.x) for box in boxes)
+                ys = tuple(up.value(box.center.y) for box in boxes)
+                series.append(
+                    Series(name=self._series_name(colour), values=ys, xs=xs, colour=colour, boxes=tuple(boxes))
+                )
+        if not series:
+            raise ToolError("no points found between the axes")
+        return Chart(
+            kind="scatter",
+            title=title_of(self.lines, up.box.y1),
+            series=tuple(series),
+            x_axis=Axis(ticks=tuple(tick.value for tick in right.ticks)),
+            y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
+            confidence=round(min(up.agreement, right.agreement), 3),
+        )
+
+    def _series_name(self, colour: Colour) -> str:
+        return self.legend.name(colour) or colour_name(colour)
+
+    def _in_legend_order(self, colours: list[Colour]) -> list[Colour]:
+        order = [colour for colour, _ in self.legend.names]
+        return sorted(colours, key=lambda colour: order.index(colour) if colour in order else len(order))
+
+    def _confidence(self, scale: Scale, slots: int, names: int) -> float:
+        """Agreement of the axis, less when names and marks differ in number."""
+        return round(scale.agreement * (1.0 if slots == names else 0.6), 3)
+
+
+def _segment(slot: list[Column], colour: Colour) -> Segment | None:
+    return next((part for column in slot for part in column.segments if part.colour == colour), None)
+
+
+def _series(name: str, bars: list[Segment | None], colour: Colour | None) -> Series:
+    colours = tuple(None if bar is None else bar.colour for bar in bars)
+    only = {each for each in colours if each is not None}
+    return Series(
+        name=name,
+        values=tuple(None if bar is None else bar.value for bar in bars),
+        colour=only.pop() if len(only) == 1 else colour,
+        colours=colours if len(only) > 1 else (),
+        boxes=tuple(None if bar is None else bar.box for bar in bars),
+    )
+
+
+def _slot_names(slots: list[list[Column]], names: list[TextLine], centers: list[float]) -> tuple[str, ...]:
+    """The names of the slots; one that could not be read is called by its number."""
+    if len(names) == len(slots):
+        return tuple(line.text for line in names)
+    found = []
+    for number, slot in enumerate(slots, start=1):
+        middle = float(np.mean([column.center_px for column in slot]))
+        width = float(np.mean([column.segments[0].box.width for column in slot]))
+        nearest = min(range(len(names)), key=lambda index: abs(centers[index] - middle), default=None)
+        is_near = nearest is not None and abs(centers[nearest] - middle) < max(12.0, 0.6 * width * len(slot))
+        found.append(names[nearest].text if is_near and nearest is not None else f"category {number}")
+    return tuple(found)
+
+
+def _reach(disc: Disc, box: Box) -> float:
+    return math.hypot(box.center.x - disc.center.x, box.center.y - disc.center.y) / disc.radius
+
+
+def _angle(disc: Disc, box: Box) -> float:
+    return math.degrees(math.atan2(box.center.y - disc.center.y, box.center.x - disc.center.x)) % 360
+
+
+def _turn(one: float, other: float) -> float:
+    return abs((one - other + 180) % 360 - 180)
+
+
+def _slice_box(disc: Disc, part: Slice) -> Box:
+    """Around the slice's arc and the centre."""
+    angles = np.radians(part.start + np.linspace(0, part.extent, 32))
+    xs = [disc.center.x, *(disc.center.x + disc.radius * np.cos(angles))]
+    ys = [disc.center.y, *(disc.center.y + disc.radius * np.sin(angles))]
+    return Box(float(min(xs)), float(min(ys)), float(max(xs)), float(max(ys)))
+
+
+def _enlarged(chart: Chart, scale: float) -> Chart:
+    """The chart with its places in a picture that is ``scale`` times as large."""
+    series = tuple(
+        replace(one, boxes=tuple(None if box is None else scaled(box, scale) for box in one.boxes))
+        for one in chart.series
+    )
+    return replace(chart, series=series)

@@ -1,0 +1,178 @@
+"""Which flat colours a drawn picture is made of, and what they are called."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.geometry import Box
+from saccade.tools.charts.chart import Colour
+
+Pixels = NDArray[np.uint8]
+"""(height, width, 3), red first."""
+Coverage = NDArray[np.bool_]
+"""(height, width)."""
+
+MAX_COLOURS = 16
+MIN_CHROMA = 30
+"""Less, from the least to the greatest channel, is grey: text, axes, grid, or something wide enough to be a bar."""
+SAME_PX = 30.0
+"""Colours nearer than this, in levels of red, green and blue, are one."""
+
+_NAMED: Mapping[str, Colour] = MappingProxyType(
+    {
+        "red": (214, 39, 40),
+        "green": (44, 160, 44),
+        "blue": (31, 90, 200),
+        "yellow": (235, 210, 50),
+        "orange": (250, 127, 30),
+        "purple": (140, 70, 180),
+        "cyan": (50, 190, 207),
+        "pink": (227, 119, 194),
+        "brown": (140, 86, 75),
+        "teal": (27, 145, 120),
+        "light green": (166, 216, 84),
+        "light blue": (140, 170, 220),
+        "dark blue": (0, 50, 95),
+        "magenta": (231, 41, 138),
+        "salmon": (252, 141, 98),
+        "grey": (128, 128, 128),
+        "black": (15, 15, 15),
+        "white": (250, 250, 250),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of a picture's drawn things, those of most pixels first, and of its paper."""
+
+    colours: tuple[Colour, ...]
+    papers: tuple[Colour, ...]
+
+
+def colour_name(colour: Colour) -> str:
+    """The nearest of eighteen English names."""
+    return min(_NAMED, key=lambda name: _distance(_NAMED[name], colour))
+
+
+def hex_of(colour: Colour) -> str:
+    """As in SVG, such as ``#1f77b4``."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def palette_of(pixels: Pixels) -> Palette:
+    """The flat colours of a picture, without its papers, greys of thin things and the mixtures at smooth edges."""
+    packed = _packed(pixels)
+    flat = _flat(packed)
+    colours, counts = np.unique(packed, return_counts=True)
+    flat_counts = dict(zip(*np.unique(packed[flat], return_counts=True), strict=True))
+    order = np.argsort(-counts, kind="stable")
+    least = max(24, packed.size // 20_000)
+    papers = _papers(packed, colours[order], flat_counts)
+    accepted: list[tuple[Colour, int]] = []
+    for index in order:
+        count = int(counts[index])
+        if count < least or len(accepted) == MAX_COLOURS:
+            break
+        colour = _unpacked(int(colours[index]))
+        flats = int(flat_counts.get(colours[index], 0))
+        if any(_distance(colour, paper) < SAME_PX for paper in papers):
+            continue
+        if max(colour) - min(colour) < MIN_CHROMA and flats < max(200, 0.4 * count):
+            continue
+        if any(_distance(colour, other) < SAME_PX for other, _ in accepted):
+            continue
+        if flats < 0.3 * count and _is_mixture(colour, count, accepted, papers):
+            continue
+        accepted.append((colour, count))
+    return Palette(tuple(colour for colour, _ in accepted), papers)
+
+
+def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: float = 40.0) -> Coverage:
+    """The pixels nearer to this colour than to any other colour or paper, and within the tolerance."""
+    own = _distances(pixels, colour)
+    is_near = own <= tolerance
+    rows, columns = np.nonzero(is_near)
+    if not len(rows):
+        return is_near
+    some = pixels[rows, columns][:, None, :]
+    for other in (*palette.colours, *palette.papers):
+        if other != colour and _distance(other, colour) < 2 * tolerance:
+            closer = _distances(some, other)[:, 0] < own[rows, columns]
+            is_near[rows[closer], columns[closer]] = False
+    return is_near
+
+
+def without(coverage: Coverage, boxes: tuple[Box, ...]) -> Coverage:
+    """The coverage outside all of these boxes."""
+    left = coverage.copy()
+    for box in boxes:
+        left[max(0, int(box.y1)) : int(np.ceil(box.y2)), max(0, int(box.x1)) : int(np.ceil(box.x2))] = False
+    return left
+
+
+def _papers(packed: NDArray[np.int32], by_count: NDArray[np.int32], flats: Mapping[int, int]) -> tuple[Colour, ...]:
+    """The colour of most corners, and the most frequent pale or grey colour: the paper of the plot."""
+    corners = [int(packed[row, column]) for row in (1, -2) for column in (1, -2)]
+    page = _unpacked(max(corners, key=corners.count))
+    papers = [page]
+    for code in by_count[:12]:
+        colour = _unpacked(int(code))
+        if max(colour) - min(colour) < MIN_CHROMA and min(colour) > 110 and flats.get(code, 0) > packed.size // 6:
+            papers.append(colour)
+            break
+    return tuple(dict.fromkeys(papers))
+
+
+def _flat(packed: NDArray[np.int32]) -> Coverage:
+    """Pixels whose eight neighbours have their colour."""
+    same = np.zeros(packed.shape, dtype=bool)
+    middle = packed[1:-1, 1:-1]
+    inner = np.ones(middle.shape, dtype=bool)
+    for down in (0, 1, 2):
+        for right in (0, 1, 2):
+            inner &= packed[down : down + middle.shape[0], right : right + middle.shape[1]] == middle
+    same[1:-1, 1:-1] = inner
+    return same
+
+
+def _is_mixture(
+    colour: Colour, count: int, accepted: list[tuple[Colour, int]], papers: tuple[Colour, ...]
+) -> bool:
+    """Whether it lies between two colours of the picture, one of them more frequent."""
+    ends = [*((paper, 1 << 30) for paper in papers), ((0, 0, 0), 1 << 30), ((255, 255, 255), 1 << 30), *accepted]
+    for index, (one, _) in enumerate(accepted):
+        for other, other_count in [*ends[: len(papers) + 2], *accepted[:index]]:
+            if count < 0.6 * min(accepted[index][1], other_count) and _is_between(colour, one, other):
+                return True
+    return False
+
+
+def _is_between(colour: Colour, one: Colour, other: Colour) -> bool:
+    start, along = np.array(one, dtype=float), np.subtract(other, one).astype(float)
+    offset = np.array(colour, dtype=float) - start
+    length = float(along @ along)
+    share = float(offset @ along) / length if length else 0.0
+    return 0.03 < share < 0.97 and float(np.linalg.norm(offset - share * along)) < 24
+
+
+def _packed(pixels: Pixels) -> NDArray[np.int32]:
+    wide = pixels.astype(np.int32)
+    return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
+
+
+def _unpacked(code: int) -> Colour:
+    return (code >> 16, (code >> 8) & 255, code & 255)
+
+
+def _distance(one: Colour, other: Colour) -> float:
+    return float(np.linalg.norm(np.subtract(one, other)))
+
+
+def _distances(pixels: NDArray[np.uint8], colour: Colour) -> NDArray[np.float32]:
+    difference = pixels.astype(np.float32) - np.array(colour, dtype=np.float32)
+    distances: NDArray[np.float32] = np.sqrt((difference * difference).sum(axis=-1))
+    return distances

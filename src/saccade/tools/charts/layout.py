@@ -1,0 +1,168 @@
+"""What the texts of a chart are: its legend, its title, the names along an axis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.geometry import Box, enclosing_box
+from saccade.tools.charts.chart import Colour
+from saccade.tools.charts.colours import Palette, Pixels, coverage_of
+from saccade.tools.reading.contract import TextLine
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Legend:
+    """Names by colour, and all that belongs to the legend."""
+
+    names: tuple[tuple[Colour, str], ...] = ()
+    box: Box | None = None
+    lines: tuple[TextLine, ...] = ()
+
+    def name(self, colour: Colour) -> str | None:
+        return dict(self.names).get(colour)
+
+
+def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> Legend:
+    """Texts with a patch, a stroke or a marker of one colour to their left, standing free."""
+    labels = _labels(pixels, palette)
+    found: list[tuple[TextLine, Colour, Box]] = []
+    for line in lines:
+        if (swatch := _swatch(line.box, labels)) is not None:
+            number, box = swatch
+            found.append((line, palette.colours[number - 1], box))
+    # One swatch names one text: the nearest.
+    found.sort(key=lambda entry: entry[0].box.x1 - entry[2].x2)
+    kept: dict[Colour, tuple[TextLine, Box]] = {}
+    for line, colour, box in found:
+        kept.setdefault(colour, (line, box))
+    entries = sorted(kept.items(), key=lambda entry: (round(entry[1][0].box.center.y / 8), entry[1][0].box.x1))
+    if not entries:
+        return Legend()
+    return Legend(
+        names=tuple((colour, line.text) for colour, (line, _) in entries),
+        box=enclosing_box([box for _, (line, swatch) in entries for box in (line.box, swatch)]),
+        lines=tuple(line for _, (line, _) in entries),
+    )
+
+
+def without_legend(lines: tuple[TextLine, ...], legend: Legend) -> tuple[TextLine, ...]:
+    """The lines that are not in the legend."""
+    box = legend.box
+    if box is None:
+        return lines
+    return tuple(line for line in lines if line not in legend.lines and not box.contains(line.box.center))
+
+
+def real_texts(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> tuple[TextLine, ...]:
+    """The lines without drawn things that were taken for letters: a marker for an o, a whole pie for a 0."""
+    drawn = _labels(pixels, palette) > 0
+    return tuple(line for line in lines if not _is_mark(line, drawn))
+
+
+def _is_mark(line: TextLine, drawn: NDArray[np.bool_]) -> bool:
+    if len(line.text) > 2:
+        return False
+    box = line.box
+    inside = drawn[max(0, int(box.y1)) : int(np.ceil(box.y2)), max(0, int(box.x1)) : int(np.ceil(box.x2))]
+    return box.height > 0.2 * drawn.shape[0] or (inside.size > 0 and float(inside.mean()) > 0.12)
+
+
+def parted_names(names: list[TextLine]) -> list[TextLine]:
+    """Names of one row, those taken apart that were read as one: when all words then stand at even steps."""
+    words = [part for line in names for part in _words(line)]
+    if len(words) < 3 or len(words) == len(names):
+        return names
+    before = _unevenness([line.box.center.x for line in names])
+    after = _unevenness([word.box.center.x for word in words])
+    return words if after < 0.2 and after < 0.7 * before else names
+
+
+def _words(line: TextLine) -> list[TextLine]:
+    """The words of a line at the places that they should have by their numbers of letters."""
+    width = line.box.width / max(1, len(line.text))
+    words, start = [], 0
+    for word in line.text.split(" "):
+        left = line.box.x1 + start * width
+        box = Box(left, line.box.y1, left + len(word) * width, line.box.y2)
+        words.append(TextLine(text=word, box=box, confidence=line.confidence))
+        start += len(word) + 1
+    return [word for word in words if word.text]
+
+
+def _unevenness(places: list[float]) -> float:
+    """How far the places are from even steps, in steps; infinite for fewer than three."""
+    if len(places) < 3:
+        return float("inf")
+    index = np.arange(len(places))
+    step, first = np.polyfit(index, places, 1)
+    return float(np.abs(first + step * index - places).max() / max(1.0, abs(float(step))))
+
+
+def names_below(lines: tuple[TextLine, ...], axis_y: float, left: float, right: float) -> list[TextLine]:
+    """The first row of texts below a horizontal axis, from left to right."""
+    below = [
+        line
+        for line in lines
+        if line.box.center.y > axis_y + 2 and line.box.y1 > axis_y - 0.4 * line.box.height
+        and left - line.box.width <= line.box.center.x <= right + line.box.width
+    ]
+    if not below:
+        return []
+    first = min(below, key=lambda line: line.box.y1)
+    row = [line for line in below if line.box.y1 - first.box.y1 < 0.9 * first.box.height]
+    return sorted(row, key=lambda line: line.box.center.x)
+
+
+def names_left(lines: tuple[TextLine, ...], axis_x: float, top: float, bottom: float) -> list[TextLine]:
+    """The texts just left of a vertical axis, from top to bottom; an upright name of the axis is left out."""
+    left = [
+        line
+        for line in lines
+        if line.box.x2 < axis_x + 4
+        and top - line.box.height <= line.box.center.y <= bottom + line.box.height
+        and line.box.height < 2.5 * line.box.width
+    ]
+    if not left:
+        return []
+    edge = max(line.box.x2 for line in left)
+    column = [line for line in left if edge - line.box.x2 < 1.2 * line.box.height]
+    return sorted(column, key=lambda line: line.box.center.y)
+
+
+def title_of(lines: tuple[TextLine, ...], top: float) -> str:
+    """The text above the plot; several are joined."""
+    return " ".join(line.text for line in lines if line.box.y2 <= top + 2)
+
+
+def _labels(pixels: Pixels, palette: Palette) -> NDArray[np.int16]:
+    """Per pixel the number of its colour from 1 on, 0 for paper, -1 for anything else."""
+    labels = np.full(pixels.shape[:2], -1, dtype=np.int16)
+    for paper in palette.papers:
+        labels[coverage_of(pixels, paper, palette, 25.0)] = 0
+    for number, colour in enumerate(palette.colours, start=1):
+        labels[coverage_of(pixels, colour, palette)] = number
+    return labels
+
+
+def _swatch(text: Box, labels: NDArray[np.int16]) -> tuple[int, Box] | None:
+    """The number of the one colour left of a text and where it is; None when there is none or it goes on beyond."""
+    height = text.height
+    left, right = max(0, int(text.x1 - 3.4 * height)), max(0, int(text.x1 + 0.3 * height))
+    top, bottom = max(0, int(text.y1 - 0.1 * height)), min(labels.shape[0], int(np.ceil(text.y2 + 0.1 * height)))
+    region = labels[top:bottom, left:right]
+    numbers, counts = np.unique(region[region > 0], return_counts=True)
+    if not len(numbers):
+        return None
+    # The nearest colour: another entry of the legend, or the plot, may reach into the region.
+    rightmost = [int(np.flatnonzero((region == number).any(axis=0))[-1]) for number in numbers]
+    number, count = max(zip(numbers, counts, strict=True), key=lambda pair: rightmost[list(numbers).index(pair[0])])
+    rows, columns = np.nonzero(region == number)
+    if count < 8 or len(rows) != count:
+        return None
+    y1, y2, x1, x2 = int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
+    if y1 == 0 or y2 == region.shape[0] or (x1 == 0 and left > 0):
+        return None
+    if x2 - x1 > 3.2 * height or y2 - y1 > 1.1 * height or abs((y1 + y2) / 2 + top - text.center.y) > 0.3 * height:
+        return None
+    return int(number), Box(left + x1, top + y1, left + x2, top + y2)

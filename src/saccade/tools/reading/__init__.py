@@ -1,0 +1,1 @@
+"""Text in pictures: one protocol, three engines, the tool ``read_text``."""
