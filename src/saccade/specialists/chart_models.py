@@ -11,11 +11,10 @@ from transformers.models.pix2struct.image_processing_pil_pix2struct import Pix2S
 
 from saccade.errors import UserError
 from saccade.models.loading import LoadSettings
-from saccade.specialists.checkpoints import check_kind, load_pixels, load_tokenizer, load_weights, on_device
+from saccade.specialists.checkpoints import load_pixels, load_tokenizer, load_weights, on_device
 from saccade.specialists.contract import ChartModel, ChartRequest, ChartTask
 from saccade.specialists.headers import header_font, with_header
-
-CHART_MODELS = {"pix2struct": "DePlot", "vision-encoder-decoder": "UniChart"}
+from saccade.specialists.kinds import CHART_MODELS, check_kind
 
 # The exact words with which the published models were trained.
 DEPLOT_HEADER = "Generate underlying data table of the figure below:"

@@ -1,9 +1,8 @@
-"""Checkpoints of specialist models: which kind a directory holds, and its parts as transformers loads them.
+"""Checkpoints of specialist models: their parts as transformers loads them.
 
 Everything is read from a local directory; nothing is ever downloaded.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,30 +16,6 @@ from saccade.models.soundness import first_line
 
 Part = TypeVar("Part")
 Model = TypeVar("Model", bound=PreTrainedModel)
-
-
-def check_kind(path: Path, kinds: Mapping[str, str], wanted: str) -> str:
-    """The ``model_type`` of a checkpoint directory; UserError unless it is one of ``kinds`` (with their names)."""
-    found = kind_of(path)
-    if found not in kinds:
-        known = ", ".join(f"{name} ({kind})" for kind, name in kinds.items())
-        raise UserError(f"{path} holds a model of the type {found!r}, which is no {wanted}; use one of {known}")
-    return found
-
-
-def kind_of(path: Path) -> str:
-    """The ``model_type`` of a checkpoint directory."""
-    if not (path / "config.json").is_file():
-        why = "is no directory" if not path.is_dir() else "holds no config.json"
-        raise UserError(
-            f"{path} {why}; give a checkpoint directory in Hugging Face layout. Models are read from disk, never "
-            "downloaded"
-        )
-    try:
-        config = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
-    return str(config.get("model_type")) if isinstance(config, dict) else ""
 
 
 def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -> Model:

@@ -95,3 +95,14 @@ class ChartModel(Protocol):
     def tell_batch(self, requests: Sequence[ChartRequest]) -> Sequence[str]:
         """One text for each request; safe to call from many threads."""
         ...
+
+
+class VisionModel(Protocol):
+    """Answers a request about a picture in words: a vision-language model, wherever it runs."""
+
+    def answer(self, image: Image.Image, prompt: str) -> str:
+        """The model's words; safe to call from many threads.
+
+        ``ToolError`` when the model does not take this one request, ``MachineError`` when it cannot answer now.
+        """
+        ...

@@ -13,10 +13,9 @@ from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProce
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.models.loading import LoadSettings
-from saccade.specialists.checkpoints import check_kind, load_pixels, load_tokenizer, load_weights, on_device
+from saccade.specialists.checkpoints import load_pixels, load_tokenizer, load_weights, on_device
 from saccade.specialists.contract import Detection, DetectionRequest, Detector
-
-DETECTORS = {"grounding-dino": "GroundingDINO", "owlv2": "OWLv2"}
+from saccade.specialists.kinds import DETECTORS, check_kind
 
 
 def load_detector(path: Path, settings: LoadSettings = LoadSettings()) -> Detector:

@@ -16,11 +16,9 @@ from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPi
 from saccade.errors import UserError
 from saccade.geometry import Mask
 from saccade.models.loading import LoadSettings
-from saccade.specialists.checkpoints import check_kind, load_pixels, load_weights, on_device
+from saccade.specialists.checkpoints import load_pixels, load_weights, on_device
 from saccade.specialists.contract import Segmentation, SegmentationRequest, Segmenter
-
-SEGMENTERS = {"sam": "SAM", "sam2": "SAM 2", "sam2_video": "SAM 2"}
-"""Published checkpoints of SAM 2 call themselves ``sam2_video``; the part for pictures is the same."""
+from saccade.specialists.kinds import SEGMENTERS, check_kind
 
 _IMAGENET_MEAN, _IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -1,0 +1,86 @@
+"""Diagrams put into formal languages: by the reader of labelled figures that works offline, or by a model."""
+
+from saccade.specialists.contract import VisionModel
+from saccade.toolbox.entries import Entry, Make, Makers, Prepare
+from saccade.toolbox.options import Options
+from saccade.toolbox.solver_entries import on_vision_model
+from saccade.tools.contract import Tool, find_tool
+
+_EXAMPLE = "diagram-formalizer"
+
+
+def _offline(name: str) -> Prepare:
+    def prepare(options: Options) -> Make:
+        options.need_package("cv2", 'pip install "saccade[ocr]"')
+        options.need_package("sympy", 'pip install "saccade[geometry]"')
+        options.need_module("saccade.tools.diagrams.tools")
+
+        def make() -> Tool:
+            from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
+
+            return find_tool(name, DIAGRAM_TOOLS)
+
+        return make
+
+    return prepare
+
+
+def _formalize(model: VisionModel, deadline_s: float) -> Tool:
+    from saccade.tools.experts.diagrams import formalize_tool
+
+    return formalize_tool(model, deadline_s=deadline_s)
+
+
+def _figure(name: str) -> Makers:
+    def make(model: VisionModel, deadline_s: float) -> Tool:
+        from saccade.tools.experts.diagrams import figure_tool
+
+        return figure_tool(model, name, deadline_s=deadline_s)
+
+    return on_vision_model(make, example=_EXAMPLE)
+
+
+DIAGRAMS = (
+    Entry(
+        name="construction_cdl",
+        family="diagrams",
+        summary="Reads how a figure is built, in CDL",
+        source="VISTA-Gym appendix B, CDL (construction_cdl; DiagramFormalizer's ConsCDL)",
+        makers={"in_process": _offline("construction_cdl"), **_figure("construction_cdl")},
+    ),
+    Entry(
+        name="image_cdl",
+        family="diagrams",
+        summary="Reads the lengths, angles and marks that are written into a figure, in CDL",
+        source="VISTA-Gym appendix B, CDL (image_cdl; DiagramFormalizer's ImgCDL)",
+        makers={"in_process": _offline("image_cdl"), **_figure("image_cdl")},
+    ),
+    Entry(
+        name="text_cdl",
+        family="diagrams",
+        summary="Puts the words of a geometry problem into CDL",
+        source="VISTA-Gym appendix B, CDL (text_cdl)",
+        makers={"in_process": _offline("text_cdl")},
+    ),
+    Entry(
+        name="goal_cdl",
+        family="diagrams",
+        summary="Puts what a geometry problem asks into CDL",
+        source="VISTA-Gym appendix B, CDL (goal_cdl)",
+        makers={"in_process": _offline("goal_cdl")},
+    ),
+    Entry(
+        name="parse_diagram",
+        family="diagrams",
+        summary="Reads a figure as Inter-GPS logic forms with the places of its points",
+        source="VISTA-Gym appendix B, Symbolic Parsing (Inter-GPS)",
+        makers={"in_process": _offline("parse_diagram")},
+    ),
+    Entry(
+        name="formalize_problem",
+        family="diagrams",
+        summary="Puts a problem and its figure into a form that a solver takes",
+        source="VISTA-Gym appendix B, Symbolic Parsing (DiagramFormalizer)",
+        makers={"in_process": _offline("formalize_problem"), **on_vision_model(_formalize, example=_EXAMPLE)},
+    ),
+)

@@ -1,0 +1,1 @@
+"""Tools that put a request to another vision-language model; what it says may be wrong."""
