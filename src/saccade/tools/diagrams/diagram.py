@@ -20,7 +20,7 @@ BESIDE = 0.13
 INSIDE = 0.34
 """How far an angle's value may stand from its corner, likewise."""
 
-UNMARKED = 1.6
+UNMARKED = 3.0
 """An angle without an arc counts as so many times farther away."""
 
 

@@ -61,7 +61,7 @@ class Print:
 
 def print_of(ink: Ink, reader: TextReader | None = None) -> Print:
     """The labels of a picture; with a ``reader`` also in type that is not known here."""
-    dots = [glyph for glyph in ink.glyphs if is_dot(glyph) and not _has_neighbour(glyph, ink.glyphs)]
+    dots = [glyph for glyph in ink.glyphs if is_dot(glyph) and not _is_in_label(glyph, ink.glyphs)]
     glyphs = [glyph for glyph in ink.glyphs if glyph not in dots and max(glyph.width, glyph.height) >= 3]
     labels = [_label(group, _usual_height(glyphs), ink, reader) for group in _grouped(glyphs)]
     middles = tuple(complex((dot.left + dot.right) / 2, (dot.top + dot.bottom) / 2) for dot in dots)
@@ -97,15 +97,19 @@ def _usual_height(glyphs: Sequence[Glyph]) -> float:
     return float(heights[len(heights) // 2]) if heights else 10.0
 
 
-def _has_neighbour(glyph: Glyph, glyphs: Sequence[Glyph]) -> bool:
-    """Whether the dot is a part of a label: a decimal point or a filled degree sign."""
-    return any(
-        other is not glyph
-        and other.height > 1.5 * glyph.height
-        and max(other.left - glyph.right, glyph.left - other.right) <= 3
-        and max(other.top - glyph.bottom, glyph.top - other.bottom) <= -glyph.height / 2
-        for other in glyphs
-    )
+def _is_in_label(dot: Glyph, glyphs: Sequence[Glyph]) -> bool:
+    """Whether the dot is a degree sign or a decimal point: right behind a character that is no letter of a centre."""
+    usual = _usual_height([glyph for glyph in glyphs if glyph is not dot])
+    for before in glyphs:
+        is_beside = -2 <= dot.left - before.right <= 3 and dot.bottom > before.top - 3 and dot.top < before.bottom
+        if before is not dot and before.height > 1.4 * dot.height and is_beside:
+            is_round = character_of(before, usual, before.top).text in "O0DQ"
+            has_more = any(
+                other is not before and _belong(other, before, usual) for other in glyphs if other is not dot
+            )
+            if not is_round or has_more:
+                return True
+    return False
 
 
 def _grouped(glyphs: Sequence[Glyph]) -> list[list[Glyph]]:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -20,8 +21,11 @@ DRAWN = 0.85
 UPRIGHT = 25.0
 """How much an angle with a square may differ from 90 degrees as drawn."""
 
-TICK_PX = (2.7, 4.4)
+TICK_PX = (2.6, 4.5)
 """At these distances from the line its ticks and arrow heads are looked at, on both sides."""
+
+SLANT_PX = 0.9
+"""Between what is seen at the two distances, for the side of an arrow head."""
 
 Angle = tuple[str, str, str]
 Piece = tuple[str, str]
@@ -78,7 +82,8 @@ class _Finder:
     """Looks along the ways that marks would take."""
 
     def __init__(self, ink: Ink, strokes: Strokes, points: Points) -> None:
-        self._rest = _without_lines(ink, strokes)
+        self._rest = _without_lines(ink, strokes, 0.3)
+        self._faint = np.where(_without_lines(ink, strokes, 0.05), ink.strength, 0).astype(np.float32)
         self._points = points
         self._scale = max(1.0, ink.side_px / 256)
 
@@ -120,23 +125,33 @@ class _Finder:
         for at in middles[0]:
             shifts = [other - at for other in middles[1] if abs(other - at) <= 3.2]
             if shifts:
-                is_slanted = abs(min(shifts, key=abs)) >= 1.1
+                is_slanted = abs(min(shifts, key=abs)) >= SLANT_PX
                 ticks, heads = ticks + (not is_slanted), heads + is_slanted
         return ticks, heads
 
     def _runs(self, line: Way, offset: complex) -> list[float]:
-        """Where strokes cross a line beside the given one: the middles of runs of ink, in pixels."""
-        found = is_ink(self._rest, line + offset, 0.0)
+        """Where strokes cross a line beside the given one, in pixels from its first place."""
+        strength = cv2.remap(
+            self._faint,
+            np.real(line + offset - 0.5 - 0.5j).astype(np.float32).reshape(1, -1),
+            np.imag(line + offset - 0.5 - 0.5j).astype(np.float32).reshape(1, -1),
+            cv2.INTER_LINEAR,
+        )[0]
+        found = strength >= 0.2
         edges = np.flatnonzero(np.diff(np.concatenate([[False], found, [False]]).astype(np.int8)))
-        return [(first + last - 1) / 4 for first, last in zip(edges[::2], edges[1::2]) if last - first <= 12]
+        return [
+            float(np.average(np.arange(first, last), weights=strength[first:last])) / 2
+            for first, last in zip(edges[::2], edges[1::2])
+            if last - first <= 14 and strength[first:last].max() >= 0.4
+        ]
 
     def _drawn(self, way: Way, reach: float = 0.5) -> float:
         return float(is_ink(self._rest, way, reach).mean()) if len(way) else 0.0
 
 
-def _without_lines(ink: Ink, strokes: Strokes) -> Mask:
+def _without_lines(ink: Ink, strokes: Strokes, least: float) -> Mask:
     """Ink that no line and no circle covers, also faint ink, for marks are thin."""
-    mask = ink.strength >= 0.3
+    mask = ink.strength >= least
     rows, columns = np.nonzero(mask)
     places = columns + 0.5 + 1j * (rows + 0.5)
     covered = np.zeros(len(places), bool)

@@ -25,6 +25,12 @@ TRIPLES = 3000
 FRESH = 0.8
 """Unexplained pixels of ink on each pixel of a line's length, at least: lines are no thinner."""
 
+SOLID = 0.9
+"""How much of its middle a line is drawn."""
+
+EXTENDED = 0.08
+"""How far a line may run in the ink of a circle that it touches, as a share of the picture's longer side."""
+
 ROUND = 0.86
 """How much of its way a circle is drawn."""
 
@@ -103,6 +109,7 @@ def strokes_of(ink: Ink) -> Strokes:
             continue
         segments.append(found_one)
         left &= ~_covered(places, found_one)
+    segments = [_extended(one, segments, ink) for one in segments]
     rest = np.zeros_like(ink.figure)
     rest[rows[left], columns[left]] = True
     return Strokes(segments=tuple(segments), circles=tuple(circles), rest=rest)
@@ -218,7 +225,10 @@ def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segmen
             return None
         part = line = Segment(start=complex(one), end=complex(other))
     is_its_own = len(chosen) >= FRESH * part.length
-    return part if part.length >= shortest and is_its_own else None
+    way = part.start + np.arange(0.0, part.length, 0.5) * part.way
+    # Arcs of angles that follow each other look like a line from afar.
+    is_solid = is_ink(figure, way, 0.0).mean() >= SOLID
+    return part if part.length >= shortest and is_its_own and is_solid else None
 
 
 def _longest(line: Segment, unexplained: npt.NDArray[np.float64], figure: Mask) -> tuple[float, float] | None:
@@ -241,6 +251,27 @@ def _longest(line: Segment, unexplained: npt.NDArray[np.float64], figure: Mask) 
     ink = unexplained[(unexplained >= start - 0.5) & (unexplained <= end + 0.5)]
     # What lies beyond the unexplained ink by more than a crossing is the ink of other lines.
     return max(start, float(ink.min()) - 4), min(end, float(ink.max()) + 4)
+
+
+def _extended(line: Segment, others: list[Segment], ink: Ink) -> Segment:
+    """The line with its ends where it meets the ends of others, if it is drawn up to there in the ink of a circle."""
+    start, end = line.start, line.end
+    for other in others:
+        if other is line or abs((line.way.conjugate() * other.way).imag) < 0.3:
+            continue
+        for corner in (other.start, other.end):
+            beyond = line.along(corner) - line.length
+            if line.off(corner) < 2.5 and 0 < beyond < EXTENDED * ink.side_px and _is_drawn(line.end, corner, ink):
+                end = line.end + beyond * line.way
+            beyond = -line.along(corner)
+            if line.off(corner) < 2.5 and 0 < beyond < EXTENDED * ink.side_px and _is_drawn(line.start, corner, ink):
+                start = line.start - beyond * line.way
+    return Segment(start=start, end=end)
+
+
+def _is_drawn(start: complex, end: complex, ink: Ink) -> bool:
+    way = np.linspace(0, 1, max(2, round(2 * abs(end - start)))) * (end - start) + start
+    return bool(is_ink(ink.figure, way, 0.7).mean() > 0.9)
 
 
 def _covered(places: Places, line: Segment) -> Mask:
