@@ -53,6 +53,8 @@ def broken(text: Annotated[str, "how to break"]) -> ToolOutput:
 
 def stripes(image: Image.Image, count: Annotated[int, "how many"]) -> ToolOutput:
     """Give the image back, and stripes of it."""
+    if not 1 <= count <= min(8, image.width):
+        raise ToolError("count must be from 1 to 8, and no more than the image is wide")
     width = image.width // count
     parts = [image.crop((width * index, 0, width * (index + 1), image.height)) for index in range(count)]
     return ToolOutput(text=f"{count} stripes", images=(image, *parts), data={"widths": [width] * count})

@@ -46,6 +46,7 @@ def _errors(**about: str) -> dict[int | str, dict[str, Any]]:
 
 _IMAGE_ERRORS = _errors(s413="The image is too large", s422="The image cannot be read")
 _CALL_ERRORS = _errors(
+    s400="The body cannot be parsed",
     s404="There is no such tool",
     s409="Images are missing, or another call had this id",
     s410="The call was run, and its result is kept no more",

@@ -71,12 +71,15 @@ class RemoteTools:
     ) -> None:
         """Asks for the tools, and waits for a server that is starting; ``UserError``, ``MachineError``."""
         self._exchange = Exchange(url, token, patience_s=patience_s)
-        described = tools_of(self._exchange.get_json("/tools"))
-        unknown = sorted(set(names or ()) - {spec.name for spec, _ in described})
-        if unknown:
+        try:
+            described = tools_of(self._exchange.get_json("/tools"))
+            unknown = sorted(set(names or ()) - {spec.name for spec, _ in described})
+            if unknown:
+                known = ", ".join(spec.name for spec, _ in described)
+                raise UserError(f"{url} serves no tool {unknown[0]!r}; it serves {known}")
+        except BaseException:
             self._exchange.close()
-            known = ", ".join(spec.name for spec, _ in described)
-            raise UserError(f"{url} serves no tool {unknown[0]!r}; it serves {known}")
+            raise
         self.tools: tuple[Tool, ...] = tuple(
             RemoteTool(
                 spec=spec,

@@ -62,7 +62,7 @@ def serve(serving: Serving, token: str | None = None) -> None:
     """
     check_reach(serving, token)
     log_as_json(logging.INFO)
-    with image_directory() as shelf, _listening(serving) as listener:
+    with _listening(serving) as listener, image_directory(serving.server.image_mb << 20) as shelf:
         asyncio.run(_serve(serving, token, shelf, listener))
 
 

@@ -117,7 +117,10 @@ class ToolService:
             known = ", ".join(self._crews)
             return Reply(outcome=failure(404, "no_tool", f"there is no tool {name[:80]!r}; the tools are {known}"))
         within_s = min(deadline_s or self.settings.max_deadline_s, self.settings.max_deadline_s)
-        digest = digest_of(name, request.arguments, request.images)
+        try:
+            digest = digest_of(name, request.arguments, request.images)
+        except RecursionError:
+            return Reply(outcome=failure(422, "request", "the arguments are nested too deeply"))
         try:
             known_call = self._book.find(call_id, digest)
         except CallIdReusedError:

@@ -1,0 +1,114 @@
+"""``saccade serve`` in a process of its own, for the tests of the services."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+import psutil
+
+HEAD = '[server]\nport = 0\nbuilder = "service_tools:build"\n'
+
+ALL_TOOLS = """
+[tools.echo]
+[tools.crop]
+[tools.stripes]
+[tools.broken]
+[tools.slow]
+serving = {workers = 1}
+[tools.deadly]
+serving = {workers = 1}
+[tools.together]
+serving = {workers = 1, batch = 4}
+"""
+
+
+class Served:
+    """The server while it is entered; its log as the lines come."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        tools: str = ALL_TOOLS,
+        server: str = "",
+        arguments: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.file = folder / "tools.toml"
+        self.file.write_text(HEAD + server + tools)
+        self.log: list[dict[str, object]] = []
+        self._arguments = arguments
+        self._environment = environment or {}
+
+    def start(self) -> subprocess.Popen[str]:
+        paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "saccade", "serve", str(self.file), *self._arguments],
+            env={**os.environ, "PYTHONPATH": paths, **self._environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return self.process
+
+    def __enter__(self) -> Self:
+        self.start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        self.port = int(str(self.logged("serving")["port"]))
+        self.url = f"http://127.0.0.1:{self.port}"
+        wait_for(lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self._reading.join(30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for text in self.process.stderr:
+            try:
+                self.log.append(json.loads(text))
+            except ValueError:
+                self.log.append({"message": text})
+
+    def logged(self, message: str) -> dict[str, object]:
+        """The first line with this message, waited for."""
+        wait_for(lambda: any(line["message"] == message for line in self.log), message)
+        return next(line for line in self.log if line["message"] == message)
+
+    def workers(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children()
+
+    def post(self, name: str, **body: object) -> httpx.Response:
+        return httpx.post(f"{self.url}/tools/{name}", json=body, timeout=30)
+
+    def call(self, name: str, **arguments: object) -> httpx.Response:
+        return self.post(name, arguments=arguments)
+
+    def metric(self, line: str) -> float:
+        """The value in the metrics' line that begins so; 0.0 when there is none."""
+        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        return next((float(one.rsplit(" ", 1)[1]) for one in lines if one.startswith(line)), 0.0)
+
+
+def wait_for(is_so: Callable[[], bool], what: str, within_s: float = 60.0) -> None:
+    """Until it is so; an AssertionError when it never is."""
+    ends_s = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < ends_s, f"waited in vain for {what}"
+        time.sleep(0.02)
