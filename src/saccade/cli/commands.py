@@ -10,6 +10,7 @@ from saccade.cli.bench import bench
 from saccade.cli.curate import curate
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import serve
+from saccade.cli.tools import tools
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def saccade() -> None:
 
 saccade.add_command(bench)
 saccade.add_command(curate)
+saccade.add_command(tools)
 saccade.add_command(serve)
 
 

@@ -1,10 +1,11 @@
 """Charts: read by the classical reader that works offline, by DePlot or UniChart, or by a vision-language model."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from saccade.specialists.kinds import CHART_MODELS
-from saccade.toolbox.entries import Entry, Make, Makers
+from saccade.toolbox.entries import Entry, Make, Makers, Unconfigured
 from saccade.toolbox.models import (
     chart_model,
     local_vision_model,
@@ -119,6 +120,12 @@ def _told(name: str, teller: "ChartTeller", deadline_s: float) -> Tool:
     return make(teller, deadline_s=deadline_s)
 
 
+def _outline(name: str) -> Tool:
+    from saccade.tools.charts.tools import chart_tools
+
+    return find_tool(name, chart_tools(Unconfigured()))
+
+
 _BY_TABLE: Makers = {"in_process": _classical, "transformers": _table_here, "openai": _table_at_server}
 _BY_WORDS: Makers = {"in_process": _classical, "transformers": _words_here, "openai": _words_at_server}
 
@@ -129,6 +136,8 @@ CHARTS = (
         summary="Reads the data of a chart as a table",
         source="VISTA-Gym appendix B, Chart To Table (UniChart, DePlot, ChartMoE.to_table, ChartMoE.extract_data)",
         makers=_BY_TABLE,
+        outline=partial(_outline, "chart_to_table"),
+        example={},
     ),
     Entry(
         name="chart_to_svg",
@@ -136,6 +145,8 @@ CHARTS = (
         summary="Draws a chart again as SVG from what was read of it",
         source="VISTA-Gym appendix B, Chart To SVG (OpenCV, ChartDet, ChartOCR)",
         makers={"in_process": _classical},
+        outline=partial(_outline, "chart_to_svg"),
+        example={},
     ),
     Entry(
         name="chart_to_scene_graph",
@@ -143,6 +154,8 @@ CHARTS = (
         summary="Lists the parts of a chart and how they belong together",
         source="VISTA-Gym appendix B, Chart To SCG (ChartDet, ChartOCR)",
         makers={"in_process": _classical},
+        outline=partial(_outline, "chart_to_scene_graph"),
+        example={},
     ),
     Entry(
         name="chart_caption",
@@ -150,6 +163,8 @@ CHARTS = (
         summary="Describes a chart in a few sentences",
         source="VISTA-Gym appendix B, Captioning Color (ChartAssistant) and QA Analysis (ChartMoE.describe)",
         makers=_BY_WORDS,
+        outline=partial(_outline, "chart_caption"),
+        example={},
     ),
     Entry(
         name="chart_colors",
@@ -157,6 +172,8 @@ CHARTS = (
         summary="Says which colour stands for which series",
         source="VISTA-Gym appendix B, Captioning Color (ChartVLM)",
         makers={"in_process": _classical},
+        outline=partial(_outline, "chart_colors"),
+        example={},
     ),
     Entry(
         name="analyze_chart",
@@ -164,6 +181,8 @@ CHARTS = (
         summary="Works out extremes, totals, means and trends of what a chart shows",
         source="VISTA-Gym appendix B, QA Analysis (ChartMoE.analyze)",
         makers=_BY_TABLE,
+        outline=partial(_outline, "analyze_chart"),
+        example={},
     ),
     Entry(
         name="answer_chart",
@@ -171,5 +190,7 @@ CHARTS = (
         summary="Answers a question about the values of a chart",
         source="VISTA-Gym appendix B, QA Analysis (ChartMoE.answer)",
         makers=_BY_WORDS,
+        outline=partial(_outline, "answer_chart"),
+        example={"question": "What is the highest value?"},
     ),
 )

@@ -1,12 +1,21 @@
 """Diagrams put into formal languages: by the reader of labelled figures that works offline, or by a model."""
 
+from functools import partial
+
 from saccade.specialists.contract import VisionModel
 from saccade.toolbox.entries import Entry, Make, Makers, Prepare
 from saccade.toolbox.options import Options
 from saccade.toolbox.solver_entries import on_vision_model
 from saccade.tools.contract import Tool, find_tool
 
+_WORDS = "In triangle ABC, AB = 3, BC = 4 and the angle ABC is 90 degrees. Find the length of AC."
 _EXAMPLE = "diagram-formalizer"
+
+
+def _tool(name: str) -> Tool:
+    from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
+
+    return find_tool(name, DIAGRAM_TOOLS)
 
 
 def _offline(name: str) -> Prepare:
@@ -15,12 +24,7 @@ def _offline(name: str) -> Prepare:
         options.need_package("sympy", 'pip install "saccade[geometry]"')
         options.need_module("saccade.tools.diagrams.tools")
 
-        def make() -> Tool:
-            from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
-
-            return find_tool(name, DIAGRAM_TOOLS)
-
-        return make
+        return partial(_tool, name)
 
     return prepare
 
@@ -47,6 +51,8 @@ DIAGRAMS = (
         summary="Reads how a figure is built, in CDL",
         source="VISTA-Gym appendix B, CDL (construction_cdl; DiagramFormalizer's ConsCDL)",
         makers={"in_process": _offline("construction_cdl"), **_figure("construction_cdl")},
+        outline=partial(_tool, "construction_cdl"),
+        example={},
     ),
     Entry(
         name="image_cdl",
@@ -54,6 +60,8 @@ DIAGRAMS = (
         summary="Reads the lengths, angles and marks that are written into a figure, in CDL",
         source="VISTA-Gym appendix B, CDL (image_cdl; DiagramFormalizer's ImgCDL)",
         makers={"in_process": _offline("image_cdl"), **_figure("image_cdl")},
+        outline=partial(_tool, "image_cdl"),
+        example={},
     ),
     Entry(
         name="text_cdl",
@@ -61,6 +69,8 @@ DIAGRAMS = (
         summary="Puts the words of a geometry problem into CDL",
         source="VISTA-Gym appendix B, CDL (text_cdl)",
         makers={"in_process": _offline("text_cdl")},
+        outline=partial(_tool, "text_cdl"),
+        example={"text": _WORDS},
     ),
     Entry(
         name="goal_cdl",
@@ -68,6 +78,8 @@ DIAGRAMS = (
         summary="Puts what a geometry problem asks into CDL",
         source="VISTA-Gym appendix B, CDL (goal_cdl)",
         makers={"in_process": _offline("goal_cdl")},
+        outline=partial(_tool, "goal_cdl"),
+        example={"text": _WORDS},
     ),
     Entry(
         name="parse_diagram",
@@ -75,6 +87,8 @@ DIAGRAMS = (
         summary="Reads a figure as Inter-GPS logic forms with the places of its points",
         source="VISTA-Gym appendix B, Symbolic Parsing (Inter-GPS)",
         makers={"in_process": _offline("parse_diagram")},
+        outline=partial(_tool, "parse_diagram"),
+        example={},
     ),
     Entry(
         name="formalize_problem",
@@ -82,5 +96,7 @@ DIAGRAMS = (
         summary="Puts a problem and its figure into a form that a solver takes",
         source="VISTA-Gym appendix B, Symbolic Parsing (DiagramFormalizer)",
         makers={"in_process": _offline("formalize_problem"), **on_vision_model(_formalize, example=_EXAMPLE)},
+        outline=partial(_tool, "formalize_problem"),
+        example={"question": _WORDS},
     ),
 )

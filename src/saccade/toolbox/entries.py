@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 from saccade.errors import UserError
+from saccade.specialists.contract import ChartTask
 from saccade.toolbox.options import Options
 from saccade.toolbox.settings import Backend, ToolSettings
 from saccade.tools.contract import Tool
+from saccade.types import Json
 
 ToolFamily = Literal["perception", "images", "charts", "diagrams", "solvers", "code"]
 
@@ -32,6 +34,10 @@ class Entry:
     source: str
     """The paper, and its section, table or figure, that has such a tool; which models it stands on."""
     makers: Makers
+    outline: Make
+    """The tool without its model: whatever it may be asked it refuses, but its schema is right."""
+    example: Mapping[str, Json]
+    """Arguments of a good call."""
 
     @property
     def backends(self) -> tuple[Backend, ...]:
@@ -57,3 +63,27 @@ class Entry:
 def ready(tool: Tool) -> Prepare:
     """For a tool that needs nothing."""
     return lambda options: lambda: tool
+
+
+class Unconfigured:
+    """Stands for a model in a tool that is only looked at."""
+
+    @property
+    def tasks(self) -> frozenset[ChartTask]:
+        return frozenset()
+
+    def detect_batch(self, requests: object) -> NoReturn:
+        raise _unconfigured()
+
+    def segment_batch(self, requests: object) -> NoReturn:
+        raise _unconfigured()
+
+    def answer(self, image: object, prompt: str) -> NoReturn:
+        raise _unconfigured()
+
+    def read(self, image: object) -> NoReturn:
+        raise _unconfigured()
+
+
+def _unconfigured() -> UserError:
+    return UserError("this tool has no model; build it from a configuration (saccade.toolbox.catalogue)")

@@ -1,11 +1,15 @@
 """Perception: detection, segmentation, text; and what can be done to an image itself."""
 
-from saccade.toolbox.entries import Entry, Make, ready
+from collections.abc import Mapping
+from functools import partial
+
+from saccade.toolbox.entries import Entry, Make, Unconfigured, ready
 from saccade.toolbox.models import detector, segmenter
 from saccade.toolbox.options import Options
 from saccade.tools.contract import Tool, find_tool
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.reading.contract import TextReader
+from saccade.types import Json
 
 DEADLINE_S = 60.0
 
@@ -21,6 +25,12 @@ def _detect_objects(options: Options) -> Make:
     return make
 
 
+def _detection_outline() -> Tool:
+    from saccade.tools.perception.detection import detection_tool
+
+    return detection_tool(Unconfigured())
+
+
 def _segment(options: Options) -> Make:
     model, deadline_s = segmenter(options), options.number("deadline_s", DEADLINE_S, low=0.1)
 
@@ -30,6 +40,12 @@ def _segment(options: Options) -> Make:
         return segmentation_tool(model(), deadline_s=deadline_s)
 
     return make
+
+
+def _segmentation_outline() -> Tool:
+    from saccade.tools.perception.segmentation import segmentation_tool
+
+    return segmentation_tool(Unconfigured())
 
 
 def text_reader(options: Options) -> TextReader:
@@ -62,6 +78,15 @@ def _reading(options: Options) -> Make:
     return make
 
 
+def _reading_outline(name: str) -> Make:
+    def make() -> Tool:
+        from saccade.tools.reading.tools import reading_tools
+
+        return find_tool(name, reading_tools(Unconfigured()))
+
+    return make
+
+
 PERCEPTION = (
     Entry(
         name="detect_objects",
@@ -69,6 +94,8 @@ PERCEPTION = (
         summary="Finds things by their names: boxes, scores and a picture of them",
         source="VISTA-Gym appendix B (GroundingDINO); models GroundingDINO, OWLv2",
         makers={"transformers": _detect_objects},
+        outline=_detection_outline,
+        example={"phrases": "red square, blue circle"},
     ),
     Entry(
         name="segment",
@@ -76,6 +103,8 @@ PERCEPTION = (
         summary="Cuts a thing out by a box or points: its mask, area and a picture of it",
         source="VISTA-Gym appendix B (SAM); models SAM, SAM 2",
         makers={"transformers": _segment},
+        outline=_segmentation_outline,
+        example={"bbox_2d": [20, 30, 120, 140]},
     ),
     Entry(
         name="read_text",
@@ -83,6 +112,8 @@ PERCEPTION = (
         summary="Reads all text in an image, by lines or by the rows of a table",
         source="VISTA-Gym appendix B (EasyOCR); engines RapidOCR, Tesseract, EasyOCR",
         makers={"in_process": _reading},
+        outline=_reading_outline("read_text"),
+        example={"layout": "lines"},
     ),
     Entry(
         name="read_region",
@@ -90,9 +121,21 @@ PERCEPTION = (
         summary="Reads the text in a region of an image",
         source="VISTA-Gym's code (easyocr, task extract_by_region); engines as for read_text",
         makers={"in_process": _reading},
+        outline=_reading_outline("read_region"),
+        example={"bbox_2d": [0, 0, 200, 60]},
     ),
 )
 
+_IMAGE_EXAMPLES: Mapping[str, Mapping[str, Json]] = {
+    "crop": {"bbox_2d": [20, 30, 120, 140]},
+    "zoom": {"bbox_2d": [20, 30, 120, 140]},
+    "rotate": {"degrees": 90},
+    "flip": {"direction": "horizontal"},
+    "contrast": {"factor": 2.0},
+    "draw_boxes": {"boxes": [[20, 30, 120, 140], [60, 60, 160, 200]]},
+    "draw_points": {"points": [[20, 30], [120, 140]]},
+    "measure": {"start": [20, 30], "end": [120, 140]},
+}
 _IMAGE_SUMMARIES = {
     "crop": ("Cuts a region out at full resolution", "DeepEyes and CodeDance (crop)"),
     "zoom": ("Enlarges a region to the size of the image", "DeepEyes (image_zoom_in_tool)"),
@@ -104,6 +147,11 @@ _IMAGE_SUMMARIES = {
     "measure": ("Measures a line in an image", "Saccade's own"),
 }
 
+
+def _itself(tool: Tool) -> Tool:
+    return tool
+
+
 IMAGES = tuple(
     Entry(
         name=tool.name,
@@ -111,9 +159,19 @@ IMAGES = tuple(
         summary=_IMAGE_SUMMARIES[tool.name][0],
         source=_IMAGE_SUMMARIES[tool.name][1],
         makers={"in_process": ready(tool)},
+        outline=partial(_itself, tool),
+        example=_IMAGE_EXAMPLES[tool.name],
     )
     for tool in IMAGE_TOOLS
 )
+
+
+def _python_outline() -> Tool:
+    from saccade.sandbox.sandbox import Sandbox
+    from saccade.toolbox.fresh_python import fresh_python_tool
+
+    # It starts with its first session, and here there is none.
+    return fresh_python_tool(Sandbox(concurrent_runs=1))
 
 
 def _python(options: Options) -> Make:
@@ -139,5 +197,7 @@ CODE = (
         summary="Runs Python on an image in the sandbox, each call in a new session",
         source="CodeDance section 3 (executable code); sandbox of Saccade",
         makers={"in_process": _python},
+        outline=_python_outline,
+        example={"code": "print(input_image.size)"},
     ),
 )

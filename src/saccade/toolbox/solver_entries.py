@@ -1,12 +1,14 @@
 """Solvers: geometry and algebra that work offline, and models that were trained on mathematics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from saccade.specialists.contract import VisionModel
-from saccade.toolbox.entries import Entry, Make, Makers, Prepare
+from saccade.toolbox.entries import Entry, Make, Makers, Prepare, Unconfigured
 from saccade.toolbox.models import local_vision_model, patience_s, server_vision_model
 from saccade.toolbox.options import Options
 from saccade.tools.contract import Tool, find_tool
+from saccade.types import Json
 
 
 def on_vision_model(make_tool: Callable[[VisionModel, float], Tool], *, example: str) -> Makers:
@@ -23,16 +25,17 @@ def on_vision_model(make_tool: Callable[[VisionModel, float], Tool], *, example:
     return {"openai": at_server, "transformers": here}
 
 
+def _geometry_tool(name: str) -> Tool:
+    from saccade.tools.geometry.tools import GEOMETRY_TOOLS
+
+    return find_tool(name, GEOMETRY_TOOLS)
+
+
 def _geometry(name: str) -> Prepare:
     def prepare(options: Options) -> Make:
         options.need_package("sympy", 'pip install "saccade[geometry]"')
 
-        def make() -> Tool:
-            from saccade.tools.geometry.tools import GEOMETRY_TOOLS
-
-            return find_tool(name, GEOMETRY_TOOLS)
-
-        return make
+        return partial(_geometry_tool, name)
 
     return prepare
 
@@ -49,6 +52,21 @@ def _multimath(model: VisionModel, deadline_s: float) -> Tool:
     return multimath_tool(model, deadline_s=deadline_s)
 
 
+_TRIANGLE = (
+    "Triangle(A,B,C)\nPerpendicular(Line(A,B),Line(B,C))\nEquals(LengthOf(Line(A,B)),3)\n"
+    "Equals(LengthOf(Line(B,C)),4)\nFind(LengthOf(Line(A,C)))"
+)
+_EXAMPLES: Mapping[str, Mapping[str, Json]] = {
+    "solve_geometry": {"logic_forms": _TRIANGLE},
+    "solve_cdl": {
+        "construction_cdl": "Shape(AB,BC,CA)",
+        "text_cdl": "RightTriangle(ABC), Equal(LengthOfLine(AB),3), Equal(LengthOfLine(BC),4)",
+        "goal_cdl": "Value(LengthOfLine(AC))",
+    },
+    "check_logic_forms": {"logic_forms": _TRIANGLE},
+    "translate_geometry": {"text": _TRIANGLE, "to": "cdl"},
+    "algebra": {"task": "solve", "equations": "2x + y = 5\nx - y = 1"},
+}
 _GEOMETRY = {
     "solve_geometry": (
         "Solves a problem in Inter-GPS logic forms, with its steps, or says that it is not determined",
@@ -77,6 +95,8 @@ SOLVERS = (
             summary=summary,
             source=source,
             makers={"in_process": _geometry(name)},
+            outline=partial(_geometry_tool, name),
+            example=_EXAMPLES[name],
         )
         for name, (summary, source) in _GEOMETRY.items()
     ),
@@ -86,6 +106,8 @@ SOLVERS = (
         summary="Asks a model trained on geometry to solve or analyse a problem",
         source="VISTA-Gym appendix B (G-LLaVA)",
         makers=on_vision_model(_g_llava, example="g-llava-13b"),
+        outline=lambda: _g_llava(Unconfigured(), 60.0),
+        example={"problem": "AB is 3 and BC is 4; the angle at B is right. How long is AC?"},
     ),
     Entry(
         name="multimath",
@@ -93,5 +115,7 @@ SOLVERS = (
         summary="Asks a model trained on mathematics to solve or explain a problem",
         source="VISTA-Gym appendix B (MultiMath)",
         makers=on_vision_model(_multimath, example="multimath-7b"),
+        outline=lambda: _multimath(Unconfigured(), 60.0),
+        example={"problem": "AB is 3 and BC is 4; the angle at B is right. How long is AC?", "task": "explain"},
     ),
 )
