@@ -7,5 +7,8 @@ VISUAL_REASONING_ID = "saccade/VisualReasoning-v0"
 # Registering twice warns, and a reloaded module would.
 if VISUAL_REASONING_ID not in gymnasium.registry:
     gymnasium.register(
-        id=VISUAL_REASONING_ID, entry_point="saccade.envs.visual_reasoning:VisualReasoningEnv", nondeterministic=False
+        id=VISUAL_REASONING_ID,
+        entry_point="saccade.envs.visual_reasoning:VisualReasoningEnv",
+        vector_entry_point="saccade.envs.vector:VisualReasoningVectorEnv",
+        nondeterministic=False,
     )
