@@ -8,6 +8,7 @@ import click
 from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
+from saccade.cli.mcp import mcp, openenv
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import serve
 from saccade.cli.tools import tools
@@ -34,6 +35,8 @@ saccade.add_command(bench)
 saccade.add_command(curate)
 saccade.add_command(tools)
 saccade.add_command(serve)
+saccade.add_command(mcp)
+saccade.add_command(openenv)
 
 
 @saccade.command()

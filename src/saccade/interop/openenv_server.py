@@ -33,6 +33,7 @@ from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import ImageRef, Message, Task
 
 try:
+    import uvicorn
     from fastapi import FastAPI
     from openenv.core.env_server import Environment, create_app
     from openenv.core.env_server.types import EnvironmentMetadata
@@ -217,3 +218,8 @@ def _numbered(messages: Sequence[Message]) -> list[ChatMessage]:
                 count += 1
         numbered.append(ChatMessage(role=message.role, parts=parts))
     return numbered
+
+
+def serve(app: FastAPI, *, host: str, port: int) -> None:
+    """Until SIGTERM or Ctrl-C."""
+    uvicorn.run(app, host=host, port=port, log_level="warning", ws="websockets-sansio", timeout_graceful_shutdown=5)
