@@ -181,7 +181,7 @@ def _draw_marks(canvas: Canvas, sketch: Sketch, spots: Mapping[str, Point]) -> l
             radius = ARC_PX + ARC_STEP_PX * number
             ink.append(_ring(canvas, vertex, radius, start, start + sweep, MARK_PX))
     for number, segments in enumerate(sketch.equal_lengths):
-        for one, other in segments:
+        for one, other in map(tuple, segments):
             ink += _ticks(canvas, spots[one], spots[other], number + 1)
     for number, segments in enumerate(sketch.parallels):
         for segment in segments:
@@ -318,7 +318,7 @@ def _stroke(canvas: Canvas, start: Point, end: Point) -> Path:
 
 def _straight(start: Point, end: Point) -> Path:
     shares = np.linspace(0, 1, max(2, math.ceil(_distance(start, end))))[:, None]
-    return (1 - shares) * np.array(_pair(start)) + shares * np.array(_pair(end))
+    return np.asarray((1 - shares) * np.array(_pair(start)) + shares * np.array(_pair(end)))
 
 
 def _opening(first: Point, vertex: Point, second: Point) -> tuple[float, float]:

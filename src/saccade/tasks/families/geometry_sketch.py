@@ -71,7 +71,10 @@ class Sketch:
         return (
             *(f"Equal(LengthOfLine({line}),{text})" for line, text in self.lengths.items()),
             *(f"Equal(MeasureOfAngle({self.turned(corner)}),{text})" for corner, text in self.angles.items()),
-            *(f"PerpendicularBetweenLine({a}{b},{c}{b})" for a, b, c in map(self.turned, self.right_angles)),
+            *(
+                f"PerpendicularBetweenLine({a}{b},{c}{b})"
+                for a, b, c in map(tuple, map(self.turned, self.right_angles))
+            ),
             *(f"Equal(LengthOfLine({one}),LengthOfLine({two}))" for one, two in _neighbours(self.equal_lengths)),
             *(
                 f"Equal(MeasureOfAngle({self.turned(one)}),MeasureOfAngle({self.turned(two)}))"
@@ -94,7 +97,8 @@ def named(sketch: Sketch, letters: Sequence[str]) -> Sketch:
     """The sketch with capitals for its Greek letters, which get them in order; ``ο`` is the last one and stays O."""
     used = [letter for letter in GREEK[:-1] if letter in sketch.places]
     table = str.maketrans({**dict(zip(used, letters)), "ο": "O"})
-    return replace(sketch, **{one.name: _translated(getattr(sketch, one.name), table) for one in fields(sketch)})
+    changed = {one.name: _translated(getattr(sketch, one.name), table) for one in fields(sketch)}
+    return replace(sketch, **changed)  # type: ignore[arg-type]
 
 
 def laid_out(
@@ -132,7 +136,7 @@ def _shown(sketch: Sketch) -> Iterator[str]:
         yield from (f"PointLiesOnCircle({name},Circle({centre}))" for name in on)
     yield from (f"Equals(LengthOf({_line(line)}),{text})" for line, text in sketch.lengths.items())
     yield from (f"Equals({_measure(corner)},{text})" for corner, text in sketch.angles.items())
-    yield from (f"Perpendicular(Line({a},{b}),Line({b},{c}))" for a, b, c in sketch.right_angles)
+    yield from (f"Perpendicular(Line({a},{b}),Line({b},{c}))" for a, b, c in map(tuple, sketch.right_angles))
     for one, two in _neighbours(sketch.equal_lengths):
         yield f"Equals(LengthOf({_line(one)}),LengthOf({_line(two)}))"
     yield from (f"Equals({_measure(one)},{_measure(two)})" for one, two in _neighbours(sketch.equal_angles))

@@ -9,6 +9,7 @@ from functools import cache
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from saccade.tools.diagrams.ink import Glyph, Grey
@@ -77,7 +78,7 @@ def _square(shape: Grey) -> Grey:
 
 
 @cache
-def _templates() -> tuple[tuple[str, ...], Grey, np.ndarray]:
+def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
     """Characters, their pictures as rows, and whether each is a small letter."""
     names: list[str] = []
     pictures: list[Grey] = []
@@ -95,7 +96,7 @@ def _printed(name: str, size: int) -> Grey:
     ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=default)
     ink = np.asarray(canvas, np.float32) / 255
     rows, columns = np.nonzero(ink >= 0.45)
-    return ink[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    return np.asarray(ink[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1], np.float32)
 
 
 def as_number(characters: Sequence[Character]) -> str:

@@ -62,7 +62,7 @@ class Ink:
     @property
     def side_px(self) -> int:
         """The longer side."""
-        return max(self.strength.shape)
+        return int(max(self.strength.shape))
 
 
 def ink_of(image: Image.Image) -> Ink:

@@ -29,7 +29,7 @@ SLANT_PX = 0.9
 
 Angle = tuple[str, str, str]
 Piece = tuple[str, str]
-Way = npt.NDArray[np.complex128]
+Way = npt.NDArray[np.complexfloating]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

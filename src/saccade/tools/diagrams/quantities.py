@@ -60,7 +60,7 @@ _POINTS = re.compile(r"\b[A-Z]{1,8}\b(?=[^A-Z]*$)")
 
 def in_logic_form(words: str) -> str:
     """The quantity as an expression of logic forms; ``ToolError`` when it is none."""
-    terms = []
+    terms: list[str] = []
     for match in _TERM.finditer(words):
         atom = _atom(match["atom"])
         terms.append(f"{match['sign'] or ('+' if terms else '')}{atom}")

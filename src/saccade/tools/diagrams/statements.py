@@ -36,7 +36,7 @@ def image_cdl_of(diagram: Diagram) -> tuple[str, ...]:
     found = [f"Equal(LengthOfLine({''.join(piece)}),{text})" for piece, text in diagram.lengths.items()]
     found += [f"Equal({angles[corner]},{text})" for corner, text in diagram.angles.items()]
     for corner in diagram.right_angles:
-        a, b, c = turned("".join(corner), places)
+        a, b, c = tuple(turned("".join(corner), places))
         found.append(f"PerpendicularBetweenLine({a}{b},{c}{b})")
     for group in diagram.equal_lengths:
         found += [f"Equal(LengthOfLine({a}{b}),LengthOfLine({c}{d}))" for (a, b), (c, d) in pairwise(group)]

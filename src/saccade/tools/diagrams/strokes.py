@@ -146,7 +146,7 @@ def _through(a: Places, b: Places, c: Places) -> Places:
         squares_b, squares_c = (ab**2).sum(axis=1), (ac**2).sum(axis=1)
         x = (ac[:, 1] * squares_b - ab[:, 1] * squares_c) / twice
         y = (ab[:, 0] * squares_c - ac[:, 0] * squares_b) / twice
-    return a + np.stack([x, y], axis=1)
+    return np.asarray(a + np.stack([x, y], axis=1))
 
 
 def _fitted(places: Places, centre: Places, radius: float) -> Round | None:
@@ -167,7 +167,7 @@ def _drawn_share(circle: Round, figure: Mask) -> float:
     return float(is_ink(figure, way, 1.0).mean())
 
 
-def is_ink(mask: Mask, at: npt.NDArray[np.complex128], reach: float) -> Mask:
+def is_ink(mask: Mask, at: npt.NDArray[np.complexfloating], reach: float) -> Mask:
     """Whether there is ink within ``reach`` pixels of each place, across and down."""
     found = np.zeros(at.shape, bool)
     for dx in (-reach, 0.0, reach):

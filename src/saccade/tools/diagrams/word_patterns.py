@@ -51,7 +51,7 @@ def _on_lines(match: re.Match[str]) -> list[str]:
 
 
 def _on_extension(match: re.Match[str]) -> list[str]:
-    start, end = segments_in(match["segment"])[0]
+    start, end = tuple(segments_in(match["segment"])[0])
     return [f"PointLiesOnLine({end},Line({start},{match['point']}))"]
 
 
@@ -147,7 +147,7 @@ def _circle(match: re.Match[str]) -> str:
 
 def points_of_angle(words: str) -> str:
     """The points by which an angle is named."""
-    return re.findall(r"[A-Z]+", words)[-1]
+    return str(re.findall(r"[A-Z]+", words)[-1])
 
 
 _TO_POINT = r"(?:at|meeting it at|with foot|where the foot is) (?:the )?(?:point )?(?P<foot>[A-Z])(?![A-Za-z])"

@@ -15,6 +15,7 @@ from saccade.tools.diagrams.quantities import SUM, in_logic_form
 from saccade.tools.diagrams.word_patterns import RELATIONS, SHAPES, Meaning
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.terms import Call
+from saccade.tools.geometry.values import names_of
 from saccade.tools.geometry.vocabulary import check_statement
 from saccade.tools.geometry.writing import written
 
@@ -52,6 +53,10 @@ _EMPTY_WORDS = """
     please calculate determine
 """
 _SAYS_NOTHING = frozenset(_EMPTY_WORDS.split())
+_ROLE = re.compile(
+    r"\b(chord|diameter|radius|hypotenuse|median|altitude|tangent|midsegment) (?:is )?([A-Z]{2})(?![A-Za-z])"
+)
+_ROLE_WORDS = re.compile(r"Is(?:Chord|Diameter|Radius|Median|Altitude)Of|Tangent")
 _MARK = "\x00"
 _LEFT = re.compile(r"[^\x00.;?!]+")
 
@@ -77,7 +82,9 @@ def read_words(question: str) -> Words:
     text = _related(text, RELATIONS, said)
     text = _EQUATION.sub(lambda match: _equal(match["sides"], match[0], said), text)
     text = _related(text, SHAPES, said)
-    left_out = tuple(dict.fromkeys(part for found in _LEFT.findall(text) if (part := _worth_telling(found))))
+    whole = in_one_spelling(question)
+    parts = [part for found in _LEFT.findall(text) if (part := _worth_telling(found))]
+    left_out = tuple(dict.fromkeys([*parts, *_roles_left_out(whole, said)]))
     if not said and not goals:
         raise ToolError(
             'nothing in question was understood; say it in short sentences such as "AB = 5", "angle ABC is 30 '
@@ -130,6 +137,12 @@ def _worth_telling(words: str) -> str:
     plain = " ".join(words.split()).strip(" ,:")
     content = [word for word in re.findall(r"[A-Za-z]+|\d+", plain) if word.lower() not in _SAYS_NOTHING]
     return plain if content else ""
+
+
+def _roles_left_out(text: str, said: Sequence[Call]) -> list[str]:
+    """That a line is called a chord or a median, where no statement says so."""
+    known = {tuple(sorted(names_of(node.args[0]))) for node in said if _ROLE_WORDS.match(node.name)}
+    return [f"that {names} is a {role}" for role, names in _ROLE.findall(text) if tuple(sorted(names)) not in known]
 
 
 def as_texts(statements: tuple[Call, ...]) -> tuple[str, ...]:

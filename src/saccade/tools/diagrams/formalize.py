@@ -1,0 +1,167 @@
+"""A picture and its question as one problem, in logic forms and in CDL."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.errors import ToolError
+from saccade.tools.diagrams.diagram import Diagram
+from saccade.tools.diagrams.statements import construction_cdl_of, image_cdl_of, logic_forms_of, turned
+from saccade.tools.diagrams.words import Words
+from saccade.tools.geometry.cdl_writing import Cdl, cdl_of
+from saccade.tools.geometry.figure import figure_of
+from saccade.tools.geometry.language import parse_statements
+from saccade.tools.geometry.terms import Call, Name, Node, Operation, walk
+from saccade.tools.geometry.values import names_of
+from saccade.tools.geometry.vocabulary import CORNERS
+from saccade.tools.geometry.writing import written
+
+Places = Mapping[str, complex]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Formal:
+    """A problem in both languages."""
+
+    logic_forms: tuple[str, ...]
+    """The diagram's, the words' and the goals."""
+    points: str
+    """Where the points of the statements are, as ``solve_geometry`` takes them."""
+    construction_cdl: tuple[str, ...]
+    image_cdl: tuple[str, ...]
+    text_cdl: tuple[str, ...]
+    goal_cdl: str
+    """Empty when nothing is asked, more than one thing, or something that CDL has no words for."""
+    notes: tuple[str, ...]
+    """What was left out or made up, and what keeps the problem from being solved."""
+
+
+def formalized(diagram: Diagram, words: Words) -> Formal:
+    """What the picture shows and the words say, together."""
+    said = [_filled_in(node, diagram, words) for node in words.said]
+    goals = [_filled_in(node, diagram, words) for node in words.goals]
+    shown = logic_forms_of(diagram)
+    statements = [*parse_statements("\n".join(shown)), *said, *goals]
+    notes = [*diagram.notes, *(f'not understood in the words: "{part}"' for part in words.left_out)]
+    if not goals:
+        notes.append("nothing is asked yet; add Find(...) to the logic forms and Value(...) as the goal")
+    named: Sequence[str] = ()
+    try:
+        named = figure_of(statements, "the problem").points
+    except ToolError as error:
+        notes.append(f"cannot be solved as it is: {error}")
+    cdl = words_in_cdl([*said, *goals], words, diagram.places)
+    notes += [f"no words in CDL for {form}" for form in cdl.left_out]
+    return Formal(
+        logic_forms=tuple(dict.fromkeys(map(written, statements))),
+        points=points_text({name: at for name, at in diagram.places.items() if name in named}),
+        construction_cdl=construction_cdl_of(diagram),
+        image_cdl=image_cdl_of(diagram),
+        text_cdl=tuple(dict.fromkeys([*cdl.text, *cdl.construction])),
+        goal_cdl=cdl.goal,
+        notes=tuple(notes),
+    )
+
+
+def words_in_cdl(statements: Sequence[Call], words: Words, places: Places) -> Cdl:
+    """Statements of words in CDL, whose angles go round counterclockwise and whose parallels point the same way.
+
+    The picture tells the order; without it, a polygon that the words name is taken to go round counterclockwise.
+    """
+    polygons = [names_of(node) for said in words.said for node in walk(said) if _is_polygon(node)]
+    return cdl_of([_ordered(statement, places, polygons) for statement in statements])
+
+
+def points_text(places: Places) -> str:
+    """Points with their places in whole pixels: ``A(154,1) B(0,236)``."""
+    return " ".join(f"{name}({at.real:.0f},{at.imag:.0f})" for name, at in sorted(places.items()))
+
+
+def _filled_in(node: Call, diagram: Diagram, words: Words) -> Call:
+    """With the circle that ``$`` stands for, and with three points for angles that are named by their corner."""
+    filled = _replaced(node, diagram, words)
+    assert isinstance(filled, Call)
+    return filled
+
+
+def _replaced(node: Node, diagram: Diagram, words: Words) -> Node:
+    match node:
+        case Call("Circle", (Name("$"),)) if len(diagram.circles) == 1:
+            return Call("Circle", (Name(diagram.circles[0].centre),), node.at)
+        case Call("Angle", (Name(vertex),)):
+            arms = _arms(vertex, diagram, words)
+            return Call("Angle", (Name(arms[0]), Name(vertex), Name(arms[1])), node.at) if arms else node
+        case Call(name, args):
+            return Call(name, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+        case Operation(sign, args):
+            return Operation(sign, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+    return node
+
+
+def _arms(vertex: str, diagram: Diagram, words: Words) -> tuple[str, str] | None:
+    """The neighbours of a corner: in the one polygon that the words name, or by the two lines that end there."""
+    found = set()
+    for said in words.said:
+        for node in walk(said):
+            if _is_polygon(node) and vertex in (names := names_of(node)):
+                at = names.index(vertex)
+                found.add(tuple(sorted((names[at - 1], names[(at + 1) % len(names)]))))
+    if not found:
+        rays = [
+            line[other]
+            for line in diagram.lines
+            if vertex in line
+            for other in (line.index(vertex) - 1, line.index(vertex) + 1)
+            if 0 <= other < len(line)
+        ]
+        found = {tuple(sorted(rays))} if len(rays) == 2 else set()
+    if len(found) != 1:
+        return None
+    one, other_arm = next(iter(found))
+    return one, other_arm
+
+
+def _is_polygon(node: Node) -> bool:
+    return (
+        isinstance(node, Call)
+        and node.name in CORNERS
+        and all(isinstance(arg, Name) and arg.text != "$" for arg in node.args)
+    )
+
+
+def _ordered(statement: Call, places: Places, polygons: Sequence[tuple[str, ...]]) -> Call:
+    ordered = _in_order(statement, places, polygons)
+    assert isinstance(ordered, Call)
+    return ordered
+
+
+def _in_order(node: Node, places: Places, polygons: Sequence[tuple[str, ...]]) -> Node:
+    match node:
+        case Call("Angle", (Name(a), Name(b), Name(c))):
+            corner = _turned_corner(a + b + c, places, polygons) if len(a + b + c) == 3 else (a, b, c)
+            return Call("Angle", tuple(map(Name, corner)), node.at)
+        case Call("Parallel", (Call("Line") as one, Call("Line") as other)) if set(
+            names_of(one) + names_of(other)
+        ) <= set(places):
+            (a, b), (c, d) = names_of(one), names_of(other)
+            is_same_way = ((places[b] - places[a]).conjugate() * (places[d] - places[c])).real > 0
+            second = other if is_same_way else Call("Line", other.args[::-1], other.at)
+            return Call("Parallel", (one, second), node.at)
+        case Call(name, args):
+            return Call(name, tuple(_in_order(arg, places, polygons) for arg in args), node.at)
+        case Operation(sign, args):
+            return Operation(sign, tuple(_in_order(arg, places, polygons) for arg in args), node.at)
+    return node
+
+
+def _turned_corner(corner: str, places: Places, polygons: Sequence[tuple[str, ...]]) -> str:
+    if set(corner) <= set(places):
+        return turned(corner, places)
+    for names in polygons:
+        if set(corner) <= set(names):
+            first, vertex, second = (names.index(name) for name in corner)
+            count = len(names)
+            if (vertex - first) % count == 1 and (second - vertex) % count == 1:
+                return corner
+            if (first - vertex) % count == 1 and (vertex - second) % count == 1:
+                return corner[::-1]
+    return corner
