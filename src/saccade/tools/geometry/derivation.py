@@ -63,7 +63,8 @@ class _Chain:
         self._tolerance = 1e-2 if solutions.is_rounded else 1e-6
         self._known = Knowledge()
         self._equations: list[Equation] = []
-        self._unknowns: list[frozenset[Node]] = []
+        # In their order, not as sets: steps are told in it, and must be the same in every process.
+        self._unknowns: list[tuple[Node, ...]] = []
         self._seen: set[tuple[Node, Node]] = set()
         self._near: dict[Node, float | None] = {}
 
@@ -118,7 +119,7 @@ class _Chain:
             if key in self._seen or len(self._equations) >= MAX_EQUATIONS or equation.left == equation.right:
                 continue
             self._seen.add(key)
-            names = frozenset([*quantities(equation.left), *quantities(equation.right)])
+            names = tuple(dict.fromkeys([*quantities(equation.left), *quantities(equation.right)]))
             if _GOAL not in names and not self._facts.holds(*key, tolerance=self._tolerance):
                 continue
             self._equations.append(equation)
@@ -214,7 +215,7 @@ class _Chain:
         """Finds an unknown of two equations with two unknowns; whether there was any."""
         values = self._values()
         missing = [frozenset(name for name in names if name not in values) for names in self._unknowns]
-        pairs = {name for names in missing if len(names) == 2 for name in names}
+        pairs = sorted({name for names in missing if len(names) == 2 for name in names}, key=str)
         near = {name: found for name in pairs if (found := self._numeric(name)) is not None}
         for unknown, value, used in pair_findings(self._equations, missing, values, near):
             if self._find(unknown, value, used, self._others(used, unknown)):
