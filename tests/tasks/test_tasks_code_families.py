@@ -13,7 +13,15 @@ from saccade.rewards.answers import answer_is_correct
 from saccade.seeding import generator_for
 from saccade.tasks.code_methods import METHODS, PRELUDE, code_phrases, solution_of
 from saccade.tasks.palette import COLOURS
-from saccade.tasks.procedural import ALL_FAMILIES, CODE_FAMILIES, FAMILIES, NAMED_FAMILIES, SPLITS, generate
+from saccade.tasks.procedural import (
+    ALL_FAMILIES,
+    CODE_FAMILIES,
+    FAMILIES,
+    NAMED_FAMILIES,
+    SOLVER_FAMILIES,
+    SPLITS,
+    generate,
+)
 from saccade.tasks.scene import Scene
 from saccade.types import Answer, Example, ToolCall
 
@@ -42,7 +50,7 @@ def examples(media: MediaStore) -> dict[str, list[Example]]:
 
 def test_the_families_are_these() -> None:
     assert list(CODE_FAMILIES) == ["colour_dots", "scale_bar", "colour_bars", "dot_table", "big_shape"]
-    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *NAMED_FAMILIES]
+    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *NAMED_FAMILIES, *SOLVER_FAMILIES]
 
 
 @every_family

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from saccade.cli.curate_ivgr import ivgr
+from saccade.cli.curate_vista import vista
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
 
@@ -18,6 +19,7 @@ def curate() -> None:
 
 
 curate.add_command(ivgr)
+curate.add_command(vista)
 
 
 @curate.command("codedance")

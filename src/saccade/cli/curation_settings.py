@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from saccade.curation.imitation import ImitationSettings
 from saccade.curation.rephrasing import RephrasingSettings
 from saccade.curation.selection import SelectionSettings
 from saccade.curation.settings import CurationSettings
@@ -29,5 +30,12 @@ class RewriteSettings(RephrasingSettings):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectSettings(SelectionSettings):
     """The settings of selecting questions and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VistaSettings(ImitationSettings):
+    """The settings of making trajectories with tools and those of the servers."""
 
     server: ServerSettings = field(default_factory=ServerSettings)

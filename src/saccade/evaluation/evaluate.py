@@ -45,9 +45,15 @@ def scored(task: Task, trajectory: Trajectory, reward: Scorer) -> Trajectory:
     return replace(trajectory, score=reward(task, trajectory))
 
 
-def evaluation_requests(tasks: Sequence[Task], *, seed: int, name: str) -> list[RolloutRequest]:
-    """One request per task; the seed of each depends on the task alone, not on what else is evaluated."""
+def evaluation_requests(tasks: Sequence[Task], *, seed: int, name: str, samples: int = 1) -> list[RolloutRequest]:
+    """``samples`` requests per task; the seed of each depends on the task alone, not on what else is evaluated."""
     return [
-        RolloutRequest(task=task, stream="evaluation", sample=0, seed=seed_for(seed, "evaluate", name, task.id))
+        RolloutRequest(task=task, stream="evaluation", sample=sample, seed=_seed(seed, name, task, sample))
         for task in tasks
+        for sample in range(samples)
     ]
+
+
+def _seed(seed: int, name: str, task: Task, sample: int) -> int:
+    first = seed_for(seed, "evaluate", name, task.id)
+    return first if sample == 0 else seed_for(first, "sample", sample)

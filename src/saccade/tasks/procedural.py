@@ -29,6 +29,7 @@ from saccade.tasks.families.plate_marks import draw_plate_mark, draw_plate_pair
 from saccade.tasks.families.scale_bar import draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.table_lookup import draw_table_lookup
+from saccade.tasks.families.triangle_angles import draw_triangle_angles
 from saccade.tasks.families.video_event import draw_video_event
 from saccade.tasks.families.visual_search import draw_visual_search
 from saccade.tasks.scene import FamilyFunction, Scene
@@ -69,7 +70,12 @@ NAMED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose every object is named, for rewards that hold texts against the picture; one turn is enough."""
 
-ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES})
+SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"triangle_angles": draw_triangle_angles})
+"""Families whose experts call a geometry solver."""
+
+ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES}
+)
 
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}

@@ -40,9 +40,10 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
     if is_done(run, position):
         # The model has moved on since: what it did then is on disk.
         _read_summaries(run, stage)
+        _tell(stage, lambda: read_records(path))
         return
     tasks = stage.tasks()
-    total = len(tasks) * (1 if stage.first_pass_name is None else 2)
+    total = len(tasks) * stage.samples * (1 if stage.first_pass_name is None else 2)
     with run.progress.stage(stage.name, total=max(1, total)) as bar:
         finished = itertools.count(1)
 
@@ -60,8 +61,14 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
                 run.summaries[stage.first_pass_name] = _summary(stage.first_pass_name, played.first_pass)
             write_attempts(run, path, position, played.attempts)
             check_scored(played.attempts, f"evaluation {stage.name!r}")
+        _tell(stage, lambda: played.attempts)
         summary = run.summaries[stage.name] = _summary(stage.name, played.attempts)
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
+
+
+def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
+    if stage.told is not None:
+        stage.told(attempts())
 
 
 def curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
@@ -99,7 +106,7 @@ def _play(
         return _Played(attempts=passes.second, first_pass=passes.first, views=view_metrics(passes))
     once = _pass(run, stage, stage.episodes)
     attempts = play(
-        evaluation_requests(tasks, seed=run.seed, name=stage.name),
+        evaluation_requests(tasks, seed=run.seed, name=stage.name, samples=stage.samples),
         engine=run.engine,
         chat=run.model.chat,
         make_env=once.make_env,

@@ -1,7 +1,7 @@
 """What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from saccade.tasks.curriculum import Questions
 from saccade.tools.contract import EpisodeTool, Tool
 from saccade.train.settings import check_settings
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
-from saccade.types import Example, Task
+from saccade.types import Attempt, Example, Task
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -72,6 +72,10 @@ class Evaluate:
     """How boxes are asked for: a grounded protocol."""
     views: Views | None = None
     """What the second pass sees beside the original; one without crops and union is a plain evaluation."""
+    samples: int = 1
+    """How often each task is played; more than once gives pass rates, at a temperature above 0."""
+    told: Callable[[Iterable[Attempt]], None] | None = None
+    """Told of what was played, also where a resumed run reads it from its files: a later stage may go by it."""
 
     @property
     def first_pass_name(self) -> str | None:
@@ -157,6 +161,7 @@ class Plan:
                 _check_temperature(stage, episodes)
             if isinstance(stage, Evaluate):
                 _check_passes(stage)
+                _check_samples(stage)
             else:
                 check_settings(stage.settings, f"stage {stage.name}: ")
             if isinstance(stage, Reinforce):
@@ -194,6 +199,16 @@ def _check_passes(stage: Evaluate) -> None:
         raise UserError(
             f"evaluation {stage.name!r} has {given} but no {missing}; a second look needs both, the episodes that "
             "name boxes and the views that are cut out by them"
+        )
+
+
+def _check_samples(stage: Evaluate) -> None:
+    if stage.samples < 1:
+        raise UserError(f"evaluation {stage.name!r}: samples={stage.samples} plays nothing; use 1 or more")
+    if stage.samples > 1 and (stage.temperature == 0 or stage.views is not None):
+        raise UserError(
+            f"evaluation {stage.name!r} plays each task {stage.samples} times: give it a temperature above 0 and no "
+            "second look, or all of them are the same"
         )
 
 

@@ -1,0 +1,80 @@
+"""The questions of a run: data sets of a folder, each in a folder of its name, or one file of your own."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.recipes._vista_settings import VistaSettings, known
+from saccade.recipes.questions import split
+from saccade.tasks.datasets.duplicates import drop_duplicates
+from saccade.tasks.datasets.reading import read_data_set
+from saccade.tasks.datasets.table import DATA_SETS
+from saccade.train.context import RecipeContext
+from saccade.train.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.types import Task
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What is trained on and what is measured on, without a picture or a long question in common."""
+
+    training: Sequence[Task]
+    held_out: Sequence[Task]
+
+
+def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) -> Asked:
+    """All questions of ``--data``; UserError when there is nothing to train on or to measure on."""
+    names = _data_sets(data, settings)
+    if not names:
+        training, held_out = split(own_tasks(data, context), settings.held_out_share, seed=context.seed)
+        return Asked(training=training, held_out=held_out)
+    held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
+    drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]
+    kept = drop_duplicates(drawn, held_out)
+    logger.info("%s", kept.describe())
+    if not kept.train or not held_out:
+        missing = "to train on" if held_out else "to measure on"
+        raise UserError(f"{data}: the data sets {', '.join(names)} hold no question {missing}")
+    return Asked(training=kept.train, held_out=held_out)
+
+
+def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:
+    """Those that are named, or all whose folder is there; none for a file of one's own questions."""
+    known(settings.data_sets, tuple(DATA_SETS), "data_sets")
+    there = [name for name in DATA_SETS if (data / name).is_dir()]
+    if missing := [name for name in settings.data_sets if name not in there]:
+        raise UserError(f"data_sets: {data} has no folder {missing[0]!r}; put the release of the data set there")
+    return settings.data_sets or there
+
+
+def _trained(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+    take = DATA_SETS[name].train_size if settings.take else None
+    return _read(name, data / name, "train", take, context)
+
+
+def _measured(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+    """Of the test, or of validation where there is no test with answers; none where there is neither."""
+    for part in ("test", "validation"):
+        try:
+            return _read(name, folder, part, settings.evaluation_tasks, context)
+        except UserError as error:
+            logger.info("%s: no %s questions (%s)", name, part, error)
+    return ()
+
+
+def _read(name: str, folder: Path, part: str, take: int | None, context: RecipeContext) -> Sequence[Task]:
+    read = read_data_set(
+        name,
+        folder,
+        split=part,
+        media=context.media,
+        take=take,
+        seed=context.seed,
+        skip_bad_rows=context.skip_bad_rows,
+    )
+    tell_of_bad_rows(folder, read.skipped, len(read.tasks))
+    return read.tasks

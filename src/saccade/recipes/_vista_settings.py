@@ -1,0 +1,164 @@
+"""Settings of the VISTA-R1 recipe: the paper's, and those of the same in miniature."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from saccade.algorithms.options import PolicyOptions
+from saccade.errors import UserError
+from saccade.learner.learner import OptimizerSettings
+from saccade.models.loading import LoadSettings
+from saccade.models.tiny import TinySize
+from saccade.recipes._vista_lessons import TASK_TYPES, TOOL_FAMILIES, VistaLessons
+from saccade.rollout.settings import RolloutSettings
+from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
+from saccade.train.algorithm_choice import AlgorithmSettings
+from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+
+StageName = Literal["sft", "rl", "tail"]
+RewardName = Literal["sum", "dense", "sparse", "difficulty"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TailSettings:
+    """The second reinforcement, on questions that the model answers now and then; all else of it is as in ``rl``."""
+
+    steps: int = 100
+    samples: int = 8
+    """How often each training question is played to measure its pass rate."""
+    low: float = HARD_OF_EIGHT.low
+    high: float = HARD_OF_EIGHT.high
+    """Questions with a pass rate from ``low`` to ``high`` are asked, easy ones first."""
+    easy_to_hard: bool = True
+    """False asks all training questions again, for comparison: as many steps, no choice."""
+
+    def check(self) -> None:
+        if self.steps < 1 or self.samples < 2:
+            raise UserError(f"tail.steps={self.steps} must be 1 or more and tail.samples={self.samples} 2 or more")
+        self.band.holds(0.0)
+
+    @property
+    def band(self) -> Band:
+        return Band(low=self.low, high=self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GymSettings:
+    """What the recipe and its miniature have in common; the paper's settings of the reinforcement."""
+
+    stages: tuple[StageName, ...] = ("sft", "rl", "tail")
+    """Which stages are run, in this order; evaluations stand around them."""
+    with_tools: bool = True
+    """Without, no stage knows of any tool (Table 2, w/o Tools)."""
+    reasoning: bool = True
+    """Without, the examples that are imitated hold calls and answers, and no thoughts."""
+    tool_families: tuple[str, ...] = ()
+    """Of which families tools are offered in reinforcement; none named is all. Evaluations offer all."""
+    reward: RewardName = "sum"
+    """``sum`` is the paper's; the others are those of its Figure 4c."""
+    max_turns: int = 3
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=300,
+        tasks_per_step=128,
+        group_size=8,
+        temperature=0.7,
+        optimizer=OptimizerSettings(learning_rate=5e-7),
+        algorithm=AlgorithmSettings(options=PolicyOptions(kl_weight=1e-3)),
+    )
+    """A batch of 128 questions, eight rollouts each. ``rl.algorithm.name`` is grpo, or ppo or dapo as in Figure 4b."""
+    tail: TailSettings = TailSettings()
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=8192, max_tokens=32_768, tool_threads=24)
+    """26,780 tokens of response and some of the question; 24 trajectories at their tools at the same time."""
+
+    def check(self) -> None:
+        if not self.stages or list(self.stages) != [one for one in ("sft", "rl", "tail") if one in self.stages]:
+            raise UserError(f"stages={','.join(self.stages)} must be some of sft, rl, tail in this order, each once")
+        if self.max_turns < 1:
+            raise UserError(f"max_turns={self.max_turns} must be 1 or more (3 is the paper's)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VistaSettings(GymSettings):
+    """The paper's settings, for a model of a few billion parameters."""
+
+    model: LoadSettings = LoadSettings()
+    sft: ImitationSettings = ImitationSettings(
+        steps=174,
+        batch_size=128,
+        optimizer=OptimizerSettings(learning_rate=2e-6),
+        decay="cosine",
+    )
+    """174 batches are 22,170 trajectories once. Without ``sft_data`` there are none."""
+    sft_data: Path | None = None
+    """Trajectories to imitate, as ``saccade curate vista`` writes them."""
+    tools: Path | None = None
+    """A ``tools.toml`` that says which tools there are."""
+    service: str | None = None
+    """Or the address of a tool service, whose tools are offered."""
+    data_sets: tuple[str, ...] = ()
+    """Which data sets of the folder ``--data`` are trained on, each in a folder of its name; none named is all there
+    are. A single file of your own questions has none."""
+    take: bool = True
+    """Whether as many questions of each data set are drawn as the paper trains on (Table 5); else all."""
+    held_out_share: float = 0.05
+    """Share of a file of your own questions that is never trained on, chosen by a hash of their images."""
+    evaluation_tasks: int = 200
+    """Of each data set, drawn from its test split, or from validation where its test has no answers."""
+
+    def check(self) -> None:
+        super().check()
+        if not 0 < self.held_out_share < 1:
+            raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
+        if self.evaluation_tasks < 1:
+            raise UserError(f"evaluation_tasks={self.evaluation_tasks} must be 1 or more")
+        if self.tools is not None and self.service is not None:
+            raise UserError("tools and service both say where the tools are; give one of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinySettings(GymSettings):
+    """The same in miniature: minutes on one core."""
+
+    sft: ImitationSettings = ImitationSettings(
+        steps=900,
+        batch_size=24,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=450,
+    )
+    rl: ReinforceSettings = ReinforceSettings(
+        steps=60,
+        tasks_per_step=14,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=2,
+        decay="linear",
+        final_rate=0.1,
+        checkpoint_every=20,
+    )
+    tail: TailSettings = TailSettings(steps=24)
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=48, max_tokens=512)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: VistaLessons = VistaLessons()
+    task_types: tuple[str, ...] = ()
+    """Which types of questions are asked in reinforcement; none named is all seven. Evaluations ask all."""
+    sft_questions: int = 5600
+    """Different questions of the imitation; they are shown again and again."""
+    rl_questions: int = 210
+    """Different questions of the reinforcement."""
+    evaluation_tasks: int = 210
+    """Held-out questions of each evaluation, the same number of each type."""
+    curve_tasks: int = 70
+
+    def check(self) -> None:
+        super().check()
+        known(self.task_types, tuple(TASK_TYPES), "task_types")
+        known(self.tool_families, tuple(TOOL_FAMILIES), "tool_families")
+
+
+def known(named: tuple[str, ...], names: tuple[str, ...], key: str) -> None:
+    """UserError for a name that is none of these."""
+    if unknown := [name for name in named if name not in names]:
+        raise UserError(f"{key}={','.join(named)}: {unknown[0]!r} is none of {', '.join(names)}")

@@ -1,0 +1,206 @@
+"""VISTA-R1: a model learns in a gym of visual tools when to call which, and to reason from what they say.
+
+Imitation of an expert's trajectories, reinforcement by a reward for format and answer without loops, and a tail patch:
+reinforcement once more, on the questions that it answers now and then. ``tiny`` is the whole of it on drawn questions
+of the seven types with cheap tools, for a model made from nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from saccade.curation.tool_examples import read_tool_examples
+from saccade.errors import UserError
+from saccade.models.base import instruction_style
+from saccade.models.loading import LoadSettings, load_model
+from saccade.models.tiny import tiny_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.recipes._held_out import without_held_out
+from saccade.recipes._vista_data import read_questions
+from saccade.recipes._vista_lessons import (
+    NUMBERS,
+    PHRASES,
+    TASK_TYPES,
+    TOOL_FAMILIES,
+    VistaQuestions,
+    lesson_texts,
+    lessons_on,
+    without_thoughts,
+)
+from saccade.recipes._vista_parts import Played, TailPatch, played, reinforcement
+from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSettings
+from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epochs
+from saccade.train.context import RecipeContext
+from saccade.train.plan import Demonstration, Evaluate, Plan, Stage, Supervise
+from saccade.train.settings import apply_overrides
+from saccade.types import Task
+
+
+def vista_r1(context: RecipeContext) -> Plan:
+    """All stages on a checkpoint: ``--model``, ``--data``, and ``--set tools=tools.toml`` or ``service=http://…``."""
+    if context.data is None or context.model is None:
+        raise UserError(
+            "this recipe trains a checkpoint on questions; give --model PATH and --data PATH (a folder with a folder "
+            "for each data set, or a file of your own), or see it in miniature: saccade train vista_r1:tiny"
+        )
+    settings = apply_overrides(VistaSettings(), context.overrides)
+    made = tools_of_run(settings.tools, settings.service) if settings.with_tools else ToolsOfRun(tools=())
+    if settings.with_tools and not made.tools:
+        raise UserError("there is no tool to call; set tools=tools.toml or service=http://…, or with_tools=false")
+    path = context.model
+    how = played(settings, instruction_style(path), made.tools, of_families(made.tools, settings.tool_families))
+    asked = read_questions(context.data, settings, context)
+    by_id = {task.id: task for task in asked.training}
+
+    def held_out() -> Sequence[Task]:
+        return asked.held_out
+
+    def again() -> Questions:
+        return Shuffled(asked.training, seed=seed_for(context.seed, "rl"))
+
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps and settings.sft_data is not None:
+        shown = _imitated(settings.sft_data, settings, how, asked.held_out, context)
+        imitation = (Supervise(name="sft", demonstrations=shown, settings=settings.sft),)
+    tail = TailPatch(
+        settings=settings, how=how, keys=lambda: list(by_id), task_of=by_id.__getitem__, again=again, seed=context.seed
+    )
+    return Plan(
+        title=f"{path.name} learns when to call which tool on {context.data.name}",
+        settings=settings,
+        build_model=lambda: load_model(path, context.media, settings.model),
+        load=settings.model,
+        stages=(
+            how.evaluate("before", held_out),
+            *_stages(settings, how, imitation, again, tail, held_out, curve=how.evaluate("curve", held_out)),
+        ),
+        resources=made.resources,
+    )
+
+
+def _imitated(
+    data: Path, settings: VistaSettings, how: Played, held_out: Sequence[Task], context: RecipeContext
+) -> Callable[[int], Sequence[Demonstration]]:
+    """The demonstrations of each step: all trajectories of ``sft_data`` in random order, then again in another."""
+    read = read_tool_examples(data, context.media)
+    examples = without_held_out(read, held_out, lambda one: one.task, what=f"examples of {data}")
+    if not settings.with_tools:
+        examples = [replace(one, turns=one.turns[-1:]) for one in examples]
+    if not settings.reasoning:
+        examples = [without_thoughts(one) for one in examples]
+    size = settings.sft.batch_size
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        drawn = shuffled_epochs(examples, step * size, size, seed=seed_for(context.seed, "sft"))
+        return [Demonstration(example=one, episodes=how.everywhere, may_fail=True) for one in drawn]
+
+    return demonstrations
+
+
+def _stages(
+    settings: GymSettings,
+    how: Played,
+    imitation: Sequence[Stage],
+    again: Callable[[], Questions],
+    tail: TailPatch,
+    held_out: Callable[[], Sequence[Task]],
+    *,
+    curve: Evaluate,
+) -> tuple[Stage, ...]:
+    """Those of the settings, an evaluation after each."""
+    stages: list[Stage] = []
+    if "sft" in settings.stages and imitation:
+        stages += [*imitation, how.evaluate("after_sft", held_out)]
+    if "rl" in settings.stages:
+        rl = reinforcement("rl", settings, how, questions=again, curve=curve)
+        stages += [rl, how.evaluate("after_rl", held_out)]
+    if "tail" in settings.stages:
+        stages += [*tail.stages(curve), how.evaluate("after_tail", held_out)]
+    return tuple(stages)
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
+    settings = apply_overrides(TinySettings(), context.overrides)
+    everything = tuple(tool for family in TOOL_FAMILIES.values() for tool in family)
+    families = settings.tool_families or tuple(TOOL_FAMILIES)
+    offered = tuple(tool for family in families for tool in TOOL_FAMILIES[family])
+    how = played(settings, "brief", everything, offered)
+    seed = seed_for(context.seed, "vista")
+    asked = VistaQuestions(seed=seed, media=context.media)
+    trained = VistaQuestions(seed=seed, media=context.media, types=settings.task_types or tuple(TASK_TYPES))
+    lesson = lessons_on(
+        asked,
+        settings.lessons,
+        questions=settings.sft_questions,
+        seed=context.seed,
+        with_tools=settings.with_tools,
+        reasoning=settings.reasoning,
+    )
+
+    def demonstrations(step: int) -> Sequence[Demonstration]:
+        first, progress = step * settings.sft.batch_size, step / settings.sft.steps
+        examples = [lesson(index, progress) for index in range(first, first + settings.sft.batch_size)]
+        # A careless expert's tool finds nothing in the wrong picture.
+        return [Demonstration(example=one, episodes=how.everywhere, may_fail=True) for one in examples]
+
+    def question(number: int) -> Task:
+        # After the pictures of the imitation, so that none comes twice.
+        return trained.example("train", settings.sft_questions + number).task
+
+    @cache
+    def numbers() -> dict[str, int]:
+        with context.media.temporary():
+            return {question(number).id: number for number in range(settings.rl_questions)}
+
+    def again() -> Questions:
+        return InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed)))
+
+    def held_out(count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [asked.example("held_out", number).task for number in range(count)]
+
+    tasks = held_out(settings.evaluation_tasks)
+    curve = how.evaluate("curve", held_out(settings.curve_tasks))
+    tail = TailPatch(
+        settings=settings,
+        how=how,
+        keys=lambda: list(numbers()),
+        task_of=lambda key: question(numbers()[key]),
+        again=again,
+        seed=context.seed,
+    )
+    start = context.model
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps and start is None:
+        imitation = (
+            how.evaluate("before", held_out(settings.curve_tasks)),
+            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
+        )
+    return Plan(
+        title="A tiny model learns when to call which tool",
+        settings=settings,
+        build_model=lambda: (
+            load_model(start, context.media, LoadSettings(device="cpu")) if start else _random_model(settings, context)
+        ),
+        stages=_stages(settings, how, imitation, again, tail, tasks, curve=curve),
+    )
+
+
+def _shuffled(number: int, size: int, seed: int) -> int:
+    """The question at this place of endless epochs, each in an order of its own."""
+    epoch, place = divmod(number, size)
+    return int(generator_for(seed, "rl", "epoch", epoch).permutation(size)[place])
+
+
+def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLanguageModel:
+    return tiny_model(
+        lesson_texts(),
+        context.media,
+        size=settings.size,
+        numbers=NUMBERS,
+        phrases=PHRASES,
+        seed=seed_for(context.seed, "weights"),
+    )
