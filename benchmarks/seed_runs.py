@@ -62,11 +62,13 @@ def run_all(
     variants: Variants,
     *,
     base: str,
+    variants_first: bool = False,
 ) -> list[Row]:
     """A row for each variant and seed: from ``results.jsonl`` where it was made with the same settings, else made now.
 
-    The ``base`` of every seed comes first, since the others start from its imitation. ``run`` is given the variant,
-    the seed, the directory of all runs, the threads and the settings.
+    The ``base`` of every seed comes first, since the others start from its imitation; then all of a seed, or with
+    ``variants_first`` all seeds of a variant. ``run`` is given the variant, the seed, the directory of all runs, the
+    threads and the settings.
     """
     results = arguments.out / "results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +88,8 @@ def run_all(
     with ThreadPoolExecutor(arguments.at_once) as pool:
         rows = list(pool.map(lambda seed: made(base, seed), arguments.seeds))
         others = [(variant, seed) for seed in arguments.seeds for variant in arguments.variants if variant != base]
+        if variants_first:
+            others.sort(key=lambda pair: arguments.variants.index(pair[0]))
         return rows + list(pool.map(lambda pair: made(*pair), others))
 
 

@@ -82,7 +82,7 @@ TABLES = {
 
 def main() -> None:
     arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/vista_seeds"))
-    rows = run_all(run, arguments, VARIANTS, base=BASE)
+    rows = run_all(run, arguments, VARIANTS, base=BASE, variants_first=True)
     for heading, shown in TABLES.items():
         print(f"### {heading}\n\n{table(rows, shown)}\n")
     print(f"### Kinds of errors of wrong answers (Figure 6)\n\n{errors_table(rows)}\n")
