@@ -8,7 +8,7 @@ from typing import TypeVar
 from PIL import Image
 
 from saccade.tools.diagrams.ink import ink_of
-from saccade.tools.diagrams.labels import Label, print_of
+from saccade.tools.diagrams.labels import SURE, Label, print_of
 from saccade.tools.diagrams.marks import Angle, Marks, Piece, marks_of, openings
 from saccade.tools.diagrams.points import Points, points_of
 from saccade.tools.diagrams.strokes import strokes_of
@@ -55,10 +55,13 @@ class Diagram:
     """What was left out or made up, a sentence each."""
 
 
-def read_diagram(image: Image.Image, reader: TextReader | None = None) -> Diagram:
-    """The diagram of a picture; ``ToolError`` when it shows none. ``reader`` reads type that is not known here."""
+def read_diagram(image: Image.Image, reader: TextReader | None = None, sure: float = SURE) -> Diagram:
+    """The diagram of a picture; ``ToolError`` when it shows none.
+
+    ``reader`` reads labels that are less than ``sure`` without it, by 0 to 1; above 1 it reads them all.
+    """
     ink = ink_of(image)
-    print_ = print_of(ink, reader)
+    print_ = print_of(ink, reader, sure)
     strokes = strokes_of(ink)
     points = points_of(strokes, print_, ink.side_px)
     marks = marks_of(ink, strokes, points)

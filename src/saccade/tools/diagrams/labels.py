@@ -59,11 +59,11 @@ class Print:
     dots: tuple[complex, ...]
 
 
-def print_of(ink: Ink, reader: TextReader | None = None) -> Print:
-    """The labels of a picture; with a ``reader`` also in type that is not known here."""
+def print_of(ink: Ink, reader: TextReader | None = None, sure: float = SURE) -> Print:
+    """The labels of a picture; with a ``reader`` also in type that is not known here, where less than ``sure``."""
     dots = [glyph for glyph in ink.glyphs if is_dot(glyph) and not _is_in_label(glyph, ink.glyphs)]
     glyphs = [glyph for glyph in ink.glyphs if glyph not in dots and max(glyph.width, glyph.height) >= 3]
-    labels = [_label(group, _usual_height(glyphs), ink, reader) for group in _grouped(glyphs)]
+    labels = [_label(group, _usual_height(glyphs), ink, reader, sure) for group in _grouped(glyphs)]
     middles = tuple(complex((dot.left + dot.right) / 2, (dot.top + dot.bottom) / 2) for dot in dots)
     return Print(labels=tuple(label for label in labels if label is not None), dots=middles)
 
@@ -129,7 +129,7 @@ def _belong(left: Glyph, right: Glyph, usual: float) -> bool:
     return gap <= BETWEEN_GLYPHS * usual and shared >= 0.3 * min(left.height, right.height)
 
 
-def _label(group: Sequence[Glyph], usual: float, ink: Ink, reader: TextReader | None) -> Label | None:
+def _label(group: Sequence[Glyph], usual: float, ink: Ink, reader: TextReader | None, sure: float) -> Label | None:
     top, bottom = min(one.top for one in group), max(one.bottom for one in group)
     left, right = min(one.left for one in group), max(one.right for one in group)
     if bottom - top < 0.6 * usual and len(group) == 1:
@@ -142,8 +142,8 @@ def _label(group: Sequence[Glyph], usual: float, ink: Ink, reader: TextReader | 
     characters = [character_of(one, usual, line_top) for one in group]
     sureness = min(one.sureness for one in characters)
     is_wide = any(one.width > 1.6 * usual for one in group)
-    if reader is not None and (sureness < SURE or is_wide):
-        read = _by_reader(box, ink, reader)
+    if reader is not None and (sureness < sure or is_wide):
+        read = _by_reader(box, ink, reader, characters, is_small=box.height < 0.87 * usual)
         if read is not None:
             return read
     return label_from(_text(characters), box, 0.0 if is_wide else sureness)
@@ -156,7 +156,9 @@ def _text(characters: Sequence[Character]) -> str:
     return as_number(characters) if any(mark in raw for mark in "0123456789°+-.()") else raw
 
 
-def _by_reader(box: Box, ink: Ink, reader: TextReader) -> Label | None:
+def _by_reader(
+    box: Box, ink: Ink, reader: TextReader, characters: Sequence[Character], *, is_small: bool
+) -> Label | None:
     """The label cut out, enlarged and black on white, as the text reader sees it; None when it sees nothing."""
     height, width = ink.strength.shape
     left, top = max(0, int(box.x1) - MARGIN_PX), max(0, int(box.y1) - MARGIN_PX)
@@ -164,8 +166,13 @@ def _by_reader(box: Box, ink: Ink, reader: TextReader) -> Label | None:
     cut = Image.fromarray((255 * (1 - ink.strength[top:bottom, left:right])).astype(np.uint8))
     enlarged = cut.resize((cut.width * ENLARGED, cut.height * ENLARGED), Image.Resampling.BICUBIC).convert("RGB")
     lines = reader.read(enlarged)
-    if not lines:
+    text = "".join(line.text for line in lines).replace(" ", "").rstrip("°º")
+    if not text:
         return None
-    text = "".join(line.text for line in lines).replace(" ", "")
+    if characters[-1].text == "°":
+        # Text readers leave the sign out or take it for a letter.
+        text = f"{text[: len(characters) - 1]}°"
+    elif len(characters) == 1 and not is_small:
+        text = text.upper().replace("0", "O")
     label = label_from(text, box, min(line.confidence for line in lines))
     return label if label.kind != "unread" else None
