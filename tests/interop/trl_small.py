@@ -54,18 +54,7 @@ def small_trainer(
     sees: bool = True,
 ) -> GRPOTrainer:
     """One step of all ``rows``, two rollouts of each. A model that does not see is a tiny Qwen2."""
-    checkpoint = folder / "model"
-    write_checkpoint(checkpoint, SIZES["tiny"])
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint, local_files_only=True)
-    tokenizer.response_template = json.loads(json.dumps(RESPONSE_TEMPLATE))
-    tokenizer.padding_side = "left"
-    if sees:
-        images = AutoImageProcessor.from_pretrained(checkpoint, local_files_only=True)
-        processor: object = TensorProcessor(images, tokenizer)
-        model = Qwen2_5_VLForConditionalGeneration.from_pretrained(checkpoint, dtype="float32", local_files_only=True)
-    else:
-        processor, model = tokenizer, _blind_model(tokenizer)
-    _force(model, tokenizer, say)
+    model, processor = write_parts(folder, say=say, sees=sees)
     return GRPOTrainer(
         model=model,
         reward_funcs=reward,
@@ -91,6 +80,23 @@ def small_trainer(
         processing_class=processor,
         environment_factory=environment,
     )
+
+
+def write_parts(folder: Path, *, say: Say, sees: bool = True) -> tuple[PreTrainedModel, object]:
+    """The model whose words are forced, and what prepares its input."""
+    checkpoint = folder / "model"
+    write_checkpoint(checkpoint, SIZES["tiny"])
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, local_files_only=True)
+    tokenizer.response_template = json.loads(json.dumps(RESPONSE_TEMPLATE))
+    tokenizer.padding_side = "left"
+    if sees:
+        images = AutoImageProcessor.from_pretrained(checkpoint, local_files_only=True)
+        processor: object = TensorProcessor(images, tokenizer)
+        model = Qwen2_5_VLForConditionalGeneration.from_pretrained(checkpoint, dtype="float32", local_files_only=True)
+    else:
+        processor, model = tokenizer, _blind_model(tokenizer)
+    _force(model, tokenizer, say)
+    return model, processor
 
 
 def _blind_model(tokenizer: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:

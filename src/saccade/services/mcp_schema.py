@@ -102,7 +102,9 @@ class ArgumentChecks:
                 raise ToolError(f"the argument {shown_name(name)} holds a number that is not finite")
         if len(json.dumps(arguments)) > MAX_ARGUMENTS_CHARS:
             raise ToolError(f"the arguments have more than {MAX_ARGUMENTS_CHARS} characters; write less")
-        error = best_match(self._validator.iter_errors(arguments))
+        errors = list(self._validator.iter_errors(arguments))
+        # A name that there is not says more than the one that is missing for it.
+        error = best_match([one for one in errors if one.validator == "additionalProperties"] or errors)
         if error is not None:
             raise ToolError(_told(error))
 
