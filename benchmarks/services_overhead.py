@@ -3,7 +3,8 @@
     python benchmarks/services_overhead.py [--calls 2000] [--json docs/results/services_overhead.json]
 
 One client, one server with one worker on the same machine, calls of both kinds alternating: a tool that does next to
-nothing, and a crop of a picture, whose result is sent as PNG and read again. The picture itself is sent once.
+nothing, and crops of a picture at ever new places, whose results are sent as PNG and read again. In this process they
+are encoded as well. The picture itself is sent once.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,9 @@ from saccade.media.store import MediaStore
 from saccade.services.client import RemoteTools
 from saccade.toolbox.settings import ToolSettings
 from saccade.types import ImageRef, Json
+
+Call = Callable[[int], dict[str, Json]]
+"""The arguments of the call of this number."""
 
 
 def milliseconds(operation: Callable[[], object]) -> float:
@@ -40,24 +45,31 @@ def spread(times_ms: list[float]) -> dict[str, float]:
 
 
 def compared(
-    remote: RemoteTools,
-    name: str,
-    arguments: dict[str, Json],
-    images: tuple[ImageRef, ...],
-    media: MediaStore,
-    calls: int,
+    remote: RemoteTools, name: str, call: Call, images: tuple[ImageRef, ...], media: MediaStore, count: int
 ) -> dict[str, object]:
+    """Both kinds alternating. Each side has a store of its own, so that both encode what they have not seen."""
     here, there = build(ToolSettings(name=name), Path()), remote.tool(name)
-    assert here.call(arguments, images, media) == there.call(arguments, images, media)
-    for _ in range(50):
-        there.call(arguments, images, media)
+    near, far = MediaStore(), MediaStore()
+    for image in images:
+        near.add(media.get(image))
+        far.add(media.get(image))
     in_process: list[float] = []
     served: list[float] = []
-    for _ in range(calls):
-        in_process.append(milliseconds(lambda: here.call(arguments, images, media)))
-        served.append(milliseconds(lambda: there.call(arguments, images, media)))
-    added = [far - near for far, near in zip(served, in_process, strict=True)]
-    return {"calls": calls, "in_process": spread(in_process), "service": spread(served), "overhead": spread(added)}
+    for index in range(-50, count):
+        arguments = call(index)
+        took_near = milliseconds(partial(here.call, arguments, images, near))
+        took_far = milliseconds(partial(there.call, arguments, images, far))
+        if index >= 0:
+            in_process.append(took_near)
+            served.append(took_far)
+    assert here.call(call(0), images, near) == there.call(call(0), images, far)
+    added = [far_ms - near_ms for far_ms, near_ms in zip(served, in_process, strict=True)]
+    return {"calls": count, "in_process": spread(in_process), "service": spread(served), "overhead": spread(added)}
+
+
+def cropping(side: int) -> Call:
+    """Another place in each call."""
+    return lambda index: {"bbox_2d": [x := index % 300 + 50, x // 2, x + side, x // 2 + side]}
 
 
 def main() -> None:
@@ -65,16 +77,14 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
-    noise = np.random.default_rng(0).integers(0, 256, size=(768, 1024, 3), dtype=np.uint8)
     media = MediaStore()
-    image = media.add(Image.fromarray(noise // 8 * 8))
+    coarse = np.random.default_rng(0).integers(0, 256, size=(96, 128, 3), dtype=np.uint8)
+    image = media.add(Image.fromarray(coarse).resize((1024, 768), Image.Resampling.BICUBIC))
     results: dict[str, object] = {"cores": len(os.sched_getaffinity(0)), "load_before": os.getloadavg()[0]}
     with ServedTools(write_tools_file(workers=1)) as served, RemoteTools(served.url) as remote:
-        results["echo"] = compared(remote, "echo", {"text": "hello"}, (), media, chosen.calls)
-        small: dict[str, Json] = {"bbox_2d": [100, 100, 164, 164]}
-        results["crop_64_px"] = compared(remote, "crop", small, (image,), media, chosen.calls)
-        large: dict[str, Json] = {"bbox_2d": [100, 100, 400, 400]}
-        results["crop_300_px"] = compared(remote, "crop", large, (image,), media, chosen.calls // 4)
+        results["echo"] = compared(remote, "echo", lambda index: {"text": f"hello {index}"}, (), media, chosen.calls)
+        results["crop_64_px"] = compared(remote, "crop", cropping(64), (image,), media, min(300, chosen.calls))
+        results["crop_300_px"] = compared(remote, "crop", cropping(300), (image,), media, min(300, chosen.calls))
     results["load_after"] = os.getloadavg()[0]
     text = json.dumps(results, indent=2)
     print(text)

@@ -39,11 +39,11 @@ def build(settings: ToolSettings, folder: Path) -> Tool:
     raise UserError(f"there is no tool {settings.name}")
 
 
-def write_tools_file(*, workers: int, queue: int = 512) -> Path:
+def write_tools_file(*, workers: int, server: str = "") -> Path:
     """A configuration with all of them, in a temporary file."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False) as file:
         file.write(
-            f'[server]\nport = 0\nworkers = {workers}\nqueue = {queue}\nlog = "events"\n'
+            f'[server]\nport = 0\nworkers = {workers}\nlog = "events"\n{server}'
             'builder = "services_tools:build"\n[tools.echo]\n[tools.crop]\n[tools.mean_colour]\n'
         )
     return Path(file.name)

@@ -18,6 +18,7 @@ from saccade.types import Json
     "--token-env", default="SACCADE_TOKEN", show_default=True, help="Variable with the token that callers must bring."
 )
 @click.option("--log", type=click.Choice(["calls", "events"]), help="What is logged, as JSON lines on stderr.")
+@click.option("--ray", is_flag=True, help="As a Ray Serve deployment: replicas on a cluster, shares of GPUs.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of each worker, by default 1.")
 def serve(
     tools_file: Path,
@@ -26,6 +27,7 @@ def serve(
     workers: int | None,
     token_env: str,
     log: str | None,
+    ray: bool,
     threads: int | None,
 ) -> None:
     """Serve the tools of a configuration over HTTP until SIGTERM.
@@ -33,10 +35,17 @@ def serve(
     Options go before what [server] in the file says.
     """
     prepare_machine(threads)
-    from saccade.services.server import serve as serve_tools
     from saccade.services.settings import serving_of
     from saccade.toolbox.settings import read_tools_file
 
     given: dict[str, Json] = {"host": host, "port": port, "workers": workers, "log": log}
     serving = serving_of(read_tools_file(tools_file), {key: value for key, value in given.items() if value is not None})
-    serve_tools(serving, os.environ.get(token_env) or None)
+    token = os.environ.get(token_env) or None
+    if ray:
+        from saccade.services.ray_serve import serve_on_ray
+
+        serve_on_ray(serving, token)
+    else:
+        from saccade.services.server import serve as serve_here
+
+        serve_here(serving, token)

@@ -4,14 +4,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from typing import Protocol
 
 from saccade.errors import UserError
 from saccade.services.calls import Call, failure
 from saccade.services.metrics import Metrics
-from saccade.services.process import WorkerProcess
+from saccade.services.running import Outcome
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.wire import BrokenFrameError
 from saccade.types import Json
@@ -30,6 +30,37 @@ STEADY_AFTER_S = 10.0
 """A worker that lived so long did not die of its start."""
 
 
+class Worker(Protocol):
+    """Who runs calls, one job at a time: a process here, or a replica elsewhere."""
+
+    @property
+    def name(self) -> str | int: ...
+
+    @property
+    def has_ended(self) -> bool: ...
+
+    @property
+    def grace_s(self) -> float:
+        """What a job may take beyond its tool's deadline before the worker is held to hang."""
+
+    def when_ended(self, notify: Callable[[], object]) -> None:
+        """Call ``notify`` when it has ended."""
+
+    async def tools(self) -> Sequence[Mapping[str, Json]]:
+        """What is told of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
+
+    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
+        """The outcomes of calls of one tool; ``BrokenFrameError`` when it died over them."""
+
+    def kill(self) -> None: ...
+
+    async def end(self) -> int:
+        """The exit status, once it has ended."""
+
+
+Start = Callable[[int], Awaitable[Worker]]
+
+
 class QueueFullError(Exception):
     """Too many calls wait; ``retry_after_s`` is when there may be room."""
 
@@ -46,16 +77,16 @@ class Pool:
         group: GroupSettings,
         serving: Serving,
         *,
-        shelf: Path,
+        start: Start,
         metrics: Metrics,
         on_mistake: Callable[[UserError], None],
     ) -> None:
-        """``on_mistake`` hears of tools that cannot be built, which no new start would mend."""
+        """``start`` gives a worker for a place; ``on_mistake`` hears of tools that no new start would mend."""
         self.group = group
         self.tools: Sequence[Mapping[str, Json]] = ()
         """As the first worker told of them."""
         self._serving = serving
-        self._shelf = shelf
+        self._start = start
         self._metrics = metrics
         self._on_mistake = on_mistake
         self._waiting: deque[Call] = deque()
@@ -123,11 +154,11 @@ class Pool:
         """The life of one worker; why it ended."""
         fields = {"group": self.group.name, "place": index}
         try:
-            worker = await WorkerProcess.start(self.group, self._serving, self._shelf, index)
+            worker = await self._start(index)
         except OSError as error:
             logger.error("no worker can be started: %s", error, extra={"fields": fields})
             return "no_start"
-        fields["worker"] = worker.pid
+        fields["worker"] = worker.name
         reason = "died"
         try:
             self.tools = await worker.tools()
@@ -153,7 +184,7 @@ class Pool:
             logger.info("worker ended", extra={"fields": {**fields, "status": status, "reason": reason}})
         return reason
 
-    async def _work(self, worker: WorkerProcess) -> str:
+    async def _work(self, worker: Worker) -> str:
         """Gives the worker job after job, until it dies or hangs."""
         while True:
             calls = await self._next_calls(worker)
@@ -162,7 +193,7 @@ class Pool:
             for call in calls:
                 call.is_running = True
             self._metrics.batch_size.labels(calls[0].tool).observe(len(calls))
-            limit_s = sum(self._limit_s(call) for call in calls)
+            limit_s = sum(self._limit_s(call) for call in calls) + worker.grace_s
             started_s = time.monotonic()
             try:
                 async with asyncio.timeout(limit_s):
@@ -185,7 +216,7 @@ class Pool:
                     outcome = failure(409, "missing_images", "images are not here", missing=outcome.missing)
                 call.finish(outcome)
 
-    async def _next_calls(self, worker: WorkerProcess) -> list[Call]:
+    async def _next_calls(self, worker: Worker) -> list[Call]:
         """The calls of the next job; none when the worker has died meanwhile."""
         while not (calls := self._taken()):
             if worker.has_ended:

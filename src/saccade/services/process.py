@@ -59,8 +59,13 @@ class WorkerProcess:
         return cls(process, reader, writer)
 
     @property
-    def pid(self) -> int:
+    def name(self) -> int:
+        """Its number as a process."""
         return self._process.pid
+
+    @property
+    def grace_s(self) -> float:
+        return 0.0
 
     @property
     def has_ended(self) -> bool:

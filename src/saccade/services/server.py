@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -16,6 +17,7 @@ from saccade.services.images import image_directory
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
 from saccade.services.pool import Pool, stop_all
+from saccade.services.process import WorkerProcess
 from saccade.services.service import ToolService
 from saccade.services.settings import Serving
 
@@ -74,7 +76,16 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         mistakes.append(mistake)
         server.should_exit = True
 
-    pools = [Pool(group, serving, shelf=shelf, metrics=metrics, on_mistake=stop_for) for group in serving.groups]
+    pools = [
+        Pool(
+            group,
+            serving,
+            start=partial(WorkerProcess.start, group, serving, shelf),
+            metrics=metrics,
+            on_mistake=stop_for,
+        )
+        for group in serving.groups
+    ]
     crews = {tool.name: pool for pool in pools for tool in pool.group.tools}
     service = ToolService(crews, serving.server, shelf_directory=shelf, metrics=metrics)
 

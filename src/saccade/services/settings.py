@@ -79,6 +79,8 @@ class GroupSettings:
     """``CUDA_VISIBLE_DEVICES`` of each worker, in turn; empty leaves the machine's."""
     fraction: float = 0.0
     """GPUs that a replica takes in Ray Serve; 0.25 puts four on one."""
+    cpus: float = 0.1
+    """Cores that a replica takes in Ray Serve."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +106,7 @@ class _ToolServing:
     batch: int = 8
     devices: tuple[str, ...] = ()
     fraction: float = 0.0
+    cpus: float = 0.1
 
     @classmethod
     def of(cls, settings: ToolSettings) -> "_ToolServing":
@@ -122,6 +125,7 @@ class _ToolServing:
             batch=int(_number(settings.serving, "batch", 8, where, least=1, most=1024)),
             devices=tuple(str(device) for device in devices),
             fraction=_number(settings.serving, "fraction", 0.0, where, least=0, most=1024, whole=False),
+            cpus=_number(settings.serving, "cpus", 0.1, where, least=0, most=1024, whole=False),
         )
 
 
@@ -148,8 +152,14 @@ def _group(name: str, tools: tuple[ToolSettings, ...], server: ServerSettings) -
     servings = [_ToolServing.of(tool) for tool in tools]
     workers = server.workers if name == SHARED else max(serving.workers for serving in servings)
     devices = next((serving.devices for serving in servings if serving.devices), ())
-    fraction = max(serving.fraction for serving in servings)
-    return GroupSettings(name=name, tools=tools, workers=workers, devices=devices, fraction=fraction)
+    return GroupSettings(
+        name=name,
+        tools=tools,
+        workers=workers,
+        devices=devices,
+        fraction=max(serving.fraction for serving in servings),
+        cpus=max(serving.cpus for serving in servings),
+    )
 
 
 def _server(table: Mapping[str, Json]) -> ServerSettings:
