@@ -3,8 +3,9 @@
 from functools import partial
 
 from saccade.specialists.contract import VisionModel
-from saccade.toolbox.entries import Entry, Make, Makers, Prepare
+from saccade.toolbox.entries import Entry, Make, Makers
 from saccade.toolbox.options import Options
+from saccade.toolbox.perception_entries import text_reader
 from saccade.toolbox.solver_entries import on_vision_model
 from saccade.tools.contract import Tool, find_tool
 
@@ -12,21 +13,26 @@ _WORDS = "In triangle ABC, AB = 3, BC = 4 and the angle ABC is 90 degrees. Find 
 _EXAMPLE = "diagram-formalizer"
 
 
-def _tool(name: str) -> Tool:
+def _outline(name: str) -> Tool:
     from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
 
     return find_tool(name, DIAGRAM_TOOLS)
 
 
-def _offline(name: str) -> Prepare:
-    def prepare(options: Options) -> Make:
-        options.need_package("cv2", 'pip install "saccade[ocr]"')
-        options.need_package("sympy", 'pip install "saccade[geometry]"')
-        options.need_module("saccade.tools.diagrams.tools")
+def _offline(options: Options) -> Make:
+    """Labels in plain upright type are read without an engine; ``engine`` names one for others."""
+    options.need_package("cv2", 'pip install "saccade[ocr]"')
+    options.need_package("sympy", 'pip install "saccade[geometry]"')
+    options.need_module("saccade.tools.diagrams.tools")
+    engine = options.choice("engine", ("none", "rapidocr", "tesseract", "easyocr"), "none")
+    reader = None if engine == "none" else text_reader(options)
 
-        return partial(_tool, name)
+    def make() -> Tool:
+        from saccade.tools.diagrams.tools import diagram_tools
 
-    return prepare
+        return find_tool(options.name, diagram_tools(reader))
+
+    return make
 
 
 def _formalize(model: VisionModel, deadline_s: float) -> Tool:
@@ -50,8 +56,8 @@ DIAGRAMS = (
         family="diagrams",
         summary="Reads how a figure is built, in CDL",
         source="VISTA-Gym appendix B, CDL (construction_cdl; DiagramFormalizer's ConsCDL)",
-        makers={"in_process": _offline("construction_cdl"), **_figure("construction_cdl")},
-        outline=partial(_tool, "construction_cdl"),
+        makers={"in_process": _offline, **_figure("construction_cdl")},
+        outline=partial(_outline, "construction_cdl"),
         example={},
     ),
     Entry(
@@ -59,8 +65,8 @@ DIAGRAMS = (
         family="diagrams",
         summary="Reads the lengths, angles and marks that are written into a figure, in CDL",
         source="VISTA-Gym appendix B, CDL (image_cdl; DiagramFormalizer's ImgCDL)",
-        makers={"in_process": _offline("image_cdl"), **_figure("image_cdl")},
-        outline=partial(_tool, "image_cdl"),
+        makers={"in_process": _offline, **_figure("image_cdl")},
+        outline=partial(_outline, "image_cdl"),
         example={},
     ),
     Entry(
@@ -68,26 +74,26 @@ DIAGRAMS = (
         family="diagrams",
         summary="Puts the words of a geometry problem into CDL",
         source="VISTA-Gym appendix B, CDL (text_cdl)",
-        makers={"in_process": _offline("text_cdl")},
-        outline=partial(_tool, "text_cdl"),
-        example={"text": _WORDS},
+        makers={"in_process": _offline},
+        outline=partial(_outline, "text_cdl"),
+        example={"question": _WORDS},
     ),
     Entry(
         name="goal_cdl",
         family="diagrams",
         summary="Puts what a geometry problem asks into CDL",
         source="VISTA-Gym appendix B, CDL (goal_cdl)",
-        makers={"in_process": _offline("goal_cdl")},
-        outline=partial(_tool, "goal_cdl"),
-        example={"text": _WORDS},
+        makers={"in_process": _offline},
+        outline=partial(_outline, "goal_cdl"),
+        example={"question": _WORDS},
     ),
     Entry(
         name="parse_diagram",
         family="diagrams",
         summary="Reads a figure as Inter-GPS logic forms with the places of its points",
         source="VISTA-Gym appendix B, Symbolic Parsing (Inter-GPS)",
-        makers={"in_process": _offline("parse_diagram")},
-        outline=partial(_tool, "parse_diagram"),
+        makers={"in_process": _offline},
+        outline=partial(_outline, "parse_diagram"),
         example={},
     ),
     Entry(
@@ -95,8 +101,8 @@ DIAGRAMS = (
         family="diagrams",
         summary="Puts a problem and its figure into a form that a solver takes",
         source="VISTA-Gym appendix B, Symbolic Parsing (DiagramFormalizer)",
-        makers={"in_process": _offline("formalize_problem"), **on_vision_model(_formalize, example=_EXAMPLE)},
-        outline=partial(_tool, "formalize_problem"),
+        makers={"in_process": _offline, **on_vision_model(_formalize, example=_EXAMPLE)},
+        outline=partial(_outline, "formalize_problem"),
         example={"question": _WORDS},
     ),
 )
