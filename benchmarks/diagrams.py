@@ -48,7 +48,7 @@ def main() -> int:
     """Prints a line for each kind and style; the results go to a file on demand."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200, help="problems of each kind")
-    options.add_argument("--seed", type=int, default=2026)
+    options.add_argument("--seed", type=int, default=2027)
     options.add_argument("--styles", nargs="+", default=["plain"], choices=["plain", "scan", "rapidocr"])
     options.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
     options.add_argument("--json", type=Path, help="where to write the results")

@@ -125,7 +125,9 @@ def _grouped(glyphs: Sequence[Glyph]) -> list[list[Glyph]]:
 
 def _belong(left: Glyph, right: Glyph, usual: float) -> bool:
     gap = right.left - left.right
-    shared = min(left.bottom, right.bottom) - max(left.top, right.top)
+    # A degree sign behind a small x stands above it, but in the same line.
+    tops = [one.top if one.height < 0.6 * usual else min(one.top, one.bottom - usual) for one in (left, right)]
+    shared = min(left.bottom, right.bottom) - max(tops)
     return gap <= BETWEEN_GLYPHS * usual and shared >= 0.3 * min(left.height, right.height)
 
 
