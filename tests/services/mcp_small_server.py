@@ -73,6 +73,13 @@ def sleep(seconds: float) -> str:
 
 
 @server.tool
+async def seize() -> str:
+    """Hold the whole server up."""
+    time.sleep(1000)
+    return "never"
+
+
+@server.tool
 def die(once: str = "") -> str:
     """End the process of the server, or only if a file is not there yet, which it writes."""
     if once and Path(once).exists():

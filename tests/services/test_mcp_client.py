@@ -120,6 +120,21 @@ def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others() -> None:
         assert call(tools, "process").text == process
 
 
+def test_server_that_answers_nobody_is_given_up_and_started_again() -> None:
+    with McpTools(SMALL_SERVER, deadline_s=0.7, retries=0, only=("seize", "process", "add")) as tools:
+        process = call(tools, "process").text
+        for name in ("seize", "process", "process"):
+            with pytest.raises(MachineError, match="did not answer in time"):
+                call(tools, name)
+        # The new one takes longer to start than a call has.
+        for _ in range(60):
+            with contextlib.suppress(MachineError):
+                assert call(tools, "process").text != process
+                break
+        else:
+            raise AssertionError("no new server answered")
+
+
 def test_many_threads_share_one_server(small: McpTools) -> None:
     barrier = threading.Barrier(16)
 

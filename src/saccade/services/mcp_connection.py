@@ -25,6 +25,9 @@ Result = TypeVar("Result")
 _POLICY_CODES = (mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND)
 """By which servers answer calls that they do not understand."""
 
+MAX_SILENCES = 3
+"""Calls in a row, of any thread, without an answer: then the server is given up and connected to anew."""
+
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
 """Before a broken call is repeated."""
 
@@ -43,8 +46,10 @@ class McpConnection:
         self._transport = transport
         self._start_s = start_s
         self._retries = retries
-        self._client: Client[ClientTransport] | None = None
-        self._connecting = asyncio.Lock()
+        self._opening: asyncio.Task[Client[ClientTransport]] | None = None
+        """The connection, or the making of one."""
+        self._closings: set[asyncio.Task[None]] = set()
+        self._silences = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="saccade-mcp", daemon=True)
         self._thread.start()
@@ -107,44 +112,62 @@ class McpConnection:
         try:
             async with asyncio.timeout(until - time.monotonic()):
                 client = await self._connected()
-                return await operation(client)
+                result = await operation(client)
+                self._silences = 0
+                return result
         except TimeoutError as error:
-            # The server may be busy with this call alone: the others keep their connection.
+            # The server may be busy with this call alone: the others keep their connection, unless it answers nobody.
+            if client is None:
+                raise MachineError(f"{self.describe} has not started yet") from error
+            self._silences += 1
+            if self._silences >= MAX_SILENCES:
+                self._drop(client)
             raise MachineError(f"{self.describe} did not answer in time") from error
         except MCPError as error:
             if error.code in _POLICY_CODES:
                 raise ToolError(error.message) from error
-            await self._drop(client)
+            self._drop(client)
             raise MachineError(f"{self.describe}: {error.message} (code {error.code})") from error
         except MachineError:
             raise
         # What a broken pipe, a refused connection or a dying process raise is for their packages to choose.
         except Exception as error:
-            await self._drop(client)
+            self._drop(client)
             raise MachineError(f"{self.describe}: {type(error).__name__}: {error}") from error
 
     async def _connected(self) -> "Client[ClientTransport]":
-        async with self._connecting:
-            if self._client is None:
-                client = Client(self._transport(), init_timeout=self._start_s)
-                try:
-                    async with asyncio.timeout(self._start_s):
-                        await client.__aenter__()  # type: ignore[no-untyped-call]
-                except TimeoutError as error:
-                    raise MachineError(f"{self.describe} did not start within {self._start_s:g} s") from error
-                self._client = client
-            return self._client
+        """The client that all share. Starting a server may take longer than one call has: it goes on without it."""
+        opening = self._opening
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = self._opening = asyncio.create_task(self._opened())
+        return await asyncio.shield(opening)
 
-    async def _drop(self, client: "Client[ClientTransport] | None") -> None:
+    async def _opened(self) -> "Client[ClientTransport]":
+        client = Client(self._transport(), init_timeout=self._start_s)
+        try:
+            async with asyncio.timeout(self._start_s):
+                await client.__aenter__()  # type: ignore[no-untyped-call]
+        except TimeoutError as error:
+            raise MachineError(f"{self.describe} did not start within {self._start_s:g} s") from error
+        return client
+
+    def _drop(self, client: "Client[ClientTransport] | None") -> None:
         """Only the connection that broke: another thread may have made a new one meanwhile."""
-        if client is None or client is not self._client:
+        opening = self._opening
+        if client is None or opening is None or not opening.done() or opening.result() is not client:
             return
-        self._client = None
-        with contextlib.suppress(Exception):
-            await client.close()  # type: ignore[no-untyped-call]
+        self._opening = None
+        self._silences = 0
+        # Ending a process that does not listen takes seconds, for which no call waits.
+        closing = asyncio.create_task(_closed(client))
+        self._closings.add(closing)
+        closing.add_done_callback(self._closings.discard)
 
     async def _wind_up(self) -> None:
-        await self._drop(self._client)
+        if self._opening is not None:
+            with contextlib.suppress(Exception):
+                self._drop(await self._opening)
+        await asyncio.gather(*self._closings)
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
             task.cancel()
@@ -152,3 +175,8 @@ class McpConnection:
 
     def _submit(self, operation: Coroutine[None, None, Result]) -> "Future[Result]":
         return asyncio.run_coroutine_threadsafe(operation, self._loop)
+
+
+async def _closed(client: "Client[ClientTransport]") -> None:
+    with contextlib.suppress(Exception):
+        await client.close()  # type: ignore[no-untyped-call]
