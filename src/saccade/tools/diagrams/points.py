@@ -83,14 +83,14 @@ def points_of(strokes: Strokes, print_: Print, side_px: int) -> Points:
     centres = [_centre(one, places, invented) for one in strokes.circles]
     for segment in strokes.segments:
         _name_ends(segment, places, invented)
-    lines = [Straight(segment=one, names=_on_line(one, places)) for one in strokes.segments]
+    lines = [_straight(one, places) for one in strokes.segments]
     rings = [
         Ring(round=one, centre=centre, names=_on_circle(one, places, centre))
         for one, centre in zip(strokes.circles, centres)
     ]
     return Points(
         places=places,
-        lines=tuple(line for line in lines if len(line.names) > 1),
+        lines=tuple(sorted((line for line in lines if len(line.names) > 1), key=lambda line: line.names)),
         rings=tuple(rings),
         invented=tuple(invented),
         homeless=tuple(homeless),
@@ -197,6 +197,14 @@ def _invent(at: complex, places: dict[str, complex], invented: list[str], first:
         places[name] = at
         invented.append(name)
     return name
+
+
+def _straight(segment: Segment, places: Mapping[str, complex]) -> Straight:
+    """The line with its points, from the end that comes first in the alphabet."""
+    names = _on_line(segment, places)
+    if names and names[0] > names[-1]:
+        return Straight(segment=Segment(start=segment.end, end=segment.start), names=names[::-1])
+    return Straight(segment=segment, names=names)
 
 
 def _on_line(segment: Segment, places: Mapping[str, complex]) -> str:
