@@ -24,6 +24,7 @@ from saccade.tasks.families.document_text import draw_document_text
 from saccade.tasks.families.dot_table import draw_dot_table
 from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
+from saccade.tasks.families.geometry_problem import draw_geometry_problem
 from saccade.tasks.families.map_regions import draw_map_regions
 from saccade.tasks.families.plate_marks import draw_plate_mark, draw_plate_pair
 from saccade.tasks.families.scale_bar import draw_scale_bar
@@ -70,7 +71,9 @@ NAMED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose every object is named, for rewards that hold texts against the picture; one turn is enough."""
 
-SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"triangle_angles": draw_triangle_angles})
+SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"triangle_angles": draw_triangle_angles, "geometry_problem": draw_geometry_problem}
+)
 """Families whose experts call a geometry solver."""
 
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
