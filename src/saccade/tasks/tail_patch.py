@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from saccade.errors import UserError
 from saccade.seeding import generator_for
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band, Question, pass_rate, whole_number
 from saccade.types import Attempt, Group, Json, Task, Trajectory
@@ -63,7 +64,12 @@ class EasyToHard:
         seed: int,
         streams: tuple[str, ...] = ("main",),
     ) -> None:
-        """``keys`` are ordered as ``hard_questions`` orders them; ``task_of`` gives the task of an id."""
+        """``keys`` are ordered as ``hard_questions`` orders them; ``task_of`` gives the task of an id.
+
+        UserError without any key.
+        """
+        if not keys:
+            raise UserError("no question was measured, so there is none to go on with; play some first")
         self._levels = [list(level) for _, level in groupby(keys, key=lambda key: rates[key])]
         self._size = len(keys)
         self._task_of = task_of
