@@ -4,12 +4,12 @@ import pytest
 
 from saccade.rewards.answers import (
     anls,
-    answer_is_correct,
     exact_match,
     math_equal,
     multiple_choice,
     relative_numeric,
     relaxed_accuracy,
+    right_by_kind,
     vqa_soft_accuracy,
 )
 from saccade.types import AnswerKind, Task
@@ -197,7 +197,7 @@ def test_gold_that_is_no_number_is_the_authors_mistake() -> None:
     with pytest.raises(ValueError, match="'red' is not a number"):
         relative_numeric("1", "red", 0.1)
     with pytest.raises(ValueError, match=r"'2\.5' is not whole"):
-        answer_is_correct(task("integer", "2.5"), "2")
+        right_by_kind(task("integer", "2.5"), "2")
 
 
 # Mathematics
@@ -259,12 +259,12 @@ def test_anls_needs_a_gold() -> None:
 
 def test_text_is_right_from_four_fifths_on_and_with_the_same_digits() -> None:
     address = task("text", "12 High Street, London")
-    assert answer_is_correct(address, "12 high street london")
-    assert answer_is_correct(address, "12 Hihg Street, London")
-    assert not answer_is_correct(address, "13 High Street, London")
-    assert not answer_is_correct(address, "High Street, London")
-    assert not answer_is_correct(task("text", "female"), "male")
-    assert not answer_is_correct(task("text", "left"), "right")
+    assert right_by_kind(address, "12 high street london")
+    assert right_by_kind(address, "12 Hihg Street, London")
+    assert not right_by_kind(address, "13 High Street, London")
+    assert not right_by_kind(address, "High Street, London")
+    assert not right_by_kind(task("text", "female"), "male")
+    assert not right_by_kind(task("text", "left"), "right")
 
 
 # VQA
@@ -303,14 +303,14 @@ def test_soft_accuracy_of_few_annotators() -> None:
 
 
 def test_each_kind_has_its_rule() -> None:
-    assert answer_is_correct(task("exact", "red"), "Red")
-    assert answer_is_correct(task("choice", "B", choices=ANIMALS), "a dog")
-    assert answer_is_correct(task("integer", "3"), "three")
-    assert answer_is_correct(task("integer", "3"), "3.0")
-    assert answer_is_correct(task("number", "200", tolerance=0.05), "209")
-    assert not answer_is_correct(task("integer", "3"), "4")
-    assert not answer_is_correct(task("integer", "3"), "13")
-    assert not answer_is_correct(task("number", "200", tolerance=0.05), "211")
+    assert right_by_kind(task("exact", "red"), "Red")
+    assert right_by_kind(task("choice", "B", choices=ANIMALS), "a dog")
+    assert right_by_kind(task("integer", "3"), "three")
+    assert right_by_kind(task("integer", "3"), "3.0")
+    assert right_by_kind(task("number", "200", tolerance=0.05), "209")
+    assert not right_by_kind(task("integer", "3"), "4")
+    assert not right_by_kind(task("integer", "3"), "13")
+    assert not right_by_kind(task("number", "200", tolerance=0.05), "211")
 
 
 KINDS: tuple[AnswerKind, ...] = ("exact", "choice", "integer", "number", "text")
@@ -318,15 +318,15 @@ KINDS: tuple[AnswerKind, ...] = ("exact", "choice", "integer", "number", "text")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_answer_is_wrong(kind: AnswerKind) -> None:
-    assert not answer_is_correct(task(kind, "42", choices=("41", "42")), None)
+    assert not right_by_kind(task(kind, "42", choices=("41", "42")), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hostile_answers_are_wrong_and_cost_little(kind: AnswerKind) -> None:
     question = task(kind, "42", tolerance=0.05, choices=("41", "42") if kind == "choice" else ())
-    assert answer_is_correct(question, "42")
+    assert right_by_kind(question, "42")
     started = time.process_time()
-    assert [answer for answer in HOSTILE if answer_is_correct(question, answer)] == []
+    assert [answer for answer in HOSTILE if right_by_kind(question, answer)] == []
     assert time.process_time() - started < 2.0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.files import read_tasks
 from saccade.types import Task
 
@@ -35,15 +35,15 @@ def test_there_are_enough_questions_about_enough_pictures(tasks: tuple[Task, ...
 
 def test_every_answer_is_right_by_its_own_rule_and_others_answers_are_not(tasks: tuple[Task, ...]) -> None:
     for task in tasks:
-        assert answer_is_correct(task, task.answer)
-        assert not answer_is_correct(task, "something else")
+        assert answer_is_right(task, task.answer)
+        assert not answer_is_right(task, "something else")
 
 
 def test_every_choice_can_be_given_by_letter_and_by_text(tasks: tuple[Task, ...]) -> None:
     for task in tasks:
         letters = [chr(ord("A") + index) for index in range(len(task.choices))]
-        right = [answer_is_correct(task, letter) for letter in letters]
-        assert right == [answer_is_correct(task, choice) for choice in task.choices]
+        right = [answer_is_right(task, letter) for letter in letters]
+        assert right == [answer_is_right(task, choice) for choice in task.choices]
         assert sum(right) == (1 if task.choices else 0)
 
 

@@ -9,7 +9,7 @@ import pytest
 from skimage.measure import label
 
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.code_methods import METHODS, PRELUDE, code_phrases, solution_of
 from saccade.tasks.palette import COLOURS
@@ -90,7 +90,7 @@ def test_the_expert_runs_code_once_and_gives_the_right_answer(family: str, examp
         assert isinstance(run.action, ToolCall)
         assert run.action.name == "execute_python_code"
         assert isinstance(last.action, Answer)
-        assert answer_is_correct(example.task, last.action.text)
+        assert answer_is_right(example.task, last.action.text)
 
 
 @pytest.mark.parametrize("family", HARD)

@@ -8,7 +8,7 @@ import pytest
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.procedural import FAMILIES, SPLITS, generate, split_of, vocabulary_texts
 from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, knob, look_box, rectangle_mask, whole_knob
@@ -155,7 +155,7 @@ def test_the_expert_thinks_two_words_a_thing_at_most_and_ends_with_the_right_ans
         final = example.turns[-1].action
         assert isinstance(final, Answer)
         assert final.text == example.task.answer
-        assert answer_is_correct(example.task, final.text)
+        assert answer_is_right(example.task, final.text)
         most_words = max(6, 2 * len(example.task.targets))
         assert all(len(turn.thought.split()) <= most_words for turn in example.turns)
 
@@ -169,7 +169,7 @@ def test_an_answer_of_another_task_is_wrong(family: str, examples: dict[str, lis
                 continue
             if other.task.answer_kind == example.task.answer_kind:
                 is_same = other.task.answer == example.task.answer
-                assert answer_is_correct(example.task, other.task.answer) == is_same
+                assert answer_is_right(example.task, other.task.answer) == is_same
 
 
 @every_family

@@ -8,7 +8,7 @@ import pytest
 from saccade.geometry import Box, iou
 from saccade.media.store import MediaStore
 from saccade.protocols.box_text import find_boxes
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.families.plate_marks import MARKS
 from saccade.tasks.palette import COLOURS
 from saccade.tasks.procedural import NAMED_FAMILIES, SPLITS, generate
@@ -85,7 +85,7 @@ def test_both_experts_give_the_right_answer_and_only_one_of_them_writes_boxes(
         [boxed], [plain] = grounded(example).turns, textual(example).turns
         for turn in (boxed, plain):
             assert isinstance(turn.action, Answer)
-            assert answer_is_correct(example.task, turn.action.text)
+            assert answer_is_right(example.task, turn.action.text)
         written = [mention.box for mention in find_boxes(boxed.thought).mentions]
         assert written == [target.box for target in example.task.targets]
         assert not find_boxes(plain.thought).mentions

@@ -12,10 +12,10 @@ from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.coordinates import call_to_model
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.answers import answer_is_correct
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import OutcomeReward
 from saccade.testing import (
     TINY_VIEW,
@@ -203,7 +203,7 @@ def test_protocols_that_break_the_contract_are_found_out() -> None:
 
 
 def answered(task: Task, trajectory: Trajectory) -> Score:
-    return Score(total=float(answer_is_correct(task, trajectory.answer)), parts={})
+    return Score(total=float(answer_is_right(task, trajectory.answer)), parts={})
 
 
 def contrary(task: Task, trajectory: Trajectory) -> Score:

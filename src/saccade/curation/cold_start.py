@@ -17,7 +17,7 @@ from saccade.curation.examples import EXAMPLES, read_turns, turn_rows
 from saccade.curation.grounded_text import StreamName, imitable, read_reply, stream_of
 from saccade.curation.rows import check_images, question_row
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
 from saccade.tasks.readers.fields import optional_text
 from saccade.tasks.readers.layouts import conversation
@@ -109,7 +109,7 @@ def _conversed(row: Row, task: Task) -> ColdStartExample:
         raise RowError(key, f"must be one question and one answer, not {len(turns)} messages")
     turn = imitable(read_reply(turns[-1][1], key), task.images[0], key)
     assert isinstance(turn.action, Answer)
-    if not answer_is_correct(task, turn.action.text):
+    if not answer_is_right(task, turn.action.text):
         raise RowError(key, f"answers {turn.action.text[:80]!r}, and the right answer is {task.answer[:80]!r}")
     return ColdStartExample(example=Example(task=_identified(task, row, turn), turns=(turn,)))
 

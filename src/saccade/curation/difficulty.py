@@ -6,7 +6,7 @@ from pathlib import Path
 from saccade.curation.by_id import read_by_id
 from saccade.curation.settings import Level, Thresholds
 from saccade.errors import UserError
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.readers.fields import optional_number
 from saccade.tasks.readers.rows import Row, RowError
 from saccade.types import Attempt, Task
@@ -37,7 +37,7 @@ def pass_rates_of(attempts: Iterable[Attempt]) -> dict[str, float]:
     for attempt in attempts:
         if attempt.trajectory.status != "failed":
             answer = attempt.trajectory.answer if attempt.trajectory.status == "answered" else None
-            passed.setdefault(attempt.task.id, []).append(answer_is_correct(attempt.task, answer))
+            passed.setdefault(attempt.task.id, []).append(answer_is_right(attempt.task, answer))
     return {task_id: sum(rights) / len(rights) for task_id, rights in passed.items()}
 
 

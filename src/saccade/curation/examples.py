@@ -14,7 +14,7 @@ from saccade.curation.settings import Kind, Level, Way
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.tasks.readers.fields import is_encodable, mapping
 from saccade.tasks.readers.fields import kind_of as type_name
@@ -95,7 +95,7 @@ def read_turns(value: RowValue, task: Task) -> tuple[ExpertTurn, ...]:
     last = turns[-1].action
     if not isinstance(last, Answer):
         raise RowError(f"turns[{len(turns) - 1}]", "is the last and gives no answer")
-    if not answer_is_correct(task, last.text):
+    if not answer_is_right(task, last.text):
         raise RowError(f"turns[{len(turns) - 1}]", f"answers {last.text!r}, and the right answer is {task.answer!r}")
     return turns
 

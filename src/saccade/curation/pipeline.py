@@ -20,7 +20,7 @@ from saccade.curation.working import work_off
 from saccade.engines.teacher import Teacher
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Target, Task
@@ -209,7 +209,7 @@ class Curation:
             )
         finally:
             await run_blocking(env.close)
-        return answer_is_correct(task, final_answer(turns))
+        return answer_is_right(task, final_answer(turns))
 
     def _finish(self, tasks: Sequence[Task], journal: Journal[Outcome], asked: Mapping[str, Counts]) -> CurationReport:
         outcomes = [journal.outcomes[task.id] for task in tasks if task.id in journal.outcomes]

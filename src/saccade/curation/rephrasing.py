@@ -25,7 +25,7 @@ from saccade.curation.working import work_off
 from saccade.engines.teacher import Teacher
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.tasks.readers.fields import listed, mapping, required_text
 from saccade.tasks.readers.rows import Row, RowError
@@ -173,7 +173,7 @@ class Rephrasing:
         if isinstance(read, str):
             return Failed(reason="unreadable", detail=read)
         (text, answer), task = read, one.example.task
-        if not answer_is_correct(task, answer):
+        if not answer_is_right(task, answer):
             return Failed(reason="wrong_answer", detail=f"answered {answer[:DETAIL_CHARS]!r}")
         place = coordinates_in(text, known=question_of(task), boxes=boxes_of_thought(one.thought))
         if place:

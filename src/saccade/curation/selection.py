@@ -18,7 +18,7 @@ from saccade.engines.teacher import Teacher
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import TEXTUAL, textual_protocol
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
 from saccade.tasks.readers.fields import optional_number, required_text
@@ -168,7 +168,7 @@ class Selection:
             seed=seed_for(self.seed, "pass rate", task.id),
         )
         actions = [protocol.parse(up_to_stop(reply, protocol.stop)).action for reply in replies]
-        passed = sum(isinstance(action, Answer) and answer_is_correct(task, action.text) for action in actions)
+        passed = sum(isinstance(action, Answer) and answer_is_right(task, action.text) for action in actions)
         return Measured(task_id=task.id, pass_rate=passed / samples)
 
     def _row(self, task: Task, rate: float, journal: Journal[Measured]) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from saccade.curation.verdicts import spoken
 from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall, Turn
@@ -103,7 +103,7 @@ class Solver:
             chain = spoken(reply)
         answer = answer_of(chain)
         # Solutions from a data set often name their answer without tags.
-        if not answer_is_correct(task, answer) and (given is None or answer is not None):
+        if not answer_is_right(task, answer) and (given is None or answer is not None):
             return Rejected(way="rewrite", reason="wrong_chain", detail=f"answered {(answer or 'nothing')[:80]!r}")
         [text] = await self.teacher(
             prompts.with_code(task, chain), temperature=temperature, samples=1, seed=seed_for(seed, "rewriting")
@@ -169,7 +169,7 @@ def _flaw(task: Task, turns: Sequence[Turn], *, way: Way) -> Rejected | None:
     answer = final_answer(turns)
     if answer is None:
         return rejected("no_answer")
-    if not answer_is_correct(task, answer):
+    if not answer_is_right(task, answer):
         return rejected("wrong_answer", f"answered {answer[:80]!r}")
     if way != "direct" and not any(isinstance(turn.action, ToolCall) for turn in turns):
         return rejected("no_code")

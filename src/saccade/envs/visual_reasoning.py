@@ -19,7 +19,7 @@ from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.tools.contract import Episode, EpisodeTool, Tool, check_names
 from saccade.tools.images import IMAGE_TOOLS
@@ -55,7 +55,7 @@ class VisualObservation(TypedDict):
 
 def answer_reward(task: Task, answer: str) -> float:
     """1.0 for a right answer, 0.0 for a wrong one."""
-    return float(answer_is_correct(task, answer))
+    return float(answer_is_right(task, answer))
 
 
 class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):

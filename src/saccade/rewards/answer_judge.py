@@ -9,8 +9,8 @@ The judge is asked when all of this holds; in every other case the rules have th
 
 from dataclasses import dataclass
 
-from saccade.rewards.answers import answer_is_correct
 from saccade.rewards.asking import Asking
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rewards.quotation import MARK, addresses_judge, quoted, runs_of, says_anything
 from saccade.types import Task
 
@@ -45,7 +45,7 @@ class AnswerJudge:
     max_question_chars: int = 8000
 
     async def __call__(self, task: Task, answer: str, /) -> float | None:
-        if answer_is_correct(task, answer):
+        if answer_is_right(task, answer):
             return 1.0
         if not self._needs_judge(task, answer):
             return 0.0

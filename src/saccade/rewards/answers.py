@@ -13,12 +13,12 @@ from saccade.types import Task
 
 __all__ = [
     "anls",
-    "answer_is_correct",
     "exact_match",
     "math_equal",
     "multiple_choice",
     "relative_numeric",
     "relaxed_accuracy",
+    "right_by_kind",
     "vqa_soft_accuracy",
 ]
 
@@ -35,9 +35,10 @@ _LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])[)\].:]+\s*(?P<text>\S
 _DIGITS = re.compile(r"[0-9]+")
 
 
-def answer_is_correct(task: Task, answer: str | None) -> bool:
-    """Whether the answer is right by the rule of ``task.answer_kind``; no answer is wrong.
+def right_by_kind(task: Task, answer: str | None) -> bool:
+    """Whether the answer is right by the rule of ``task.answer_kind`` alone; no answer is wrong.
 
+    ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
     ``text`` must reach ANLS 0.8 and hold the same digits in the same order.
     """
     if answer is None:

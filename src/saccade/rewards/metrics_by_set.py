@@ -13,7 +13,7 @@ mathvista                                      a number rounded as the answer is
 geometry3k, geoqa, unigeo, mathvision,         the same value: fractions, roots, pi, degrees
 mathv360k, tabmwp, iconqa
 scienceqa, aokvqa, ai2d                        have options only
-thinkvl and whatever is no set of the table    by the kind of the answer (``answers.answer_is_correct``)
+thinkvl and whatever is no set of the table    by the kind of the answer (``answers.right_by_kind``)
 =============================================  ====================================================================
 
 Options are named by letter or by their whole text; in the mathematical sets also by their value. No metric looks for
@@ -27,11 +27,11 @@ from types import MappingProxyType
 
 from saccade.rewards.answers import (
     anls,
-    answer_is_correct,
     exact_match,
     math_equal,
     multiple_choice,
     relaxed_accuracy,
+    right_by_kind,
     vqa_soft_accuracy,
 )
 from saccade.rewards.expressions import evaluate
@@ -60,20 +60,23 @@ def credit(task: Task, answer: str | None) -> float:
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
         return float(is_named(answer, task.answer, task.choices))
-    return metric(task, answer) if metric else float(answer_is_correct(task, answer))
+    return metric(task, answer) if metric else float(right_by_kind(task, answer))
 
 
 def answer_is_right(task: Task, answer: str | None) -> bool:
-    """Whether the answer counts as right: for a reward, and where right and wrong are counted.
+    """Whether the answer counts as right: the one rule of rewards, environments, evaluations and curation.
 
-    Full credit; of soft accuracy ``SOFT_IS_RIGHT``; and where ANLS gives the credit, the stricter rule for free text
+    A task from a published set is judged by the set's metric, any other by the kind of its answer. Right is full
+    credit; of soft accuracy ``SOFT_IS_RIGHT``; and where ANLS gives the credit, the stricter rule for free text
     (similarity 0.8 and the same digits), since at ANLS's own 0.5 "male" would be right for "female".
     """
     if answer is None:
         return False
     metric = METRICS.get(task.source)
+    if metric is None:
+        return right_by_kind(task, answer)
     if metric is _anls:
-        return any(answer_is_correct(replace(task, answer=gold, answer_kind="text"), answer) for gold in golds(task))
+        return any(right_by_kind(replace(task, answer=gold, answer_kind="text"), answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
 
 

@@ -4,13 +4,13 @@ import math
 from dataclasses import dataclass
 
 from saccade.errors import UserError
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.types import Score, Task, Trajectory
 
 
 def is_correct(task: Task, trajectory: Trajectory) -> bool:
     """The trajectory ended with an answer, and it is right."""
-    return trajectory.status == "answered" and answer_is_correct(task, trajectory.answer)
+    return trajectory.status == "answered" and answer_is_right(task, trajectory.answer)
 
 
 def keeps_format(trajectory: Trajectory) -> bool:

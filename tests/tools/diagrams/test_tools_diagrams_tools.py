@@ -5,7 +5,7 @@ import json
 import pytest
 
 from saccade.media.store import MediaStore
-from saccade.rewards.answers import answer_is_correct
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.families.geometry_kinds import KINDS
 from saccade.tasks.families.geometry_problem import draw_geometry_problem, draw_problem
@@ -52,9 +52,9 @@ def test_the_expert_s_calls_lead_to_the_answer(difficulty: float) -> None:
         tool = find_tool(action.name, [*DIAGRAM_TOOLS, *GEOMETRY_TOOLS])
         results.append(tool.call(action.arguments, example.task.images, media))
     (found,) = results[-1].data["answers"]  # type: ignore[misc]
-    assert answer_is_correct(example.task, f"{found['value']}")  # type: ignore[index,call-overload]
+    assert answer_is_right(example.task, f"{found['value']}")  # type: ignore[index,call-overload]
     assert isinstance(last, Answer)
-    assert answer_is_correct(example.task, last.text)
+    assert answer_is_right(example.task, last.text)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
