@@ -12,14 +12,13 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.seeding import seed_for
 from saccade.tasks.datasets.contract import DataSet, LeftOut, Problem
-from saccade.tasks.datasets.hub import hub_rows
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import HUB_PREFIX, BadRow, check_bad_rows
 from saccade.tasks.readers.answers import answer_kind
 from saccade.tasks.readers.fields import is_encodable
 from saccade.tasks.readers.images import ImageReader
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError
-from saccade.tasks.readers.tables import parquet_rows
+from saccade.tasks.readers.tables import dataset_rows, parquet_rows
 from saccade.tasks.readers.targets import read_targets
 from saccade.types import Task
 
@@ -139,7 +138,7 @@ def _on_hub(data_set: DataSet, place: str, split: str) -> _Source:
     if not name and hub is not None:
         name, config = hub.name, hub.config or ""
     hub_split = hub.splits.get(split, split) if hub else split
-    return _Source(f"{HUB_PREFIX}{name}:{hub_split}", hub_rows(name, config or None, hub_split), Path.cwd())
+    return _Source(f"{HUB_PREFIX}{name}:{hub_split}", dataset_rows(name, hub_split, config or None), Path.cwd())
 
 
 def _candidates(data_set: DataSet, sources: Iterator[_Source], split: str, told: _Told) -> Iterator[_Candidate]:

@@ -49,12 +49,14 @@ def is_saved_dataset(directory: Path) -> bool:
     return any((directory / name).is_file() for name in SAVED_DATASET_FILES)
 
 
-def dataset_rows(name: str, split: str | None) -> Iterator[NumberedRow]:
+def dataset_rows(name: str, split: str | None, config: str | None = None) -> Iterator[NumberedRow]:
     """Rows of a data set that ``save_to_disk`` wrote, or of one on the Hugging Face hub, images as stored bytes.
 
-    Without ``split``: ``train``, or the only split there is.
+    A folder that ``save_to_disk`` did not write is read as if it lay on the hub. ``config`` is one of several sets
+    under a name there. Without ``split``: ``train``, or the only split there is. ``UserError`` when the set, the
+    config or the split cannot be loaded.
     """
-    dataset = _load(name, split)
+    dataset = _load(name, split, config)
     number = 0
     # As Arrow, images stay what they are on disk: bytes or a path, not yet decoded.
     for table in dataset.with_format("arrow").iter(batch_size=ROWS_AT_ONCE):
@@ -63,25 +65,30 @@ def dataset_rows(name: str, split: str | None) -> Iterator[NumberedRow]:
             yield NumberedRow(number, row)
 
 
-def _load(name: str, split: str | None) -> _Dataset:
+def _load(name: str, split: str | None, config: str | None) -> _Dataset:
     try:
         import datasets
     except ImportError as error:
         raise UserError(f'reading {name!r} needs the package datasets: pip install "saccade[datasets]"') from error
+    is_saved = is_saved_dataset(Path(name))
+    if is_saved and config is not None:
+        raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")
     try:
-        if not Path(name).is_dir():
-            loaded = datasets.load_dataset(name, split=split)
-        else:
+        if is_saved:
             loaded = datasets.load_from_disk(name)
+        else:
+            loaded = datasets.load_dataset(name, config, split=split)
     except (OSError, ValueError) as error:
-        raise UserError(f"the data set {name!r} cannot be loaded ({error})") from error
+        wanted = f"{name}:{config}" if config else name
+        part = f"the split {split!r} of " if split is not None and not is_saved else ""
+        raise UserError(f"{part}the data set {wanted!r} cannot be loaded ({error})") from error
     if isinstance(loaded, datasets.Dataset):
-        if split is not None and Path(name).is_dir():
+        if split is not None and is_saved:
             raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
         whole: _Dataset = loaded
         return whole
-    wanted = split or ("train" if "train" in loaded else next(iter(loaded)) if len(loaded) == 1 else "")
-    if wanted not in loaded:
-        raise UserError(f"the data set {name!r} has no split {wanted!r}; choose one of {', '.join(loaded)}")
-    part: _Dataset = loaded[wanted]
-    return part
+    wanted_split = split or ("train" if "train" in loaded else next(iter(loaded)) if len(loaded) == 1 else "")
+    if wanted_split not in loaded:
+        raise UserError(f"the data set {name!r} has no split {wanted_split!r}; choose one of {', '.join(loaded)}")
+    chosen: _Dataset = loaded[wanted_split]
+    return chosen
