@@ -20,6 +20,7 @@ from saccade.interop.openenv_server import openenv_app
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
+from saccade.tools.contract import tool_from
 from saccade.types import Task
 
 CROP = '<think>a</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 500, 250]}}</tool_call>'
@@ -148,6 +149,26 @@ def test_wrong_options_are_told_and_the_session_goes_on(url: str, options: dict[
         with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
             client.step("too early")
         assert not client.reset(seed=3).done
+
+
+def test_machine_that_fails_is_told_and_the_same_turn_may_be_sent_again() -> None:
+    calls: list[str] = []
+
+    def fragile() -> str:
+        """Break at first."""
+        calls.append("called")
+        if len(calls) == 1:
+            raise RuntimeError("a wire came loose")
+        return "done"
+
+    turn = '<think>a</think><tool_call>{"name": "fragile", "arguments": {}}</tool_call>'
+    app = openenv_app(family="counting", view=TINY_VIEW, tools=[tool_from(fragile)])
+    with served(app) as url, SaccadeEnvClient(url) as client:
+        client.reset(seed=0)
+        with pytest.raises(RuntimeError, match="a wire came loose"):
+            client.step(turn)
+        assert client.state().step_count == 0
+        assert client.step(turn).observation.text == "done"
 
 
 def test_turns_run_out_and_malformed_turns_are_told(url: str) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ from saccade.interop.trl_environment import TrlEnvironment, answer_score, enviro
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import tiny_example
-from saccade.tools.contract import tool_from
+from saccade.tools.contract import Episode, OpenTool, Tool, tool_from
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.types import Task
+from saccade.types import Task, ToolSpec
 
 # TRL and what it stands on call one another by names that are to go, and say that environments are experimental.
 pytestmark = [
@@ -193,6 +194,41 @@ def test_reset_forgets_the_rollout_before() -> None:
         assert len(environment.images) == 2
         assert [result.is_ok for result in environment.results] == [True, False]
     assert len(media._backings) == 2  # nothing that tools drew went into the tasks' store
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A tool that counts its calls in an episode."""
+
+    closed: list[str] = field(default_factory=list)
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool([]).spec
+
+    def open(self, episode: Episode) -> OpenTool:
+        return OpenTool(tool=self._tool([]), close=lambda: self.closed.append(episode.images[0].hash))
+
+    def _tool(self, calls: list[str]) -> Tool:
+        def count() -> str:
+            """Count."""
+            calls.append("")
+            return str(len(calls))
+
+        return tool_from(count)
+
+
+def test_tool_with_a_state_lasts_for_a_rollout_and_is_closed_when_it_is_scored() -> None:
+    media = MediaStore()
+    tasks = tasks_of(media, 2)
+    counter = Counter()
+    environment = environment_class(tasks, media=media, tools=[counter])()
+    for index, task in enumerate(tasks):
+        environment.reset(task=task.id)
+        assert [environment.count() for _ in range(2)] == ["1", "2"]  # type: ignore[attr-defined]
+        assert len(counter.closed) == index
+        answer_score([[]], [environment])
+        assert counter.closed[-1] == task.images[0].hash
 
 
 def test_answer_is_read_from_the_last_message_alone() -> None:
