@@ -150,7 +150,8 @@ def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:
     refused = [one for one in answers if one.status_code == 429]
     assert 1 <= sum(one.status_code == 200 for one in answers) <= 5
     assert len(refused) + sum(one.status_code == 200 for one in answers) == 8
-    assert all(float(one.headers["Retry-After"]) > 0 for one in refused)
+    assert all(int(one.headers["Retry-After"]) >= 1 for one in refused)
+    assert all(0 < one.json()["error"]["retry_after_s"] <= 5 for one in refused)
 
 
 def test_an_unknown_tool_is_a_404_that_lists_the_tools(server: Served) -> None:

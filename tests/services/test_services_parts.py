@@ -71,7 +71,7 @@ def test_light_tools_share_workers_and_models_have_their_own() -> None:
         ToolSettings(name="left", serving={"group": "pair", "fraction": 0.5}),
         ToolSettings(name="right", serving={"group": "pair", "batch": 3}),
     )
-    serving = serving_of(ToolsFile(tools=tools, server={"workers": 3}), {"port": 0})
+    serving = serving_of(ToolsFile(tools=tools, server={"workers": 3, "builder": "mine:build"}), {"port": 0})
     groups = {group.name: group for group in serving.groups}
     assert {name: [one.name for one in group.tools] for name, group in groups.items()} == {
         "shared": ["crop", "zoom"],
@@ -83,6 +83,13 @@ def test_light_tools_share_workers_and_models_have_their_own() -> None:
     assert groups["detect"].devices == ("0", "1")
     assert groups["pair"].fraction == 0.5
     assert (serving.batch_of("right"), serving.batch_of("left"), serving.server.port) == (3, 8, 0)
+
+
+def test_a_tool_of_the_catalogue_that_needs_a_model_has_workers_of_its_own() -> None:
+    tools = (ToolSettings(name="crop"), ToolSettings(name="detect_objects"), ToolSettings(name="zoom"))
+    assert [group.name for group in serving_of(ToolsFile(tools=tools)).groups] == ["shared", "detect_objects"]
+    with pytest.raises(UserError, match="did you mean crop"):
+        serving_of(ToolsFile(tools=(ToolSettings(name="corp"),)))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The HTTP contract: images, calls, and what the machines around a server ask."""
 
+import math
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -193,5 +194,5 @@ def _add_calls(app: FastAPI, service: Callable[[], ToolService]) -> None:
             deadline_s=body.deadline_s,
         )
         wait_s = reply.retry_after_s
-        headers = None if wait_s is None else {"Retry-After": f"{wait_s:.2f}"}
+        headers = None if wait_s is None else {"Retry-After": str(math.ceil(wait_s))}
         return Response(reply.outcome.body, reply.outcome.status, headers=headers, media_type=JSON)

@@ -61,6 +61,7 @@ class ErrorAbout(BaseModel):
     kind: str = Field(description="A word for programs")
     message: str
     missing: list[str] = Field(default=[], description="Hashes of the images that must be sent first")
+    retry_after_s: float | None = Field(default=None, description="As Retry-After, but not in whole seconds")
 
 
 class ErrorBody(BaseModel):

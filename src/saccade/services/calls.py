@@ -22,9 +22,11 @@ class ResultGoneError(Exception):
     """The call was run and has had its result, which is kept no more."""
 
 
-def failure(status: int, kind: str, message: str, *, missing: tuple[str, ...] = ()) -> Outcome:
+def failure(
+    status: int, kind: str, message: str, *, missing: tuple[str, ...] = (), retry_after_s: float | None = None
+) -> Outcome:
     """An outcome that is no result."""
-    error = {"kind": kind, "message": message, "missing": list(missing)}
+    error = {"kind": kind, "message": message, "missing": list(missing), "retry_after_s": retry_after_s}
     return Outcome(status=status, body=json.dumps({"error": error}).encode("ascii"), missing=missing)
 
 

@@ -30,6 +30,9 @@ CONNECT_WITHIN_S = 5.0
 ANSWER_MARGIN_S = 2.0
 """A server that was told a deadline answers by then; so much later it is held to be gone."""
 
+KEPT_OPEN_S = 60.0
+"""An idle connection; a server of ours closes it after 75."""
+
 KNOWN_IMAGES = 100_000
 """Of which it is remembered that the server had them."""
 
@@ -197,7 +200,9 @@ def _answer(response: httpx.Response, url: str) -> Json:
             missing = about.get("missing", []) if isinstance(about, Mapping) else []
             raise _MissingImagesError([str(key) for key in missing] if isinstance(missing, list) else [])
         case 429 | 502 | 503, _:
-            raise _TryAgainError(said, asked_wait_s(response.headers))
+            finer_s = about.get("retry_after_s") if isinstance(about, Mapping) else None
+            asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(response.headers)
+            raise _TryAgainError(said, asked_s)
         case 500, "killed":
             raise _KilledError(said)
         case _:
@@ -233,7 +238,13 @@ class _Lines:
         with self._lock:
             client = self._idle.pop() if self._idle else None
         if client is None:
-            client = httpx.Client(base_url=self._url, headers=self._headers, verify=self._trust, trust_env=False)
+            client = httpx.Client(
+                base_url=self._url,
+                headers=self._headers,
+                verify=self._trust,
+                trust_env=False,
+                limits=httpx.Limits(max_connections=1, keepalive_expiry=KEPT_OPEN_S),
+            )
         try:
             yield client
         except BaseException:

@@ -152,7 +152,7 @@ class ToolService:
         try:
             crew.submit(call)
         except QueueFullError as error:
-            call.finish(failure(429, "queue_full", str(error)))
+            call.finish(failure(429, "queue_full", str(error), retry_after_s=error.retry_after_s))
             return Reply(outcome=await call.outcome, retry_after_s=error.retry_after_s)
         return await self._awaited(call, ends_s, within_s)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from saccade.errors import UserError
+from saccade.toolbox.catalogue import entry_of
 from saccade.toolbox.settings import ToolSettings, ToolsFile
 from saccade.types import Json
 
@@ -134,17 +135,19 @@ def serving_of(file: ToolsFile, overrides: Mapping[str, Json] | None = None) -> 
     server = _server({**file.server, **(overrides or {})})
     by_group: dict[str, list[ToolSettings]] = {}
     for tool in file.tools:
-        by_group.setdefault(_group_name(tool), []).append(tool)
+        by_group.setdefault(_group_name(tool, server.builder), []).append(tool)
     groups = tuple(_group(name, tuple(tools), server) for name, tools in by_group.items())
     return Serving(server=server, groups=groups, folder=file.folder)
 
 
-def _group_name(tool: ToolSettings) -> str:
-    named = _ToolServing.of(tool).group
-    if named is not None:
-        return named
+def _group_name(tool: ToolSettings, builder: str) -> str:
+    serving = _ToolServing.of(tool)
+    if serving.group is not None:
+        return serving.group
+    # Told by the catalogue where the configuration says nothing; tools of the user's own are light unless they say so.
+    backend = tool.backend or (entry_of(tool.name).backends[0] if builder == BUILDER else None)
     # A model needs its memory once; a server far away is waited for. Neither may hold up the light tools.
-    has_own = tool.backend in ("transformers", "openai") or "workers" in tool.serving or "devices" in tool.serving
+    has_own = backend in ("transformers", "openai") or bool({"workers", "devices"} & set(tool.serving))
     return tool.name if has_own else SHARED
 
 
