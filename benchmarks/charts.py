@@ -37,7 +37,18 @@ from saccade.tools.reading.rapid import RapidReader
 
 TOLERANCE = 0.05
 POINT_TOLERANCE = 0.02
-ROWS = ("bars", "grouped", "stacked", "horizontal", "lines", "pies", "scatter", "bars drawn", "lines drawn", "pies drawn")
+ROWS = (
+    "bars",
+    "grouped",
+    "stacked",
+    "horizontal",
+    "lines",
+    "pies",
+    "scatter",
+    "bars drawn",
+    "lines drawn",
+    "pies drawn",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +128,7 @@ def outcome_of(reader: ClassicalReader, drawn_chart: DrawnChart) -> tuple[Outcom
             right=right,
             extra=extra,
             labels_right=read is not None and _names(read) == _names(truth),
-            kind_right=read is not None and (read.name if truth.kind != "bar" else read.name) == truth.name,
+            kind_right=read is not None and read.name == truth.name,
             refusal=refusal,
             errors=tuple(errors),
             cpu_s=cpu_s,
@@ -246,7 +257,9 @@ def _family_bars(rng: Generator) -> DrawnChart:
         allowed = colour_bars.VALUES[:: 5 if difficulty < 0.25 else 1]
         values = [allowed[int(i)] for i in second.permutation(len(allowed))[:count]]
     else:
-        values = chart_bars._values(second, [v for v in chart_axes.values_for(difficulty) if v != chart_bars.LINE], count)
+        values = chart_bars._values(
+            second, [v for v in chart_axes.values_for(difficulty) if v != chart_bars.LINE], count
+        )
     _check(scene, {float(chart_axes.height_of(value)) for value in values})
     series = (Series(name="", values=tuple(float(value) for value in values)),)
     return DrawnChart(image=_one(scene), chart=_truth("bar", items, series))

@@ -12,13 +12,15 @@ from saccade.tools.charts.chart import Chart, Series
 
 KINDS = ("bars", "grouped", "stacked", "horizontal", "lines", "pies", "scatter")
 
-_WORDS = (
+_WORDS = (  # noqa: SIM905
     "Apples Bread Coffee Dates Eggs Flour Grapes Honey Juice Kale Lemons Milk Nuts Olives Pears Rice Salt Tea Wheat "
     "Yams Berlin Cairo Delhi Lima Oslo Paris Quito Rome Seoul Tokyo North South East West Central Rent Food Travel "
     "Health Sport Music Books Games Cars Ships Trains Planes Gold Silver Copper Iron Zinc"
 ).split()
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_NAMES = "Alpha Beta Gamma Delta Men Women Online Store Plan Actual Red-team Adults Children Urban Rural Import".split()
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905
+_NAMES = (  # noqa: SIM905
+    "Alpha Beta Gamma Delta Men Women Online Store Plan Actual Red-team Adults Children Urban Rural Import"
+).split()
 _TITLES = ("Sales by product", "Results of the survey", "Annual report", "Output per region", "Monthly overview", "")
 _LABELS = ("Amount", "Units sold", "Percent", "Value", "Count", "")
 _FONTS = ("DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono", "STIXGeneral")
@@ -119,7 +121,8 @@ def _grouped(rng: Generator, axes: Any, palette: tuple[str, ...]) -> Chart:
 
 def _stacked(rng: Generator, axes: Any, palette: tuple[str, ...]) -> Chart:
     categories, scale = _categories(rng, int(rng.integers(3, 8))), _scale(rng)
-    series = _series(rng, int(rng.integers(2, 5)), len(categories), scale)
+    # A twentieth of the tallest column is about ten pixels: less could not be told within 5 % from whole pixels.
+    series = _series(rng, int(rng.integers(2, 5)), len(categories), scale, least=0.25)
     bottom, width, edge = np.zeros(len(categories)), float(rng.uniform(0.45, 0.8)), _edge(rng)
     for one, colour in zip(series, palette):
         axes.bar(categories, one.values, width=width, bottom=bottom, color=colour, label=one.name, **edge)
@@ -236,13 +239,13 @@ def _scale(rng: Generator) -> float:
     return float(rng.choice([1.0, 10.0, 40.0, 100.0, 750.0, 5000.0])) * float(rng.uniform(0.6, 1.4))
 
 
-def _values(rng: Generator, scale: float, count: int) -> tuple[float, ...]:
-    """From a tenth of the scale up to it, in three digits."""
-    return tuple(float(f"{value:.3g}") for value in rng.uniform(0.1, 1.0, count) * scale)
+def _values(rng: Generator, scale: float, count: int, least: float = 0.1) -> tuple[float, ...]:
+    """From ``least`` of the scale up to it, in three digits."""
+    return tuple(float(f"{value:.3g}") for value in rng.uniform(least, 1.0, count) * scale)
 
 
-def _series(rng: Generator, count: int, length: int, scale: float) -> tuple[Series, ...]:
-    return tuple(Series(name=name, values=_values(rng, scale, length)) for name in _names(rng, count))
+def _series(rng: Generator, count: int, length: int, scale: float, least: float = 0.1) -> tuple[Series, ...]:
+    return tuple(Series(name=name, values=_values(rng, scale, length, least)) for name in _names(rng, count))
 
 
 def _pick(rng: Generator, options: tuple[Any, ...]) -> Any:

@@ -9,10 +9,11 @@ from saccade.errors import ToolError
 from saccade.geometry import Box
 from saccade.tools.charts.calibration import Scale
 from saccade.tools.charts.chart import Colour
+from saccade.tools.charts.colours import Coverage
 from saccade.tools.charts.marks import Layer, Piece
 
-BASELINE_PX = 0.25
-"""Where a bar's foot is below its last visible row: nothing when the axis is drawn below, half a pixel when on top."""
+MAX_OUTLINE_PX = 4
+"""Of a bar's outline, or of the axis on which it stands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +41,8 @@ class _Span:
     piece: Piece
     across: tuple[float, float]
     along: tuple[float, float]
+    outline: int
+    """Rows of outline or axis below its foot."""
 
 
 def bars_lie(layers: tuple[Layer, ...]) -> bool:
@@ -50,11 +53,15 @@ def bars_lie(layers: tuple[Layer, ...]) -> bool:
     return _spread([box.height for box in boxes]) < _spread([box.width for box in boxes])
 
 
-def columns_of(layers: tuple[Layer, ...], scale: Scale, *, is_horizontal: bool) -> tuple[Column, ...]:
-    """The columns in order along the categories, left to right or top to bottom. ``ToolError`` without any."""
-    spans = [
-        _span(piece, is_horizontal) for layer in layers for piece in layer.pieces if piece.fill > 0.6
-    ]
+def columns_of(
+    layers: tuple[Layer, ...], scale: Scale, outlines: Coverage, *, is_horizontal: bool
+) -> tuple[Column, ...]:
+    """The columns in order along the categories, left to right or top to bottom. ``ToolError`` without any.
+
+    ``outlines`` are the pixels of no flat colour and no paper: edges of bars and the lines of the axes.
+    """
+    edges = outlines.T if is_horizontal else outlines
+    spans = [_span(piece, is_horizontal, edges) for layer in layers for piece in layer.pieces if piece.fill > 0.6]
     zero = scale.px(0.0)
     spans = [span for span in spans if span.across[1] - span.across[0] >= 2]
     width = float(np.median([span.across[1] - span.across[0] for span in spans])) if spans else 0.0
@@ -62,7 +69,7 @@ def columns_of(layers: tuple[Layer, ...], scale: Scale, *, is_horizontal: bool) 
     if not spans:
         raise ToolError("no bars found: nothing of one colour stands on the axis")
     foot = _baseline(spans, zero)
-    fitted = scale.moved(foot - zero) if abs(foot - zero) <= 6 else scale
+    fitted = scale.moved(foot - zero) if abs(foot - zero) <= 10 else scale
     columns = []
     for group in _overlapping(spans):
         if (column := _column(group, fitted, foot)) is not None:
@@ -72,22 +79,44 @@ def columns_of(layers: tuple[Layer, ...], scale: Scale, *, is_horizontal: bool) 
     return tuple(columns)
 
 
-def _span(piece: Piece, is_horizontal: bool) -> _Span:
+def _span(piece: Piece, is_horizontal: bool, edges: Coverage) -> _Span:
+    """The piece with half of the outline at its end, which is drawn around where the value is."""
     box = piece.box
     if is_horizontal:
-        return _Span(piece=piece, across=(box.y1, box.y2), along=(box.x1, box.x2))
-    return _Span(piece=piece, across=(box.x1, box.x2), along=(box.y2, box.y1))
+        across, (foot, end), forward = (box.y1, box.y2), (box.x1, box.x2), 1
+    else:
+        across, (foot, end), forward = (box.x1, box.x2), (box.y2, box.y1), -1
+    end += forward * _outline(edges, across, end, forward) / 2
+    return _Span(piece=piece, across=across, along=(foot, end), outline=_outline(edges, across, foot, -forward))
+
+
+def _outline(edges: Coverage, across: tuple[float, float], at: float, direction: int) -> int:
+    """How many rows of outline follow a side of a bar; 0 when there are too many to be one."""
+    quarter = (across[1] - across[0]) / 4
+    columns = slice(int(across[0] + quarter), max(int(across[0] + quarter) + 1, int(across[1] - quarter)))
+    first = int(at) if direction > 0 else int(at) - 1
+    for count in range(MAX_OUTLINE_PX + 1):
+        row = first + direction * count
+        if not 0 <= row < edges.shape[0] or edges[row, columns].mean() < 0.7:
+            return count
+    return 0
 
 
 def _baseline(spans: list[_Span], zero: float) -> float:
-    """The pixel on which most bars near zero stand, or zero itself when none does."""
-    near = [end for span in spans for end in span.along if abs(end - zero) <= 6]
+    """The pixel on which most bars near zero stand, or zero itself when none does.
+
+    The axis may be drawn below the feet or over them: what the labels say decides between the two.
+    """
+    near = [(px, span.outline) for span in spans for px in span.along if abs(px - zero) <= 8]
     if not near:
         return zero
-    common = max(near, key=lambda px: sum(abs(other - px) <= 1 for other in near))
-    middle = float(np.median([px for px in near if abs(px - common) <= 1]))
+    common = max(near, key=lambda entry: sum(abs(px - entry[0]) <= 1 for px, _ in near))[0]
+    middle = float(np.median([px for px, _ in near if abs(px - common) <= 1]))
+    outline = float(np.median([outline for px, outline in near if abs(px - common) <= 1]))
+    reach = min(outline / 2 + 0.5, 2.0)
     is_upward = sum(span.along[1] - span.along[0] for span in spans) < 0
-    return middle + (BASELINE_PX if is_upward else -BASELINE_PX)
+    low, high = (middle - 0.25, middle + reach) if is_upward else (middle - reach, middle + 0.25)
+    return float(np.clip(zero, low, high))
 
 
 def _overlapping(spans: list[_Span]) -> list[list[_Span]]:

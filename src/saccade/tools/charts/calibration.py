@@ -14,7 +14,9 @@ from saccade.tools.reading.contract import TextLine
 
 Direction = Literal["up", "right"]
 LEAST_TICKS = 3
-_LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "—": "-", "–": "-", "−": "-", "，": ",", "。": "."})
+_LOOKALIKES = str.maketrans(
+    {"O": "0", "o": "0", "l": "1", "I": "1", "—": "-", "–": "-", "−": "-", "，": ",", "。": "."}
+)
 _NUMBERLIKE = re.compile(r"[-+$€£]?[\d.,Oo]*\d[\d.,OolI]*\s*[%kKMB]?")
 
 
@@ -63,18 +65,22 @@ class Scale:
 
 def number_of(text: str) -> float | None:
     """The number that a tick label is, common misreadings put right; None when it is none."""
-    if not _NUMBERLIKE.fullmatch(text.strip().translate(_LOOKALIKES)):
+    # A tick mark beside the number is read as a dash behind it.
+    written = text.strip().translate(_LOOKALIKES).rstrip("- _~.")
+    if not _NUMBERLIKE.fullmatch(written):
         return None
-    quantity = parse_quantity(text.strip().translate(_LOOKALIKES))
+    quantity = parse_quantity(written)
     return None if quantity is None else quantity.value
 
 
-def value_scale(lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction) -> Scale | None:
-    """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than three agree."""
+def value_scale(
+    lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction, *, least_ticks: int = LEAST_TICKS
+) -> Scale | None:
+    """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than ``least_ticks`` agree."""
     numbers = [(line, value) for line in lines if (value := number_of(line.text)) is not None]
     best: Scale | None = None
-    for group in _aligned(numbers, direction):
-        scale = _consensus(_ticks(group, pixels, direction), direction)
+    for group in _aligned(numbers, direction, least_ticks):
+        scale = _consensus(_ticks(group, pixels, direction), direction, least_ticks)
         if scale is not None and (best is None or _rank(scale, direction) > _rank(best, direction)):
             best = scale
     return best
@@ -85,28 +91,41 @@ def _rank(scale: Scale, direction: Direction) -> tuple[int, float]:
     return len(scale.ticks), scale.box.y1 if direction == "right" else -scale.box.x1
 
 
-def _aligned(numbers: list[tuple[TextLine, float]], direction: Direction) -> list[list[tuple[TextLine, float]]]:
+def _aligned(
+    numbers: list[tuple[TextLine, float]], direction: Direction, least: int
+) -> list[list[tuple[TextLine, float]]]:
     """Numbers in one column (by the right edge, the centre or the left edge) or one row."""
-    groups = []
-    if direction == "right":
-        edges = [lambda box: box.center.y]
-    else:
-        edges = [lambda box: box.x2, lambda box: box.center.x, lambda box: box.x1]
-    for edge in edges:
+    groups: list[list[tuple[TextLine, float]]] = []
+    for edge in (_middle_row,) if direction == "right" else (_right, _middle_column, _left):
         for line, _ in numbers:
             reach = 0.5 * line.box.height
             group = [(other, value) for other, value in numbers if abs(edge(other.box) - edge(line.box)) <= reach]
-            if len(group) >= LEAST_TICKS and group not in groups:
+            if len(group) >= least and group not in groups:
                 groups.append(group)
     return groups
+
+
+def _left(box: Box) -> float:
+    return box.x1
+
+
+def _right(box: Box) -> float:
+    return box.x2
+
+
+def _middle_column(box: Box) -> float:
+    return box.center.x
+
+
+def _middle_row(box: Box) -> float:
+    return box.center.y
 
 
 def _ticks(group: list[tuple[TextLine, float]], pixels: Pixels, direction: Direction) -> list[Tick]:
     inks = [_ink(line.box, pixels) for line, _ in group]
     if direction == "right":
         return [
-            Tick(value=value, at_px=ink.center.x, box=line.box)
-            for (line, value), ink in zip(group, inks, strict=True)
+            Tick(value=value, at_px=ink.center.x, box=line.box) for (line, value), ink in zip(group, inks, strict=True)
         ]
     # A comma hangs below the digits, but nothing stands above them: so the top edge tells where the digits are.
     digits = [ink.height for (line, _), ink in zip(group, inks, strict=True) if not set(line.text) & set(",()$")]
@@ -142,7 +161,7 @@ def _ink(box: Box, pixels: Pixels) -> Box:
     return Box(left + x1, top + y1, left + x2, top + y2)
 
 
-def _consensus(ticks: list[Tick], direction: Direction) -> Scale | None:
+def _consensus(ticks: list[Tick], direction: Direction, least_ticks: int) -> Scale | None:
     """The line through two labels that most labels lie on, then the least squares line through those."""
     best: list[Tick] = []
     least = np.inf
@@ -157,7 +176,7 @@ def _consensus(ticks: list[Tick], direction: Direction) -> Scale | None:
         total = sum(miss for miss in misses if miss < 3)
         if (len(inliers), -total) > (len(best), -least):
             best, least = inliers, total
-    if len({tick.value for tick in best}) < LEAST_TICKS:
+    if len({tick.value for tick in best}) < least_ticks:
         return None
     px = np.array([tick.at_px for tick in best])
     values = np.array([tick.value for tick in best])

@@ -14,9 +14,10 @@ from PIL import Image
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
 from saccade.tools.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
-from saccade.tools.charts.calibration import Scale, number_of, value_scale
+from saccade.tools.charts.calibration import LEAST_TICKS, Direction, Scale, number_of, value_scale
 from saccade.tools.charts.chart import Axis, Chart, Colour, Series
-from saccade.tools.charts.colours import Palette, Pixels, colour_name, coverage_of, palette_of, without
+from saccade.tools.charts.colours import Palette, Pixels, colour_name, coverage_of, labels_of, palette_of, without
+from saccade.tools.charts.gridlines import snapped
 from saccade.tools.charts.layout import (
     Legend,
     find_legend,
@@ -27,10 +28,11 @@ from saccade.tools.charts.layout import (
     title_of,
     without_legend,
 )
-from saccade.tools.charts.lines import evened, heights_at, shifted_to_corners
+from saccade.tools.charts.lines import evened, heights_at, moved_to_corners
 from saccade.tools.charts.marks import Layer, kind_of, layer_of
 from saccade.tools.charts.pies import Disc, Slice, find_disc, slices_of
 from saccade.tools.charts.scatter import markers_of
+from saccade.tools.charts.spines import without_tick_marks
 from saccade.tools.images import bounded
 from saccade.tools.reading.contract import TextLine, TextReader, scaled
 
@@ -50,7 +52,9 @@ class ClassicalReader:
             raise ToolError(f"the image is smaller than {MIN_SIDE_PX} px; no chart can be read in it")
         shown, _ = bounded(image.convert("RGB"), MAX_SIDE_PX)
         scale = image.width / shown.width
-        chart = _Drawing(np.asarray(shown), self._text_reader.read(shown)).chart()
+        pixels = np.asarray(shown)
+        lines = self._text_reader.read(Image.fromarray(without_tick_marks(pixels)))
+        chart = _Drawing(pixels, lines).chart()
         return chart if scale == 1 else _enlarged(chart, scale)
 
 
@@ -65,6 +69,7 @@ class _Drawing:
         lines = real_texts(lines, pixels, self.palette)
         self.legend: Legend = find_legend(lines, pixels, self.palette)
         self.lines = without_legend(lines, self.legend)
+        self.labels = labels_of(pixels, self.palette)
 
     def chart(self) -> Chart:
         coverage = np.zeros(self.pixels.shape[:2], dtype=bool)
@@ -111,13 +116,16 @@ class _Drawing:
         return names, is_sure
 
     def _plot(self) -> Chart:
-        up = value_scale(self.lines, self.pixels, "up")
-        right = value_scale(self.lines, self.pixels, "right")
+        up, right = self._axis("up"), self._axis("right")
         if up is None and right is None:
             raise ToolError(
                 "no axis found: there are no three numbers in a column or a row that lie on a straight line, and the "
                 "image shows no pie"
             )
+        # Beside an axis that is sure, two numbers are enough for the other one of a scatter chart.
+        if right is None and up is not None:
+            right = self._axis("right", 2)
+            right = right if right is not None and right.box.y1 > 0.75 * self.pixels.shape[0] else None
         layers = self._layers(up, right)
         left = up.box.x2 if up is not None else 0.0
         kind = kind_of(layers, self.pixels.shape[1] - left, has_number_axes=up is not None and right is not None)
@@ -130,6 +138,10 @@ class _Drawing:
         if kind == "scatter" and right is not None:
             return self._scatter(layers, up, right)
         return self._lines(layers, up)
+
+    def _axis(self, direction: Direction, least_ticks: int = LEAST_TICKS) -> Scale | None:
+        scale = value_scale(self.lines, self.pixels, direction, least_ticks=least_ticks)
+        return None if scale is None else snapped(scale, self.pixels, direction)
 
     def _layers(self, up: Scale | None, right: Scale | None) -> tuple[Layer, ...]:
         """What is drawn in each colour between the axes."""
@@ -146,18 +158,23 @@ class _Drawing:
             if layer.pieces:
                 layers.append(layer)
         named = [layer for layer in layers if self.legend.name(layer.colour) is not None]
-        # A legend names all that counts; without one, specks are not a series.
-        layers = named if len(named) >= 2 else layers
         if not layers:
             raise ToolError("no marks found: nothing is drawn in colour between the axes")
+        # A legend names all that counts, but one of its entries may be unread; without one, specks are no series.
         most = max(layer.area for layer in layers)
-        return tuple(layer for layer in layers if layer in named or layer.area >= 0.03 * most)
+        usual = sorted(layer.area for layer in named)[len(named) // 2] if len(named) >= 2 else 0
+        least = max(0.03 * most, 0.3 * usual)
+        return tuple(layer for layer in layers if layer in named or layer.area >= least)
 
     def _bars(self, layers: tuple[Layer, ...], up: Scale | None, right: Scale | None) -> Chart:
-        lies = right is not None if up is None else right is not None and bars_lie(layers)
+        lies = bars_lie(layers)
         scale = right if lies else up
-        assert scale is not None
-        columns = columns_of(layers, scale, is_horizontal=lies)
+        if scale is None:
+            way = "row below" if lies else "column beside"
+            raise ToolError(
+                f"no axis found: there are no three numbers in a {way} the bars that lie on a straight line"
+            )
+        columns = columns_of(layers, scale, self.labels < 0, is_horizontal=lies)
         boxes = [segment.box for column in columns for segment in column.segments]
         plot = enclosing_box(boxes)
         if lies:
@@ -204,7 +221,7 @@ class _Drawing:
         if not names:
             raise ToolError("no names found below the horizontal axis, so the points of the lines cannot be told")
         places = evened([line.box.center.x for line in names])
-        places = shifted_to_corners(layers, places)
+        places = moved_to_corners(layers, places)
         series = []
         for colour in self._in_legend_order([layer.colour for layer in layers]):
             layer = next(layer for layer in layers if layer.colour == colour)

@@ -73,6 +73,7 @@ def palette_of(pixels: Pixels) -> Palette:
     least = max(24, packed.size // 20_000)
     papers = _papers(packed, colours[order], flat_counts)
     accepted: list[tuple[Colour, int]] = []
+    has_areas = False
     for index in order:
         count = int(counts[index])
         if count < least or len(accepted) == MAX_COLOURS:
@@ -87,6 +88,10 @@ def palette_of(pixels: Pixels) -> Palette:
             continue
         if flats < 0.3 * count and _is_mixture(colour, count, accepted, papers):
             continue
+        # Beside areas, a thin colour is the blended outline of one of them.
+        if has_areas and flats < 0.15 * count and count < 0.15 * accepted[0][1]:
+            continue
+        has_areas = has_areas or (not accepted and flats > 0.5 * count)
         accepted.append((colour, count))
     return Palette(tuple(colour for colour, _ in accepted), papers)
 
@@ -106,6 +111,16 @@ def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: flo
     return is_near
 
 
+def labels_of(pixels: Pixels, palette: Palette) -> NDArray[np.int16]:
+    """Per pixel the number of its colour from 1 on, 0 for paper, -1 for anything else."""
+    labels = np.full(pixels.shape[:2], -1, dtype=np.int16)
+    for paper in palette.papers:
+        labels[coverage_of(pixels, paper, palette, 25.0)] = 0
+    for number, colour in enumerate(palette.colours, start=1):
+        labels[coverage_of(pixels, colour, palette)] = number
+    return labels
+
+
 def without(coverage: Coverage, boxes: tuple[Box, ...]) -> Coverage:
     """The coverage outside all of these boxes."""
     left = coverage.copy()
@@ -121,9 +136,10 @@ def _papers(packed: NDArray[np.int32], by_count: NDArray[np.int32], flats: Mappi
     papers = [page]
     for code in by_count[:12]:
         colour = _unpacked(int(code))
-        if max(colour) - min(colour) < MIN_CHROMA and min(colour) > 110 and flats.get(code, 0) > packed.size // 6:
+        # What is nearly white needs no great share to be paper, as between many bars.
+        least = packed.size // (40 if min(colour) > 215 else 6)
+        if max(colour) - min(colour) < MIN_CHROMA and min(colour) > 110 and flats.get(code, 0) > least:
             papers.append(colour)
-            break
     return tuple(dict.fromkeys(papers))
 
 
@@ -139,9 +155,7 @@ def _flat(packed: NDArray[np.int32]) -> Coverage:
     return same
 
 
-def _is_mixture(
-    colour: Colour, count: int, accepted: list[tuple[Colour, int]], papers: tuple[Colour, ...]
-) -> bool:
+def _is_mixture(colour: Colour, count: int, accepted: list[tuple[Colour, int]], papers: tuple[Colour, ...]) -> bool:
     """Whether it lies between two colours of the picture, one of them more frequent."""
     ends = [*((paper, 1 << 30) for paper in papers), ((0, 0, 0), 1 << 30), ((255, 255, 255), 1 << 30), *accepted]
     for index, (one, _) in enumerate(accepted):

@@ -1,14 +1,20 @@
 """What the texts of a chart are: its legend, its title, the names along an axis."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Box, enclosing_box
+from saccade.tools.charts.calibration import number_of
 from saccade.tools.charts.chart import Colour
-from saccade.tools.charts.colours import Palette, Pixels, coverage_of
+from saccade.tools.charts.colours import Palette, Pixels, labels_of
 from saccade.tools.reading.contract import TextLine
+
+_WORD = re.compile(r"\S+")
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}\s?){2,}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,10 +31,13 @@ class Legend:
 
 def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> Legend:
     """Texts with a patch, a stroke or a marker of one colour to their left, standing free."""
-    labels = _labels(pixels, palette)
+    labels = labels_of(pixels, palette)
     found: list[tuple[TextLine, Colour, Box]] = []
     for line in lines:
-        if (swatch := _swatch(line.box, labels)) is not None:
+        # The end of a bar beside its printed value looks like an entry too; years may be names of series.
+        is_value = number_of(line.text.strip("[]|")) is not None and not _YEAR.fullmatch(line.text)
+        is_upright = line.box.height > 1.5 * line.box.width
+        if not is_value and not is_upright and (swatch := _swatch(line.box, labels)) is not None:
             number, box = swatch
             found.append((line, palette.colours[number - 1], box))
     # One swatch names one text: the nearest.
@@ -56,7 +65,7 @@ def without_legend(lines: tuple[TextLine, ...], legend: Legend) -> tuple[TextLin
 
 def real_texts(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> tuple[TextLine, ...]:
     """The lines without drawn things that were taken for letters: a marker for an o, a whole pie for a 0."""
-    drawn = _labels(pixels, palette) > 0
+    drawn = labels_of(pixels, palette) > 0
     return tuple(line for line in lines if not _is_mark(line, drawn))
 
 
@@ -81,13 +90,12 @@ def parted_names(names: list[TextLine]) -> list[TextLine]:
 def _words(line: TextLine) -> list[TextLine]:
     """The words of a line at the places that they should have by their numbers of letters."""
     width = line.box.width / max(1, len(line.text))
-    words, start = [], 0
-    for word in line.text.split(" "):
-        left = line.box.x1 + start * width
-        box = Box(left, line.box.y1, left + len(word) * width, line.box.y2)
-        words.append(TextLine(text=word, box=box, confidence=line.confidence))
-        start += len(word) + 1
-    return [word for word in words if word.text]
+    words = []
+    for match in (_YEAR if _YEARS.fullmatch(line.text) else _WORD).finditer(line.text):
+        left = line.box.x1 + match.start() * width
+        box = Box(left, line.box.y1, left + len(match.group()) * width, line.box.y2)
+        words.append(TextLine(text=match.group(), box=box, confidence=line.confidence))
+    return words
 
 
 def _unevenness(places: list[float]) -> float:
@@ -104,7 +112,8 @@ def names_below(lines: tuple[TextLine, ...], axis_y: float, left: float, right: 
     below = [
         line
         for line in lines
-        if line.box.center.y > axis_y + 2 and line.box.y1 > axis_y - 0.4 * line.box.height
+        if line.box.center.y > axis_y + 2
+        and line.box.y1 > axis_y - 0.4 * line.box.height
         and left - line.box.width <= line.box.center.x <= right + line.box.width
     ]
     if not below:
@@ -119,7 +128,7 @@ def names_left(lines: tuple[TextLine, ...], axis_x: float, top: float, bottom: f
     left = [
         line
         for line in lines
-        if line.box.x2 < axis_x + 4
+        if line.box.x2 < axis_x + 8
         and top - line.box.height <= line.box.center.y <= bottom + line.box.height
         and line.box.height < 2.5 * line.box.width
     ]
@@ -135,21 +144,14 @@ def title_of(lines: tuple[TextLine, ...], top: float) -> str:
     return " ".join(line.text for line in lines if line.box.y2 <= top + 2)
 
 
-def _labels(pixels: Pixels, palette: Palette) -> NDArray[np.int16]:
-    """Per pixel the number of its colour from 1 on, 0 for paper, -1 for anything else."""
-    labels = np.full(pixels.shape[:2], -1, dtype=np.int16)
-    for paper in palette.papers:
-        labels[coverage_of(pixels, paper, palette, 25.0)] = 0
-    for number, colour in enumerate(palette.colours, start=1):
-        labels[coverage_of(pixels, colour, palette)] = number
-    return labels
-
-
 def _swatch(text: Box, labels: NDArray[np.int16]) -> tuple[int, Box] | None:
     """The number of the one colour left of a text and where it is; None when there is none or it goes on beyond."""
     height = text.height
     left, right = max(0, int(text.x1 - 3.4 * height)), max(0, int(text.x1 + 0.3 * height))
-    top, bottom = max(0, int(text.y1 - 0.1 * height)), min(labels.shape[0], int(np.ceil(text.y2 + 0.1 * height)))
+    top, bottom = (
+        max(0, int(text.center.y - 0.42 * height)),
+        min(labels.shape[0], int(text.center.y + 0.42 * height) + 1),
+    )
     region = labels[top:bottom, left:right]
     numbers, counts = np.unique(region[region > 0], return_counts=True)
     if not len(numbers):

@@ -32,7 +32,7 @@ class Piece:
     @property
     def is_marker_like(self) -> bool:
         wide, high = self.box.width, self.box.height
-        return 4 <= min(wide, high) and max(wide, high) <= MAX_MARKER_PX and self.fill > 0.45 and wide / high < 2.2
+        return min(wide, high) >= 4 and max(wide, high) <= MAX_MARKER_PX and self.fill > 0.45 and wide / high < 2.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,13 +78,23 @@ def kind_of(layers: tuple[Layer, ...], plot_width: float, *, has_number_axes: bo
     total = sum(layer.area for layer in layers)
     pieces = [piece for layer in layers for piece in layer.pieces]
     markers = sum(piece.area for piece in pieces if piece.is_marker_like)
-    if has_number_axes and markers >= 0.6 * total:
+    if has_number_axes and markers >= 0.6 * total and not all(_is_stroke(layer) for layer in layers):
         return "scatter"
     bars = sum(piece.area for piece in pieces if piece.is_bar_like and min(piece.box.width, piece.box.height) >= 5)
     if bars >= 0.6 * total:
         return "bar"
     longest = max(_span(layer) for layer in layers)
     return "line" if longest >= 0.3 * plot_width else "unknown"
+
+
+def _is_stroke(layer: Layer) -> bool:
+    """Whether the colour is in nearly every column of its span, and once only: a dashed line, no cloud of points."""
+    columns = np.flatnonzero(layer.coverage.any(axis=0))
+    if not len(columns):
+        return False
+    inside = layer.coverage[:, columns].astype(np.int8)
+    starts = (np.diff(inside, axis=0, prepend=0) == 1).sum(axis=0)
+    return len(columns) >= 0.5 * (columns[-1] - columns[0] + 1) and float(starts.mean()) < 1.2
 
 
 def _span(layer: Layer) -> float:

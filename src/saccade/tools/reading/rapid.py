@@ -59,11 +59,12 @@ class RapidReader:
             engine = _engine()
             boxes = [part for box in _detected(engine, pixels) for part in _parted(pixels, box)]
             lines = [line for box in boxes if (line := _recognised(engine, pixels, box)) is not None]
+        sure = [line for line in lines if line.confidence >= self._min_confidence]
         return in_reading_order(
             [
                 TextLine(text=line.text, box=scaled(line.box, 1 / scale), confidence=line.confidence)
-                for line in lines
-                if line.confidence >= self._min_confidence
+                for line in sure
+                if not any(_is_part(line, other) for other in sure)
             ]
         )
 
@@ -82,10 +83,11 @@ def _engine() -> "RapidOCR":
 
 
 def _detected(engine: "RapidOCR", pixels: Pixels) -> list[Box]:
-    found = engine(pixels, use_det=True, use_cls=False, use_rec=False)
-    if found.boxes is None:
+    # Which of four results comes back depends on the steps that were wanted; none has boxes when nothing is found.
+    found = getattr(engine(pixels, use_det=True, use_cls=False, use_rec=False), "boxes", None)
+    if found is None:
         return []
-    corners = np.asarray(found.boxes, dtype=float)
+    corners = np.asarray(found, dtype=float)
     height, width = pixels.shape[:2]
     boxes = [Box(*quad.min(axis=0), *quad.max(axis=0)).clipped(width, height) for quad in corners]
     return [box for box in boxes if min(box.width, box.height) >= _MIN_SIDE_PX]
@@ -123,9 +125,20 @@ def _recognised(engine: "RapidOCR", pixels: Pixels, box: Box) -> TextLine | None
         # Text that stands upright along an axis is read from below.
         crop = np.rot90(crop, k=-1)
     found = engine(np.ascontiguousarray(crop), use_det=False, use_cls=False, use_rec=True)
-    if not found.txts or not found.txts[0].strip():
+    texts, scores = getattr(found, "txts", None), getattr(found, "scores", None)
+    if not texts or not scores or not texts[0].strip():
         return None
-    return TextLine(text=found.txts[0].strip(), box=box, confidence=round(float(found.scores[0]), 4))
+    return TextLine(text=texts[0].strip(), box=box, confidence=round(float(scores[0]), 4))
+
+
+def _is_part(line: TextLine, other: TextLine) -> bool:
+    """Whether a line is a bit of another, larger one: detected boxes may overlap."""
+    one, two = line.box, other.box
+    across = min(one.x2, two.x2) - max(one.x1, two.x1)
+    down = min(one.y2, two.y2) - max(one.y1, two.y1)
+    if two.height > 2 * one.height:
+        return False
+    return one.area < two.area and across > 0 and down > 0 and across * down > 0.5 * one.area
 
 
 def _whole(low: float, high: float) -> tuple[int, int]:

@@ -1,0 +1,120 @@
+"""Reading text: what is found where, once per process, the same in every thread; engines that are missing say so."""
+
+import threading
+
+import pytest
+from PIL import Image, ImageDraw
+
+from saccade.errors import ToolError, UserError
+from saccade.geometry import Box
+from saccade.media.store import MediaStore
+from saccade.tasks.drawing import font
+from saccade.testing.tool_check import check_tool
+from saccade.tools.reading.contract import TextLine, in_reading_order, rows_of
+from saccade.tools.reading.optional import EasyReader, TesseractReader
+from saccade.tools.reading.rapid import RapidReader
+from saccade.tools.reading.tools import reading_tools
+
+READ_TEXT, READ_REGION = reading_tools(RapidReader())
+
+
+def page(*texts: tuple[str, int, int], size: tuple[int, int] = (400, 160)) -> Image.Image:
+    image = Image.new("RGB", size, "white")
+    for words, x, y in texts:
+        ImageDraw.Draw(image).text((x, y), words, fill="black", font=font(18))
+    return image
+
+
+TABLE = page(("item", 20, 20), ("price", 200, 20), ("tea", 20, 70), ("42", 200, 70), ("milk", 20, 120), ("7", 200, 120))
+
+
+def line(text: str, x: float, y: float) -> TextLine:
+    return TextLine(text=text, box=Box(x, y, x + 20, y + 10), confidence=1.0)
+
+
+def test_lines_are_found_where_they_are_drawn():
+    (found,) = RapidReader().read(page(("Hello world", 60, 50)))
+    assert found.text == "Hello world"
+    assert found.confidence > 0.9
+    assert abs(found.box.x1 - 60) < 8
+    assert 45 < found.box.center.y < 75
+
+
+def test_boxes_of_a_large_picture_are_in_its_own_pixels():
+    large = page(("Hello", 60, 50)).resize((3200, 1280))
+    (found,) = RapidReader().read(large)
+    assert abs(found.box.x1 - 8 * 60) < 64
+
+
+def test_a_blank_picture_has_no_lines():
+    assert RapidReader().read(Image.new("RGB", (100, 100), "white")) == ()
+
+
+def test_neighbours_with_a_wide_gap_are_two_lines():
+    assert [found.text for found in RapidReader().read(page(("tea", 60, 50), ("milk", 120, 50)))] == ["tea", "milk"]
+
+
+def test_all_threads_read_the_same():
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(RapidReader().read(TABLE))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(lines == found[0] for lines in found)
+
+
+def test_read_text_gives_lines_with_boxes():
+    media = MediaStore()
+    result = READ_TEXT.call({}, (media.add(TABLE),), media)
+    assert result.text.split("\n") == ["item", "price", "tea", "42", "milk", "7"]
+    assert [row["text"] for row in result.data["lines"]] == ["item", "price", "tea", "42", "milk", "7"]
+
+
+def test_rows_put_the_cells_of_a_table_on_one_line():
+    media = MediaStore()
+    result = READ_TEXT.call({"layout": "rows"}, (media.add(TABLE),), media)
+    assert result.text == "item | price\ntea | 42\nmilk | 7"
+
+
+def test_a_region_is_read_alone_and_told_in_pixels_of_the_whole():
+    media = MediaStore()
+    result = READ_REGION.call({"bbox_2d": [180, 55, 300, 105]}, (media.add(TABLE),), media)
+    assert result.text == "42"
+    (row,) = result.data["lines"]
+    assert 190 < row["box"][0] < 205
+
+
+@pytest.mark.parametrize("box", [[50, 50, 50, 90], [90, 50, 50, 90], [0, 0, 3, 3], [900, 900, 950, 950]])
+def test_a_region_of_nothing_is_refused(box: list[int]):
+    media = MediaStore()
+    with pytest.raises(ToolError, match="bbox_2d"):
+        READ_REGION.call({"bbox_2d": box}, (media.add(TABLE),), media)
+
+
+def test_a_picture_without_text_says_so():
+    media = MediaStore()
+    result = READ_TEXT.call({}, (media.add(Image.new("RGB", (64, 64), "grey")),), media)
+    assert result.text == "no text found"
+
+
+def test_read_text_keeps_the_contract_of_tools():
+    check_tool(READ_TEXT, [{}], image=page(("tea", 20, 20), size=(96, 64)))
+
+
+def test_lines_are_ordered_by_rows_then_from_left_to_right():
+    shuffled = [line("d", 50, 42), line("b", 50, 3), line("c", 0, 40), line("a", 0, 0)]
+    assert [found.text for found in in_reading_order(shuffled)] == ["a", "b", "c", "d"]
+    assert [len(row) for row in rows_of(shuffled)] == [2, 2]
+
+
+@pytest.mark.parametrize(("engine", "how"), [(TesseractReader, "tesseract"), (EasyReader, "easyocr")])
+def test_an_engine_that_is_not_installed_says_how_to_install_it(engine: type, how: str):
+    try:
+        __import__({"tesseract": "pytesseract", "easyocr": "easyocr"}[how])
+    except ImportError:
+        with pytest.raises(UserError, match=f"{how}.*install"):
+            engine()
+    else:
+        pytest.skip(f"{how} is installed here")
