@@ -342,3 +342,25 @@ def test_what_is_missing_is_told_before_the_model_is_loaded(
 def test_the_miniature_differs_from_the_paper_where_it_is_small() -> None:
     assert TinySettings().rl.group_size == VistaSettings().rl.group_size
     assert TinySettings().max_turns == VistaSettings().max_turns
+
+
+def test_all_stages_run_on_a_checkpoint_with_tools_of_the_catalogue(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    mapqa(tmp_path / "data", "train", 3, shade=200)
+    mapqa(tmp_path / "data", "test", 1, shade=100)
+    overrides = (
+        *(f"tools={tools_file(tmp_path)}", f"sft_data={shown_examples(tmp_path / 'shown')}"),
+        *("sft.steps=1", "sft.batch_size=2", "rl.steps=1", "rl.tasks_per_step=2", "rl.group_size=2"),
+        *("tail.steps=1", "tail.samples=2", "rollout.max_turn_tokens=8", "rollout.max_tokens=2048"),
+    )
+    context = RecipeContext(model=base_checkpoint(), data=tmp_path / "data", overrides=overrides)
+    summaries = run_plan(
+        vista_r1(context), out=tmp_path / "run", media=context.media, seed=0, progress=Progress("quiet")
+    )
+    assert {name: one.overall.n for name, one in summaries.items()} == {
+        "before": 1,
+        "after_sft": 1,
+        "after_rl": 1,
+        "pass_rates": 6,
+        "after_tail": 1,
+    }
