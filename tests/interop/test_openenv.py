@@ -106,9 +106,16 @@ def test_session_beyond_the_limit_is_told_so_and_finds_a_place_later() -> None:
             with pytest.raises((RuntimeError, ConnectionError)) as raised, SaccadeEnvClient(url) as second:
                 second.reset(seed=1)
             assert "capacity" in str(raised.value).lower()
-        time.sleep(0.2)
-        with SaccadeEnvClient(url) as third:
-            assert third.reset(seed=1).observation.images
+        assert plays_soon(url)
+
+
+def plays_soon(url: str) -> bool:
+    """Whether a place becomes free: the server notices a little later that a client has gone."""
+    for _ in range(200):
+        with contextlib.suppress(ConnectionError, RuntimeError), SaccadeEnvClient(url) as client:
+            return bool(client.reset(seed=1).observation.images)
+        time.sleep(0.05)
+    return False
 
 
 def test_same_seed_gives_the_same_task_and_another_one_another() -> None:

@@ -32,6 +32,15 @@ def small() -> Iterator[McpTools]:
 
 
 @pytest.fixture(scope="module")
+def small_url() -> Iterator[str]:
+    port = free_port()
+    with subprocess.Popen([*SMALL_SERVER, str(port)]) as process:
+        wait_for(port)
+        yield f"http://127.0.0.1:{port}/mcp"
+        process.kill()
+
+
+@pytest.fixture(scope="module")
 def own() -> Iterator[McpTools]:
     with McpTools([sys.executable, OWN_SERVER, "0"]) as tools:
         yield tools
@@ -111,8 +120,8 @@ def test_call_that_kills_the_server_each_time_is_the_machines_failure() -> None:
         assert call(tools, "add", a=1).text == "2"
 
 
-def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others() -> None:
-    with McpTools(SMALL_SERVER, deadline_s=0.5, retries=0) as tools:
+def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others(small_url: str) -> None:
+    with McpTools(small_url, deadline_s=1.5, retries=0) as tools:
         process = call(tools, "process").text
         with pytest.raises(MachineError, match="did not answer in time"):
             call(tools, "sleep", seconds=30)
@@ -121,7 +130,7 @@ def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others() -> None:
 
 
 def test_server_that_answers_nobody_is_given_up_and_started_again() -> None:
-    with McpTools(SMALL_SERVER, deadline_s=0.7, retries=0, only=("seize", "process", "add")) as tools:
+    with McpTools(SMALL_SERVER, deadline_s=1.5, retries=0, only=("seize", "process", "add")) as tools:
         process = call(tools, "process").text
         for name in ("seize", "process", "process"):
             with pytest.raises(MachineError, match="did not answer in time"):
@@ -146,8 +155,8 @@ def test_many_threads_share_one_server(small: McpTools) -> None:
         assert list(pool.map(added, range(16))) == [str(number + 1000) for number in range(16)]
 
 
-def test_only_some_tools_under_a_prefix() -> None:
-    with McpTools(SMALL_SERVER, only=("add",), prefix="small_") as tools:
+def test_only_some_tools_under_a_prefix(small_url: str) -> None:
+    with McpTools(small_url, only=("add",), prefix="small_") as tools:
         assert [tool.name for tool in tools.tools] == ["small_add"]
         assert call(tools, "small_add", a=1).text == "2"
         offered = tools.tools
@@ -155,11 +164,11 @@ def test_only_some_tools_under_a_prefix() -> None:
         offered[0].call({"a": 1}, (), MediaStore())
 
 
-def test_wrong_settings_and_servers_that_do_not_start_say_so() -> None:
+def test_wrong_settings_and_servers_that_do_not_start_say_so(small_url: str) -> None:
     for wrong in ("", "small", []):
         with pytest.raises(UserError):
             McpTools(wrong)
-    with pytest.raises(UserError, match="no tool 'subtract'; it has add"), McpTools(SMALL_SERVER, only=["subtract"]):
+    with pytest.raises(UserError, match="no tool 'subtract'; it has add"), McpTools(small_url, only=["subtract"]):
         pass
     with pytest.raises(MachineError, match="no-such-command"), McpTools(["no-such-command"], retries=0):
         pass
