@@ -222,3 +222,11 @@ def test_calls_are_logged_as_json_lines(server: Served) -> None:
     line = next(line for line in server.log if line.get("call") == "logged-1")
     assert (line["level"], line["tool"], line["status"]) == ("info", "echo", 200)
     assert re.match(r"\d{4}-\d\d-\d\dT", str(line["time"]))
+
+
+def test_a_call_that_cannot_be_handed_to_a_worker_fails_alone(server: Served) -> None:
+    # Too deep to be written as JSON again, though it could just be read.
+    for depth in range(960, 1000, 5):
+        body = b'{"arguments": {"text": ' + b"[" * depth + b"]" * depth + b"}}"
+        httpx.post(f"{server.url}/tools/echo", content=body, headers=JSON)
+    assert server.call("echo", text="all is well").json()["text"] == "all is well"

@@ -3,17 +3,15 @@
 import json
 import logging
 import random
-import ssl
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from saccade.engines.pacing import asked_wait_s
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
 from saccade.services.breaker import CircuitBreaker
+from saccade.services.lines import Lines
+from saccade.services.sent_images import SentImages
 from saccade.types import ImageRef, Json
 
 try:
@@ -29,12 +27,6 @@ LONGEST_WAIT_S = 5.0
 CONNECT_WITHIN_S = 5.0
 ANSWER_MARGIN_S = 2.0
 """A server that was told a deadline answers by then; so much later it is held to be gone."""
-
-KEPT_OPEN_S = 60.0
-"""An idle connection; a server of ours closes it after 75."""
-
-KNOWN_IMAGES = 100_000
-"""Of which it is remembered that the server had them."""
 
 KILLED_RETRIES = 1
 """A call that ended two workers may have met two accidents; a call that ends four is at fault itself."""
@@ -76,8 +68,8 @@ class Exchange:
         self._token = token
         self._patience_s = patience_s
         self._breaker = CircuitBreaker(self.url)
-        self._lines = _Lines(self.url, token)
-        self._images = _SentImages()
+        self._lines = Lines(self.url, token)
+        self._images = SentImages()
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Exchange":
         """Shared, never copied: environments that hold one may be copied freely."""
@@ -219,81 +211,3 @@ def _wait_s(tries: int, asked_s: float | None) -> float:
 
 def _exchange(url: str, token: str | None, patience_s: float) -> Exchange:
     return Exchange(url, token, patience_s=patience_s)
-
-
-class _Lines:
-    """Open connections. Each is used by one thread at a time, the one used last first."""
-
-    def __init__(self, url: str, token: str | None) -> None:
-        self._url = url
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._idle: list[httpx.Client] = []
-        self._lock = threading.Lock()
-        # Read once: certificates take longer to load than a call takes.
-        self._trust = ssl.create_default_context()
-
-    @contextmanager
-    def line(self) -> Iterator[httpx.Client]:
-        # A pool inside of one client would go through all of its connections under a lock, at each request.
-        with self._lock:
-            client = self._idle.pop() if self._idle else None
-        if client is None:
-            client = httpx.Client(
-                base_url=self._url,
-                headers=self._headers,
-                verify=self._trust,
-                trust_env=False,
-                limits=httpx.Limits(max_connections=1, keepalive_expiry=KEPT_OPEN_S),
-            )
-        try:
-            yield client
-        except BaseException:
-            client.close()
-            raise
-        with self._lock:
-            self._idle.append(client)
-
-    def close(self) -> None:
-        with self._lock:
-            clients, self._idle = self._idle, []
-        for client in clients:
-            client.close()
-
-
-class _SentImages:
-    """Which images the server had when it was last asked; one thread at a time sends an image."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, None] = OrderedDict()
-        self._sending: dict[str, threading.Lock] = {}
-        self._lock = threading.Lock()
-
-    def add(self, key: str) -> None:
-        with self._lock:
-            self._known[key] = None
-            self._known.move_to_end(key)
-            if len(self._known) > KNOWN_IMAGES:
-                self._known.popitem(last=False)
-
-    def forget(self, keys: Sequence[str]) -> None:
-        with self._lock:
-            for key in keys:
-                self._known.pop(key, None)
-
-    @contextmanager
-    def alone_with(self, key: str) -> Iterator[bool]:
-        """Whether the image is known; where it is not, alone with it, so that it is sent by one."""
-        with self._lock:
-            is_known = key in self._known
-            lock = None if is_known else self._sending.setdefault(key, threading.Lock())
-        if lock is None:
-            yield True
-            return
-        with lock:
-            with self._lock:
-                is_known = key in self._known
-            try:
-                yield is_known
-            finally:
-                with self._lock:
-                    self._sending.pop(key, None)

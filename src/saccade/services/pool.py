@@ -4,14 +4,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 from saccade.errors import UserError
 from saccade.services.calls import Call, failure
+from saccade.services.crew import QueueFullError, Start, Worker
 from saccade.services.metrics import Metrics
-from saccade.services.running import Outcome
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.wire import BrokenFrameError
 from saccade.types import Json
@@ -26,47 +25,8 @@ LONGEST_PAUSE_S = 30.0
 
 STOPPING = failure(503, "stopping", "the server is stopping; try again")
 
-STEADY_AFTER_S = 10.0
+STEADY_AFTER_S = 3.0
 """A worker that lived so long did not die of its start."""
-
-
-class Worker(Protocol):
-    """Who runs calls, one job at a time: a process here, or a replica elsewhere."""
-
-    @property
-    def name(self) -> str | int: ...
-
-    @property
-    def has_ended(self) -> bool: ...
-
-    @property
-    def grace_s(self) -> float:
-        """What a job may take beyond its tool's deadline before the worker is held to hang."""
-
-    def when_ended(self, notify: Callable[[], object]) -> None:
-        """Call ``notify`` when it has ended."""
-
-    async def tools(self) -> Sequence[Mapping[str, Json]]:
-        """What is told of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
-
-    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
-        """The outcomes of calls of one tool; ``BrokenFrameError`` when it died over them."""
-
-    def kill(self) -> None: ...
-
-    async def end(self) -> int:
-        """The exit status, once it has ended."""
-
-
-Start = Callable[[int], Awaitable[Worker]]
-
-
-class QueueFullError(Exception):
-    """Too many calls wait; ``retry_after_s`` is when there may be room."""
-
-    def __init__(self, retry_after_s: float) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after_s:.2g} s")
-        self.retry_after_s = retry_after_s
 
 
 class Pool:
@@ -174,15 +134,26 @@ class Pool:
         except BrokenFrameError:
             reason = "died_at_start"
         except UserError as error:
-            self._on_mistake(error)
             reason = "mistake"
+            self._tell_of(error)
         except asyncio.CancelledError:
             reason = "stopped"
             raise
+        # Whatever happens to one worker, its place is filled again.
+        except Exception:
+            reason = "defect"
+            logger.exception("a worker was lost", extra={"fields": fields})
         finally:
             status = await asyncio.shield(worker.end())
             logger.info("worker ended", extra={"fields": {**fields, "status": status, "reason": reason}})
         return reason
+
+    def _tell_of(self, mistake: UserError) -> None:
+        # What could be built once is not the user's mistake: its files have changed since, and others still work.
+        if self.tools:
+            logger.error("tools cannot be built again: %s", mistake, extra={"fields": {"group": self.group.name}})
+        else:
+            self._on_mistake(mistake)
 
     async def _work(self, worker: Worker) -> str:
         """Gives the worker job after job, until it dies or hangs."""
@@ -205,9 +176,11 @@ class Pool:
             except BrokenFrameError:
                 self._after_a_kill(calls, "its worker died", status=500, kind="killed")
                 return "died"
-            except asyncio.CancelledError:
+            except BaseException as error:
                 for call in calls:
-                    call.finish(STOPPING)
+                    is_end = isinstance(error, asyncio.CancelledError)
+                    call.finish(STOPPING if is_end else failure(500, "broken", f"the call cannot be run: {error!r}"))
+                worker.kill()
                 raise
             self._took_s += 0.1 * ((time.monotonic() - started_s) / len(calls) - self._took_s)
             for call, outcome in zip(calls, outcomes, strict=True):

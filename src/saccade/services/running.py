@@ -9,11 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from PIL import Image
-
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
-from saccade.media.decode import decode_image, to_rgb
-from saccade.media.store import MediaStore, image_hash, png_bytes
+from saccade.services.job_media import HeldPictures, JobMedia
 from saccade.toolbox.settings import ToolSettings
 from saccade.tools.contract import BoundCall, Returned, Tool, check_names, cut
 from saccade.types import ImageRef, Json, ToolResult
@@ -63,7 +60,7 @@ class ToolRunner:
         check_names(tools)
         self.tools = {tool.name: tool for tool in tools}
         self._fetch = fetch
-        self._pictures = _Pictures(image_mb << 20)
+        self._pictures = HeldPictures(image_mb << 20)
 
     def about(self) -> list[dict[str, Json]]:
         """What a server tells of each tool; a client makes a ``Tool`` of it."""
@@ -83,7 +80,7 @@ class ToolRunner:
         """The outcome of each call; nothing that a tool or a call does raises."""
         tool = self.tools[name]
         outcomes: dict[int, Outcome] = {}
-        bound: dict[int, tuple[BoundCall, _JobMedia]] = {}
+        bound: dict[int, tuple[BoundCall, JobMedia]] = {}
         for index, request in enumerate(requests):
             prepared = self._prepared(tool, request)
             if isinstance(prepared, Outcome):
@@ -100,7 +97,7 @@ class ToolRunner:
                 outcomes[index] = _outcome(call, media)
         return [outcomes[index] for index in range(len(requests))]
 
-    def _prepared(self, tool: Tool, request: CallRequest) -> "tuple[BoundCall, _JobMedia] | Outcome":
+    def _prepared(self, tool: Tool, request: CallRequest) -> tuple[BoundCall, JobMedia] | Outcome:
         # Sizes are not known before an image is read, and binding a call needs none.
         images = [ImageRef(hash=key, width=1, height=1) for key in request.images]
         try:
@@ -108,17 +105,17 @@ class ToolRunner:
         except ToolError as error:
             return _reply(ToolResult(text=cut(str(error)), is_ok=False), refused="arguments")
         if call.image is None:
-            return call, _JobMedia(None)
+            return call, JobMedia(None)
         try:
             picture = self._pictures.get(call.image.hash, self._fetch)
         except SaccadeError as error:
             return _failure("image", f"the image {call.image.hash} cannot be read: {error}")
         if picture is None:
             return Outcome(status=409, body=b"", missing=(call.image.hash,))
-        return call, _JobMedia(picture)
+        return call, JobMedia(picture)
 
     def _together(
-        self, function: BatchFunction, calls: Sequence[tuple[BoundCall, "_JobMedia"]]
+        self, function: BatchFunction, calls: Sequence[tuple[BoundCall, JobMedia]]
     ) -> Sequence[Returned | Exception]:
         try:
             returned = list(function.batch([_values(call, media) for call, media in calls]))
@@ -134,54 +131,6 @@ def _batch_function(tool: Tool) -> BatchFunction | None:
     # Seen as any object: mypy holds that what is typed as a callable can be nothing more.
     function: object = tool.function
     return function if isinstance(function, BatchFunction) else None
-
-
-class _JobMedia(MediaStore):
-    """What one call sees as its store: the picture that it is about, and the files of those that it makes."""
-
-    def __init__(self, picture: Image.Image | None) -> None:
-        super().__init__(cache_bytes=0)
-        self._picture = picture
-        self.made: dict[str, bytes] = {}
-
-    def add(self, image: Image.Image) -> ImageRef:
-        # Encoded once, to be sent; the store's own way would decode it again for that.
-        rgb = to_rgb(image, "an image that a tool made")
-        key = image_hash(rgb)
-        self.made[key] = png_bytes(rgb)
-        return ImageRef(hash=key, width=rgb.width, height=rgb.height)
-
-    def get(self, image: ImageRef | str) -> Image.Image:
-        if self._picture is None:
-            raise KeyError("the call is about no image")
-        return self._picture
-
-
-class _Pictures:
-    """Decoded images, the least recently used ones forgotten."""
-
-    def __init__(self, capacity_bytes: int) -> None:
-        self._capacity_bytes = capacity_bytes
-        self._known: dict[str, Image.Image] = {}
-        self._bytes = 0
-
-    def get(self, key: str, fetch: Callable[[str], bytes | None]) -> Image.Image | None:
-        picture = self._known.pop(key, None)
-        if picture is None:
-            raw = fetch(key)
-            if raw is None:
-                return None
-            picture = decode_image(raw, f"image {key}")
-            self._bytes += _size(picture)
-        self._known[key] = picture
-        while self._bytes > self._capacity_bytes and len(self._known) > 1:
-            oldest = next(iter(self._known))
-            self._bytes -= _size(self._known.pop(oldest))
-        return picture
-
-
-def _size(picture: Image.Image) -> int:
-    return 3 * picture.width * picture.height
 
 
 def load_builder(path: str) -> Builder:
@@ -207,7 +156,7 @@ def build_tools(builder: str, settings: Sequence[ToolSettings], folder: Path) ->
     return tools
 
 
-def _values(call: BoundCall, media: _JobMedia) -> dict[str, object]:
+def _values(call: BoundCall, media: JobMedia) -> dict[str, object]:
     return {**call.values, **({} if call.image is None else {"image": media.get(call.image)})}
 
 
@@ -223,7 +172,7 @@ def _already(tool: Tool, returned: Returned | Exception) -> BoundCall:
     return BoundCall(tool=given, values={}, image=None)
 
 
-def _outcome(call: BoundCall, media: _JobMedia) -> Outcome:
+def _outcome(call: BoundCall, media: JobMedia) -> Outcome:
     try:
         return _reply(call.run(media), made=media.made)
     except ToolError as error:

@@ -5,36 +5,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from saccade.media.decode import ImageLimits
 from saccade.services.calls import Call, CallBook, CallIdReusedError, ResultGoneError, digest_of, failure
+from saccade.services.crew import Crew, QueueFullError
 from saccade.services.images import ImageShelf
 from saccade.services.metrics import Metrics
-from saccade.services.pool import QueueFullError
 from saccade.services.running import CallRequest, Outcome
 from saccade.services.settings import ServerSettings
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)
-
-
-class Crew(Protocol):
-    """Who runs the calls of some tools: a ``Pool`` of processes, or replicas elsewhere."""
-
-    @property
-    def tools(self) -> Sequence[Mapping[str, Json]]:
-        """What is told of each tool; empty before it is known."""
-
-    @property
-    def is_ready(self) -> bool: ...
-
-    @property
-    def length(self) -> int:
-        """Calls that wait."""
-
-    def submit(self, call: Call) -> None:
-        """Finish the call some time; ``QueueFullError``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
