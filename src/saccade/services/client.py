@@ -1,7 +1,7 @@
 """Tools of a server as ``Tool`` objects, for environments and rollouts in any number of threads.
 
 with RemoteTools("http://127.0.0.1:8400", token) as remote:
-    env = VisualReasoningEnv(tools=remote.tools, family="attribute")
+    env = VisualReasoningEnv(tools=remote.tools, family="attributes")
 """
 
 import uuid
