@@ -107,13 +107,15 @@ class Exchange:
         }
 
         def attempt(left_s: float) -> Json:
-            self._send_images(images, media, left_s)
             body = json.dumps({**request, "deadline_s": left_s}).encode("ascii")
-            try:
-                return self._send("POST", f"/tools/{name}", body, left_s)
-            except _MissingImagesError as error:
-                self._images.forget(error.hashes)
-                raise _TryAgainError(str(error), 0.0) from error
+            for _ in range(2):
+                self._send_images(images, media, left_s)
+                try:
+                    return self._send("POST", f"/tools/{name}", body, left_s)
+                except _MissingImagesError as error:
+                    # Evicted, or the server is another one by now: sent again at once, but not for ever.
+                    self._images.forget(error.hashes)
+            raise _TryAgainError("the server does not keep the images that it is sent; give it more image_mb")
 
         return self._persistently(attempt)
 
@@ -202,11 +204,12 @@ def _answer(response: httpx.Response, url: str) -> Json:
 
 
 def _wait_s(tries: int, asked_s: float | None) -> float:
-    """Doubles with each try and scatters by a half either way, but never sooner than the server asks."""
+    """Doubles with each try and scatters by a half either way, but is never less than the server asks for."""
+    # Not seeded: it changes when a call is made and nothing of what comes of it.
     own_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries - 1, 16)) * random.uniform(0.5, 1.5)
     if asked_s is None:
         return own_s
-    return asked_s if asked_s == 0.0 else asked_s + random.uniform(0.0, 0.5) * asked_s
+    return asked_s * random.uniform(1.0, 1.5)
 
 
 def _exchange(url: str, token: str | None, patience_s: float) -> Exchange:
