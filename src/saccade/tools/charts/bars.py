@@ -1,6 +1,5 @@
 """Bars: columns of pieces on a baseline, side by side or on top of each other, upwards or to the right."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,25 +169,36 @@ def _spread(lengths: list[float]) -> float:
 
 
 def slots_of(columns: tuple[Column, ...], centers: list[float]) -> list[list[Column]]:
-    """Columns by category: by the nearest of the names' centres, or by gaps where the names are too few."""
+    """Columns by category: by the nearest of the names' centres, or by gaps where the names are too few.
+
+    Two columns of one colour are never one category: then every column is a category of its own.
+    """
     places = sorted(centers)
     if len(places) >= 2 and _fits(columns, places):
-        nearest: Callable[[Column], int] = lambda column: int(  # noqa: E731
-            np.argmin([abs(column.center_px - place) for place in places])
-        )
-        return [[column for column in columns if nearest(column) == index] for index in range(len(places))]
-    if len(columns) == 1 or len(places) >= len(columns):
-        return [[column] for column in columns]
+        slots: list[list[Column]] = [[] for _ in places]
+        for column in columns:
+            slots[int(np.argmin([abs(column.center_px - place) for place in places]))].append(column)
+    else:
+        slots = _by_gaps(columns)
+    return [[column] for column in columns] if any(map(_repeats, slots)) else slots
+
+
+def _by_gaps(columns: tuple[Column, ...]) -> list[list[Column]]:
     gaps = np.diff([column.center_px for column in columns])
-    cut = (float(gaps.min()) + float(gaps.max())) / 2
-    if float(gaps.max()) < 1.25 * float(gaps.min()):
+    if len(columns) < 3 or float(gaps.max()) < 1.25 * float(gaps.min()):
         return [[column] for column in columns]
+    cut = (float(gaps.min()) + float(gaps.max())) / 2
     slots = [[columns[0]]]
     for gap, column in zip(gaps, columns[1:], strict=True):
         if gap > cut:
             slots.append([])
         slots[-1].append(column)
     return slots
+
+
+def _repeats(slot: list[Column]) -> bool:
+    colours = [column.segments[0].colour for column in slot]
+    return len(set(colours)) < len(colours)
 
 
 def _fits(columns: tuple[Column, ...], places: list[float]) -> bool:

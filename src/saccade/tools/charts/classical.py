@@ -23,9 +23,11 @@ from saccade.tools.charts.layout import (
     find_legend,
     names_below,
     names_left,
+    parted_into,
     parted_names,
     real_texts,
     title_of,
+    with_gaps_named,
     without_legend,
 )
 from saccade.tools.charts.lines import evened, heights_at, moved_to_corners
@@ -183,6 +185,7 @@ class _Drawing:
         else:
             foot = scale.px(0.0) if abs(scale.px(0.0) - plot.y2) < 30 else plot.y2
             names = parted_names(names_below(self.lines, foot, plot.x1, plot.x2))
+            names = parted_into(names, len(columns))
             centers = [line.box.center.x for line in names]
         slots = slots_of(columns, centers)
         categories = _slot_names(slots, names, centers)
@@ -218,6 +221,7 @@ class _Drawing:
         bottom = max(plot.y2, max(tick.at_px for tick in up.ticks))
         names = parted_names(names_below(self.lines, bottom, plot.x1, plot.x2))
         names = [line for line in names if line.box.center.x >= plot.x1 - 6 and line.box.center.x <= plot.x2 + 6]
+        names = with_gaps_named(names)
         if not names:
             raise ToolError("no names found below the horizontal axis, so the points of the lines cannot be told")
         places = evened([line.box.center.x for line in names])

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +71,13 @@ def real_texts(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) ->
 
 
 def _is_mark(line: TextLine, drawn: NDArray[np.bool_]) -> bool:
+    box = line.box
+    if box.height > 0.2 * drawn.shape[0] and box.width > 0.2 * drawn.shape[1]:
+        return True
     if len(line.text) > 2:
         return False
-    box = line.box
     inside = drawn[max(0, int(box.y1)) : int(np.ceil(box.y2)), max(0, int(box.x1)) : int(np.ceil(box.x2))]
-    return box.height > 0.2 * drawn.shape[0] or (inside.size > 0 and float(inside.mean()) > 0.12)
+    return inside.size > 0 and float(inside.mean()) > 0.12
 
 
 def parted_names(names: list[TextLine]) -> list[TextLine]:
@@ -85,6 +88,29 @@ def parted_names(names: list[TextLine]) -> list[TextLine]:
     before = _unevenness([line.box.center.x for line in names])
     after = _unevenness([word.box.center.x for word in words])
     return words if after < 0.2 and after < 0.7 * before else names
+
+
+def parted_into(names: list[TextLine], count: int) -> list[TextLine]:
+    """The names taken apart into words when there are just so many words, otherwise as they are."""
+    words = [part for line in names for part in _words(line)]
+    return words if len(names) < count == len(words) else names
+
+
+def with_gaps_named(names: list[TextLine]) -> list[TextLine]:
+    """The names with one put in, by its number, where a step between two is twice the usual: it could not be read."""
+    if len(names) < 4:
+        return names
+    centers = [line.box.center.x for line in names]
+    step = float(np.median(np.diff(centers)))
+    filled = [names[0]]
+    for before, line in pairwise(names):
+        if 1.8 * step < line.box.center.x - before.box.center.x < 2.2 * step:
+            shift = (line.box.center.x - before.box.center.x) / 2
+            box = before.box
+            moved = Box(box.center.x + shift - 1, box.y1, box.center.x + shift + 1, box.y2)
+            filled.append(TextLine(text=f"category {len(filled) + 1}", box=moved, confidence=0.0))
+        filled.append(line)
+    return filled
 
 
 def _words(line: TextLine) -> list[TextLine]:
