@@ -1,9 +1,11 @@
 """A model's call, taken from its own frame through the checks to the tool and its deadline."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from saccade.envs.deadline import run_within
+from saccade.envs.latency import ToolLatencies
 from saccade.errors import ToolError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
@@ -28,8 +30,14 @@ def in_original_pixels(call: ToolCall, tools: Sequence[Tool], images: Sequence[I
     return call if spec is None else call_to_original(call, spec, images, view)
 
 
-def run_call(call: ToolCall, tools: Sequence[Tool], images: Sequence[ImageRef], media: MediaStore) -> CallOutcome:
-    """Check and run a call that is in original pixels.
+def run_call(
+    call: ToolCall,
+    tools: Sequence[Tool],
+    images: Sequence[ImageRef],
+    media: MediaStore,
+    latencies: ToolLatencies | None = None,
+) -> CallOutcome:
+    """Check and run a call that is in original pixels; ``latencies`` is told how long the tool took, if it ran.
 
     ``MachineError`` when the tool breaks or passes its deadline; the policy's mistakes are outcomes.
     """
@@ -39,7 +47,8 @@ def run_call(call: ToolCall, tools: Sequence[Tool], images: Sequence[ImageRef], 
     except ToolError as error:
         return CallOutcome(result=None, shown=_failed(error))
     try:
-        result = run_within(lambda: bound.run(media), deadline_s=tool.deadline_s, what=f"tool {tool.name}")
+        with nullcontext() if latencies is None else latencies.timing(tool.name):
+            result = run_within(lambda: bound.run(media), deadline_s=tool.deadline_s, what=f"tool {tool.name}")
     except ToolError as error:
         result = _failed(error)
     return CallOutcome(result=result, shown=result)

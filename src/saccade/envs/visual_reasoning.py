@@ -9,6 +9,7 @@ from gymnasium import spaces
 from PIL import Image
 
 from saccade.envs.calls import in_original_pixels, run_call
+from saccade.envs.latency import ToolLatencies
 from saccade.envs.opened import OpenedTools
 from saccade.envs.sources import TaskSource, task_source
 from saccade.envs.spaces import Picture, RgbImages, UnicodeText
@@ -68,7 +69,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     Tasks come from ``reset(options={"task": task})``, or are drawn at ``reset`` from ``tasks`` (a sequence, or a
     function of an index) or from a procedural ``family``. ``media`` holds the images of the tasks and takes those of
     the tools. With ``shows_pixels=False`` observations carry no pictures, which a rollout, which reads ``images``,
-    would only throw away.
+    would only throw away. ``latencies`` is told how long each call took; trajectories say nothing of it.
 
     Tools with a state of their own are opened at ``reset`` and closed at the end of the episode, at the next
     ``reset`` or at ``close``, whichever comes first.
@@ -94,6 +95,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         max_turns: int = 6,
         reward: Reward = answer_reward,
         shows_pixels: bool = True,
+        latencies: ToolLatencies | None = None,
     ) -> None:
         if media is None and family is None:
             raise UserError("no media store; pass media=, which holds the images of your tasks, or family=")
@@ -110,6 +112,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         self._seed = seed
         self._reward = reward
         self._shows_pixels = shows_pixels
+        self._latencies = latencies
         self._task: Task | None = None
         self._status: Status = "ready"
         self._prompt: tuple[Message, ...] = ()
@@ -241,7 +244,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
             return action, None, None
         if isinstance(action, Malformed):
             return action, None, self.protocol.observe(action, len(self._images))
-        outcome = run_call(action, self._opened.tools, self._images, self.media)
+        outcome = run_call(action, self._opened.tools, self._images, self.media, self._latencies)
         return action, outcome.result, self.protocol.observe(outcome.shown, len(self._images))
 
     def _observation(self, text: str, images: Sequence[ImageRef]) -> VisualObservation:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from saccade.envs.latency import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.test_time import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
+from saccade.train.metrics import TIME_PREFIX
 from saccade.train.plan import Episodes, Evaluate
 from saccade.train.position import Position
 from saccade.train.records import read_records, write_records
@@ -54,7 +56,7 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
 
         with run.media.temporary():
             played = _play(run, stage, tasks, on_finished=advance)
-            run.metrics.write(position, played.metrics)
+            run.metrics.write(position, {**played.metrics, **timed(_episodes_of(stage))})
             if stage.first_pass_name is not None:
                 first_path = run.directory.paths.evaluation(stage.first_pass_name)
                 write_attempts(run, first_path, position, played.first_pass)
@@ -74,7 +76,14 @@ def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
 def curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
     """Metrics of the held-out tasks in the middle of a training stage."""
     played = _play(run, evaluation, evaluation.tasks())
-    return {f"held_out/{name}": value for name, value in played.metrics.items()}
+    held_out = {f"held_out/{name}": value for name, value in played.metrics.items()}
+    return {**held_out, **timed(_episodes_of(evaluation), "held_out/")}
+
+
+def timed(episodes: Iterable[Episodes], prefix: str = "") -> dict[str, float]:
+    """How long tools took since the last time, as metrics that no seed gives again."""
+    times = tool_times(one.latencies for one in episodes)
+    return {f"{TIME_PREFIX}{prefix}{name}": value for name, value in times.items()}
 
 
 def write_attempts(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
@@ -128,6 +137,10 @@ def _read_summaries(run: RunState, stage: Evaluate) -> None:
     for name in (stage.first_pass_name, stage.name):
         if name is not None:
             run.summaries[name] = _summary(name, read_records(run.directory.paths.evaluation(name)))
+
+
+def _episodes_of(stage: Evaluate) -> list[Episodes]:
+    return [stage.episodes, *([stage.first_pass] if stage.first_pass is not None else [])]
 
 
 def _summary(name: str, attempts: Iterable[Attempt]) -> StageSummary:

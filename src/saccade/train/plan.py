@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.contract import Algorithm
+from saccade.envs.latency import ToolLatencies
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.evaluation.views import Views
@@ -35,13 +36,15 @@ class Episodes:
     tools: tuple[Tool | EpisodeTool, ...]
     rollout: RolloutSettings
     max_turns: int = 3
+    latencies: ToolLatencies = field(default_factory=ToolLatencies, compare=False, repr=False)
+    """How long its tools take: collected by its environments, recorded below ``time/`` with the next metrics."""
 
     @property
     def max_action_tokens(self) -> int:
         """The most tokens that a model may write in one episode."""
         return min(self.max_turns * self.rollout.max_turn_tokens, self.rollout.max_tokens)
 
-    def environment(self, media: MediaStore, view: ViewRule) -> VisualReasoningEnv:
+    def environment(self, media: MediaStore, view: ViewRule, *, is_timed: bool = True) -> VisualReasoningEnv:
         """An environment that takes its tasks at ``reset``."""
         return VisualReasoningEnv(
             protocol=self.protocol,
@@ -50,6 +53,7 @@ class Episodes:
             view=view,
             max_turns=self.max_turns,
             shows_pixels=False,
+            latencies=self.latencies if is_timed else None,
         )
 
 

@@ -18,7 +18,7 @@ from saccade.train.checkpoints import (
     restore_learner,
     save_checkpoint,
 )
-from saccade.train.measure import curve_point, evaluate_stage, write_attempts
+from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
 from saccade.train.metrics import TIME_PREFIX
 from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
@@ -189,6 +189,7 @@ def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *
     metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
     if isinstance(stage, Reinforce):
         metrics |= {f"{TIME_PREFIX}{name}": value for name, value in run.plan.meters().items()}
+        metrics |= timed(stream.episodes for stream in stage.streams)
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.evaluation)
     run.metrics.write(position, metrics)

@@ -33,6 +33,6 @@ def supervise(
 
 
 def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
-    env = demonstration.episodes.environment(model.media, model.view)
+    env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):
         return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)

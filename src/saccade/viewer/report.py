@@ -22,6 +22,7 @@ from saccade.viewer.examples import ExampleView, chosen, example_view, examples_
 from saccade.viewer.pictures import Album
 from saccade.viewer.story import comparison_text, story
 from saccade.viewer.stream_section import stream_section
+from saccade.viewer.tool_times import tool_times_of
 from saccade.viewer.words import percent_text, readable, visible
 
 _TEMPLATE = "report.html.jinja"
@@ -72,6 +73,7 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "comparisons": [comparison.as_json() for comparison in evidence.comparisons],
         "two_streams": [stage.as_json() for stage in evidence.two_streams],
         "by_iou": [by_iou.as_json() for by_iou in _by_iou(evidence)],
+        "tool_times": [row.as_json() for row in tool_times_of(evidence.curves)],
         "wall_s": evidence.wall_s if math.isfinite(evidence.wall_s) else None,
         "command": list(evidence.info.command),
         "settings": dict(evidence.settings),
@@ -112,6 +114,7 @@ def report_page(evidence: Evidence) -> str:
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
         sections=sections,
+        tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
         notes=[visible(note, 500) for note in evidence.notes],
         album=album.definitions(),

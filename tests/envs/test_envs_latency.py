@@ -1,0 +1,80 @@
+"""How long tools take is collected beside the trajectories and changes nothing in them."""
+
+import pytest
+
+from saccade.envs.latency import ToolLatencies, tool_times
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.errors import MachineError
+from saccade.media.store import MediaStore
+from saccade.testing.tasks import tiny_example
+from saccade.tools.contract import tool_from
+
+
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+def breaks() -> str:
+    """Break."""
+    raise OSError("broken")
+
+
+def _call(name: str) -> str:
+    return f'<think>t</think><tool_call>{{"name": "{name}", "arguments": {{}}}}</tool_call>'
+
+
+def _env(media: MediaStore, latencies: ToolLatencies | None) -> VisualReasoningEnv:
+    env = VisualReasoningEnv(
+        tools=(tool_from(look), tool_from(breaks)), media=media, max_turns=4, shows_pixels=False, latencies=latencies
+    )
+    env.reset(options={"task": tiny_example(media).task})
+    return env
+
+
+def test_times_are_summed_up_per_tool_as_worked_out_by_hand() -> None:
+    one, other = ToolLatencies(), ToolLatencies()
+    for seconds in (0.1, 0.2, 0.3):
+        one.record("crop", seconds)
+    other.record("crop", 0.4)
+    other.record("zoom", 2.0)
+    times = tool_times([one, other])
+    assert times == pytest.approx(
+        {
+            "tools/crop/calls": 4.0,
+            "tools/crop/mean_s": 0.25,
+            "tools/crop/p50_s": 0.25,
+            "tools/crop/p95_s": 0.385,
+            "tools/zoom/calls": 1.0,
+            "tools/zoom/mean_s": 2.0,
+            "tools/zoom/p50_s": 2.0,
+            "tools/zoom/p95_s": 2.0,
+        }
+    )
+
+
+def test_what_was_taken_is_not_told_again() -> None:
+    latencies = ToolLatencies()
+    latencies.record("crop", 0.1)
+    assert latencies.take() == [("crop", 0.1)]
+    assert tool_times([latencies, latencies]) == {}
+
+
+def test_an_environment_tells_of_each_call_that_ran_and_of_no_other() -> None:
+    latencies = ToolLatencies()
+    env = _env(MediaStore(), latencies)
+    env.step(_call("look"))
+    env.step(_call("no_such_tool"))
+    with pytest.raises(MachineError):
+        env.step(_call("breaks"))
+    assert [tool for tool, _ in latencies.take()] == ["look", "breaks"]
+
+
+def test_turns_are_the_same_with_and_without_a_clock() -> None:
+    media = MediaStore()
+    turns = []
+    for latencies in (None, ToolLatencies()):
+        env = _env(media, latencies)
+        env.step(_call("look"))
+        turns.append(env.turns)
+    assert turns[0] == turns[1]
