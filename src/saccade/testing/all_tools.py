@@ -28,7 +28,7 @@ def write_tools_file(folder: Path, url: str) -> Path:
         "segment": {"backend": "transformers", "model": save_tiny("sam2", folder / "sam2").name},
         "g_llava": server,
         "multimath": {**local, "max_pixels": 64 * 64},
-        "execute_python_code": {"timeout_s": 10.0},
+        "execute_python_code": {"timeout_s": 5.0},
     }
     sections = [
         "\n".join([f"[tools.{entry.name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())])

@@ -25,7 +25,6 @@ _EXAMPLE = "chartmoe"
 
 def _classical(options: Options) -> Make:
     options.need_package("cv2", 'pip install "saccade[ocr]"')
-    options.need_module("saccade.tools.charts.tools")
     reader = text_reader(options)
 
     def make() -> Tool:
@@ -106,11 +105,9 @@ def _words_here(options: Options) -> Make:
 
 
 def _over(name: str, reader: "ChartReader", deadline_s: float) -> Tool:
-    from dataclasses import replace
-
     from saccade.tools.charts.tools import chart_tools
 
-    return replace(find_tool(name, chart_tools(reader)), deadline_s=deadline_s)
+    return find_tool(name, chart_tools(reader, deadline_s))
 
 
 def _told(name: str, teller: "ChartTeller", deadline_s: float) -> Tool:

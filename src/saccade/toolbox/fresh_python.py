@@ -42,7 +42,7 @@ def fresh_python_tool(sandbox: Sandbox, *, timeout_s: float = 15.0) -> Tool:
                 run, media, min_side_px=MIN_SIDE_PX, max_images=MAX_IMAGES, max_output_chars=MAX_OUTPUT_CHARS
             )
         if not result.is_ok:
-            raise ToolError(result.text)
+            raise ToolError(f"code failed:\n{result.text}")
         return ToolOutput(text=result.text, images=tuple(media.get(one) for one in result.images), data=result.data)
 
     tool = tool_from(execute_python_code, timeout_s + MAX_WAIT_S)

@@ -114,10 +114,6 @@ class Options:
         if importlib.util.find_spec(module) is None:
             raise self.error(f"needs the package {module}; install it with: {install}")
 
-    def need_module(self, module: str) -> None:
-        if importlib.util.find_spec(module) is None:
-            raise self.error("its in-process back end is not part of this version yet; use another back end")
-
     def finish(self) -> None:
         for name in self._options:
             if name not in self._known:
