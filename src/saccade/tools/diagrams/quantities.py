@@ -31,9 +31,10 @@ NOUN = "|".join(POLYGONS)
 UNIT = (
     r"(?: ?(?:cm|mm|km|dm|m|inches|inch|feet|ft|units?|met(?:er|re)s?|centimet(?:er|re)s?|yards?|miles?|degrees?)\b)?"
 )
+# Possessive, so that a long row of digits or numbers has one reading and not exponentially many.
 VALUE = (
-    r"(?:[(-]{0,3}(?:\d+(?:\.\d+)?|[b-ln-z](?![A-Za-z'])|pi\b|sqrt\(\d+(?:\.\d+)?\))"
-    r"(?: ?[-+*/^()]{0,3} ?(?:\d+(?:\.\d+)?|[b-ln-z](?![A-Za-z'])|pi\b|sqrt\(\d+(?:\.\d+)?\)))*\)?)"
+    r"(?:[(-]{0,3}(?:\d++(?:\.\d++)?|[b-ln-z](?![A-Za-z'])|pi\b|sqrt\(\d++(?:\.\d++)?\))"
+    r"(?: ?[-+*/^()]{0,3} ?(?:\d++(?:\.\d++)?|[b-ln-z](?![A-Za-z'])|pi\b|sqrt\(\d++(?:\.\d++)?\)))*+\)?)"
 )
 ANGLE = (
     r"(?:the )?(?:(?:measure|size|degree|degrees|value|degree measure) of )?(?:the )?"
