@@ -20,7 +20,12 @@ CHARACTERS = (*"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZxyzabnm+()/", "(x", "(y", "x
 SIDE_PX = 24
 """Characters are compared in squares of this size."""
 
-TEMPLATE_SIZES_PX = (13, 15, 19, 28, 44)
+TEMPLATE_SIZES_PX = ((13, 1.0), (15, 1.0), (19, 1.0), (28, 1.0), (44, 1.0), (13, 1.6), (15, 1.6), (15, 2.0))
+"""Sizes of the type, and how much the print is enlarged afterwards, as pictures of small diagrams often are."""
+
+CORNER, CORNER_INK = 0.15, 0.53
+"""A B has ink in its left corners, such a share of its size, where an 8 has next to none."""
+
 LOWER = "xyzabnm"
 LIKE_NUMBERS = str.maketrans("OQDISZBlxX", "0001528lxx")
 """What a character between digits is, when it looks like a capital."""
@@ -50,7 +55,10 @@ def character_of(glyph: Glyph, line_height: float, top: float) -> Character:
     # A small x is a capital one that is not as high as the line.
     likeness = likeness - np.where(is_lower == (tall < 0.87), 0.0, 0.12)
     best = int(likeness.argmax())
-    return Character(text=names[best], sureness=float(max(0.0, likeness[best])))
+    text = names[best]
+    if text in "B8":
+        text = "B" if _corner_ink(glyph.shape) >= CORNER_INK else "8"
+    return Character(text=text, sureness=float(max(0.0, likeness[best])))
 
 
 def is_dot(glyph: Glyph) -> bool:
@@ -61,6 +69,12 @@ def is_dot(glyph: Glyph) -> bool:
     # A degree sign is hollow, or at a few pixels much fainter in its middle.
     core = glyph.shape[glyph.height // 2, glyph.width // 2]
     return filled > 0.66 and core > 0.85 and glyph.height >= 4
+
+
+def _corner_ink(shape: Grey) -> float:
+    """How much ink the fainter of the two left corners holds."""
+    rows, columns = max(1, round(CORNER * shape.shape[0])), max(1, round(CORNER * shape.shape[1]))
+    return float(min(shape[:rows, :columns].mean(), shape[-rows:, :columns].mean()))
 
 
 def _square(shape: Grey) -> Grey:
@@ -82,19 +96,20 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
     """Characters, their pictures as rows, and whether each is a small letter."""
     names: list[str] = []
     pictures: list[Grey] = []
-    for size in TEMPLATE_SIZES_PX:
+    for size, enlarged in TEMPLATE_SIZES_PX:
         for name in CHARACTERS:
             names.append(name)
-            pictures.append(_square(_printed(name, size)).ravel())
+            pictures.append(_square(_printed(name, size, enlarged)).ravel())
     return tuple(names), np.stack(pictures), np.array([name in LOWER for name in names])
 
 
-def _printed(name: str, size: int) -> Grey:
+def _printed(name: str, size: int, enlarged: float) -> Grey:
     default = ImageFont.load_default(size=size)
     assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
     canvas = Image.new("L", (3 * size, 3 * size))
     ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=default)
-    ink = np.asarray(canvas, np.float32) / 255
+    side = round(3 * size * enlarged)
+    ink = np.asarray(canvas.resize((side, side), Image.Resampling.BICUBIC), np.float32) / 255
     rows, columns = np.nonzero(ink >= 0.45)
     return np.asarray(ink[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1], np.float32)
 
