@@ -40,7 +40,7 @@ from saccade.types import ImageRef, Json, ToolResult
 SIDE = 96
 """Of the pictures, in pixels."""
 
-SMALL = "queue = 128\nimage_mb = 96\nresult_mb = 48\n"
+SMALL = "queue = 512\nimage_mb = 96\nresult_mb = 48\n"
 
 
 @dataclass(slots=True)
