@@ -14,7 +14,7 @@ from PIL import Image
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
 from saccade.tools.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
-from saccade.tools.charts.calibration import LEAST_TICKS, Direction, Scale, number_of, value_scale
+from saccade.tools.charts.calibration import LEAST_TICKS, Direction, Scale, value_scale
 from saccade.tools.charts.chart import Axis, Chart, Colour, Series
 from saccade.tools.charts.colours import Palette, Pixels, colour_name, coverage_of, labels_of, palette_of, without
 from saccade.tools.charts.gridlines import snapped
@@ -104,18 +104,24 @@ class _Drawing:
         named = [self.legend.name(part.colour) for part in slices]
         if all(named):
             return [name or "" for name in named], True
-        texts = [line for line in self.lines if 0.9 < _reach(disc, line.box) < 1.75 and number_of(line.text) is None]
-        texts = texts if len(texts) >= len(slices) else [line for line in self.lines if _reach(disc, line.box) < 1.75]
-        names: list[str] = []
-        is_sure = True
-        for number, part in enumerate(slices, start=1):
-            nearest = min(texts, key=lambda line: _turn(_angle(disc, line.box), part.middle), default=None)
-            if nearest is None or _turn(_angle(disc, nearest.box), part.middle) > max(12.0, part.extent / 2):
-                names.append(f"slice {number}")
-                is_sure = False
-            else:
-                names.append(nearest.text)
-        return names, is_sure
+        # Printed shares stand in the slices or beside the names, and a title is higher than any name.
+        top = disc.box.y1 - 0.2 * disc.radius
+        texts = [line for line in self.lines if not line.text.endswith("%") and line.box.y2 > top]
+        texts = [line for line in texts if _reach(disc, line.box) < 1.75]
+        outside = [line for line in texts if _reach(disc, line.box) > 0.9]
+        texts = outside if len(outside) >= len(slices) else texts
+        turns = [
+            (_turn(_angle(disc, line.box), part.middle), place, number)
+            for place, line in enumerate(texts)
+            for number, part in enumerate(slices)
+        ]
+        names: dict[int, str] = {}
+        used: set[int] = set()
+        for turn, place, number in sorted(turns):
+            if place not in used and number not in names and turn <= max(12.0, slices[number].extent / 2):
+                names[number] = texts[place].text
+                used.add(place)
+        return [names.get(number, f"slice {number + 1}") for number in range(len(slices))], len(names) == len(slices)
 
     def _plot(self) -> Chart:
         up, right = self._axis("up"), self._axis("right")
