@@ -89,8 +89,8 @@ class VistaSettings(GymSettings):
         decay="cosine",
     )
     """174 batches are 22,170 trajectories once. Without ``sft_data`` there are none."""
-    sft_data: Path | None = None
-    """Trajectories to imitate, as ``saccade curate vista`` writes them."""
+    sft_data: tuple[Path, ...] = ()
+    """Trajectories to imitate: folders that ``saccade curate vista`` writes, or files of them."""
     tools: Path | None = None
     """A ``tools.toml`` that says which tools there are."""
     service: str | None = None

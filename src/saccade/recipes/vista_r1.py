@@ -8,7 +8,6 @@ of the seven types with cheap tools, for a model made from nothing.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from saccade.curation.tool_examples import read_tool_examples
 from saccade.errors import UserError
@@ -62,8 +61,8 @@ def vista_r1(context: RecipeContext) -> Plan:
         return Shuffled(asked.training, seed=seed_for(context.seed, "rl"))
 
     imitation: tuple[Stage, ...] = ()
-    if settings.sft.steps and settings.sft_data is not None:
-        shown = _imitated(settings.sft_data, settings, how, asked.held_out, context)
+    if settings.sft.steps and settings.sft_data:
+        shown = _imitated(settings, how, asked.held_out, context)
         imitation = (Supervise(name="sft", demonstrations=shown, settings=settings.sft),)
     tail = TailPatch(
         settings=settings, how=how, keys=lambda: list(by_id), task_of=by_id.__getitem__, again=again, seed=context.seed
@@ -82,11 +81,11 @@ def vista_r1(context: RecipeContext) -> Plan:
 
 
 def _imitated(
-    data: Path, settings: VistaSettings, how: Played, held_out: Sequence[Task], context: RecipeContext
+    settings: VistaSettings, how: Played, held_out: Sequence[Task], context: RecipeContext
 ) -> Callable[[int], Sequence[Demonstration]]:
     """The demonstrations of each step: all trajectories of ``sft_data`` in random order, then again in another."""
-    read = read_tool_examples(data, context.media)
-    examples = without_held_out(read, held_out, lambda one: one.task, what=f"examples of {data}")
+    read = [one for data in settings.sft_data for one in read_tool_examples(data, context.media)]
+    examples = without_held_out(read, held_out, lambda one: one.task, what="trajectories to imitate")
     if not settings.with_tools:
         examples = [replace(one, turns=one.turns[-1:]) for one in examples]
     if not settings.reasoning:
