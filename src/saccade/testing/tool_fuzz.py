@@ -22,7 +22,8 @@ from saccade.types import ImageRef, Json
 Ending = Literal["result", "refused", "nameless", "broken", "hung"]
 """``nameless`` is a refusal that names no argument."""
 
-MAX_MESSAGE_CHARS = 2000
+MAX_MESSAGE_CHARS = 6000
+"""A failed program may show 4096 characters of what it said."""
 
 EXAMPLE_SHARE = 0.04
 """Of calls on the example's own picture."""

@@ -80,7 +80,9 @@ def _checked(value: Json, parameter: Parameter, image_count: int) -> Value:
 def _value(value: Json, parameter: Parameter, image_count: int) -> Value | None:
     match parameter.kind:
         case "text":
-            return value if isinstance(value, str) and len(value) <= parameter.max_chars else None
+            # Half of a surrogate pair passes JSON, but it is no character that a tool could write or send on.
+            is_text = isinstance(value, str) and len(value) <= parameter.max_chars
+            return str(value).encode("utf-8", "replace").decode("utf-8") if is_text else None
         case "choice":
             return value if isinstance(value, str) and value in parameter.choices else None
         case "boolean":

@@ -87,9 +87,9 @@ def contrast(
 def draw_boxes(image: Image.Image, boxes: Annotated[list[Box], "what to frame"]) -> ToolOutput:
     """Draw numbered red frames on a copy of an image, to check or to compare places."""
     for number, box in enumerate(boxes, start=1):
-        _check_ordered(box, f"box {number}")
+        _check_ordered(box, f"boxes: box {number}")
         if not _overlaps(box, image):
-            raise ToolError(f"box {number} lies wholly outside the image")
+            raise ToolError(f"boxes: box {number} lies wholly outside the image")
     picture, scale = _canvas(image)
     draw = ImageDraw.Draw(picture)
     width = _line_width(picture)
@@ -105,7 +105,7 @@ def draw_boxes(image: Image.Image, boxes: Annotated[list[Box], "what to frame"])
 def draw_points(image: Image.Image, points: Annotated[list[Point], "what to mark"]) -> ToolOutput:
     """Draw numbered red dots on a copy of an image, to count or to compare places."""
     for number, point in enumerate(points, start=1):
-        _check_inside(point, image, f"point {number}")
+        _check_inside(point, image, f"points: point {number}")
     picture, scale = _canvas(image)
     draw = ImageDraw.Draw(picture)
     radius = 2 * _line_width(picture)

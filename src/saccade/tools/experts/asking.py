@@ -8,6 +8,7 @@ from saccade.errors import ToolError
 from saccade.specialists.contract import VisionModel
 
 _ANSWER = re.compile(r"^[^\w\n]{0,8}(?:final )?answer[^\w\n]{0,8}?[:=](.+)$", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"<(?=[|/A-Za-z])")
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 
 MAX_ANSWER_CHARS = 12_000
@@ -37,4 +38,5 @@ def checked_question(text: str, name: str) -> str:
     """``ToolError`` when a question holds no word."""
     if not any(character.isalnum() for character in text):
         raise ToolError(f"{name} is empty; write what you want to know")
-    return " ".join(text.split())
+    # A model's own marks, such as that of an image, must not come from a question.
+    return " ".join(_MARK.sub("< ", text).split())
