@@ -5,7 +5,6 @@ on a light or grey paper, with linear axes that carry at least three numbers. Gr
 photographs and JPEG noise are beyond it. It says which step failed and makes no number up.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +31,8 @@ from saccade.tools.charts.layout import (
 )
 from saccade.tools.charts.lines import evened, heights_at, moved_to_corners
 from saccade.tools.charts.marks import Layer, kind_of, layer_of
-from saccade.tools.charts.pies import Disc, Slice, find_disc, slices_of
+from saccade.tools.charts.pie_names import pie_of
+from saccade.tools.charts.pies import find_disc
 from saccade.tools.charts.scatter import markers_of
 from saccade.tools.charts.spines import without_tick_marks
 from saccade.tools.images import bounded
@@ -79,49 +79,7 @@ class _Drawing:
             coverage |= coverage_of(self.pixels, colour, self.palette)
         hidden = (self.legend.box,) if self.legend.box else ()
         disc = find_disc(without(coverage, hidden))
-        return self._pie(disc) if disc is not None else self._plot()
-
-    def _pie(self, disc: Disc) -> Chart:
-        slices = slices_of(disc, self.pixels, self.palette)
-        names, is_sure = self._slice_names(disc, slices)
-        total = sum(part.extent for part in slices)
-        shares = tuple(100 * part.extent / total for part in slices)
-        series = Series(
-            name="share",
-            values=shares,
-            colours=tuple(part.colour for part in slices),
-            boxes=tuple(_slice_box(disc, part) for part in slices),
-        )
-        return Chart(
-            kind="pie",
-            title=title_of(self.lines, disc.box.y1 - 0.35 * disc.radius),
-            categories=tuple(names),
-            series=(series,),
-            confidence=round(0.95 if is_sure else 0.6, 3),
-        )
-
-    def _slice_names(self, disc: Disc, slices: tuple[Slice, ...]) -> tuple[list[str], bool]:
-        named = [self.legend.name(part.colour) for part in slices]
-        if all(named):
-            return [name or "" for name in named], True
-        # Printed shares stand in the slices or beside the names, and a title is higher than any name.
-        top = disc.box.y1 - 0.2 * disc.radius
-        texts = [line for line in self.lines if not line.text.endswith("%") and line.box.y2 > top]
-        texts = [line for line in texts if _reach(disc, line.box) < 1.75]
-        outside = [line for line in texts if _reach(disc, line.box) > 0.9]
-        texts = outside if len(outside) >= len(slices) else texts
-        turns = [
-            (_turn(_angle(disc, line.box), part.middle), place, number)
-            for place, line in enumerate(texts)
-            for number, part in enumerate(slices)
-        ]
-        names: dict[int, str] = {}
-        used: set[int] = set()
-        for turn, place, number in sorted(turns):
-            if place not in used and number not in names and turn <= max(12.0, slices[number].extent / 2):
-                names[number] = texts[place].text
-                used.add(place)
-        return [names.get(number, f"slice {number + 1}") for number in range(len(slices))], len(names) == len(slices)
+        return self._plot() if disc is None else pie_of(disc, self.pixels, self.palette, self.legend, self.lines)
 
     def _plot(self) -> Chart:
         up, right = self._axis("up"), self._axis("right")
@@ -311,26 +269,6 @@ def _slot_names(slots: list[list[Column]], names: list[TextLine], centers: list[
         is_near = nearest is not None and abs(centers[nearest] - middle) < max(12.0, 0.6 * width * len(slot))
         found.append(names[nearest].text if is_near and nearest is not None else f"category {number}")
     return tuple(found)
-
-
-def _reach(disc: Disc, box: Box) -> float:
-    return math.hypot(box.center.x - disc.center.x, box.center.y - disc.center.y) / disc.radius
-
-
-def _angle(disc: Disc, box: Box) -> float:
-    return math.degrees(math.atan2(box.center.y - disc.center.y, box.center.x - disc.center.x)) % 360
-
-
-def _turn(one: float, other: float) -> float:
-    return abs((one - other + 180) % 360 - 180)
-
-
-def _slice_box(disc: Disc, part: Slice) -> Box:
-    """Around the slice's arc and the centre."""
-    angles = np.radians(part.start + np.linspace(0, part.extent, 32))
-    xs = [disc.center.x, *(disc.center.x + disc.radius * np.cos(angles))]
-    ys = [disc.center.y, *(disc.center.y + disc.radius * np.sin(angles))]
-    return Box(float(min(xs)), float(min(ys)), float(max(xs)), float(max(ys)))
 
 
 def _enlarged(chart: Chart, scale: float) -> Chart:
