@@ -136,12 +136,29 @@ def test_labels_that_are_not_plain_print_are_read_by_the_text_reader() -> None:
     assert "Q" in read_diagram(canvas.image, _SaysQ(), sure=2.0).places
 
 
+def _scrawl(shape: str, count: int) -> Image.Image:
+    """Lines or ovals all over the place: without a bound on what is tried, reading them takes minutes."""
+    rng = np.random.default_rng(0)
+    image = Image.new("RGB", (900, 900), "white")
+    pencil = ImageDraw.Draw(image)
+    for _ in range(count):
+        x, y, width, height = (int(side) for side in rng.integers(5, 450, size=4))
+        box = (x, y, x + width, y + height)
+        if shape == "line":
+            pencil.line(box, fill=INK, width=2)
+        else:
+            pencil.ellipse(box, outline=INK, width=2)
+    return image
+
+
 @pytest.mark.parametrize(
     ("image", "message"),
     [
         (Image.new("RGB", (256, 256), (128, 128, 128)), "no lines"),
         (Image.new("RGB", (10, 256), (255, 255, 255)), "whole diagram"),
         (Image.fromarray(np.random.default_rng(0).integers(0, 256, (200, 200, 3), np.uint8)), "pieces of ink"),
+        (_scrawl("line", 150), "more than 40 lines"),
+        (_scrawl("ellipse", 90), "cannot be told apart"),
     ],
 )
 def test_a_picture_that_is_no_diagram_is_refused_with_a_reason(image: Image.Image, message: str) -> None:

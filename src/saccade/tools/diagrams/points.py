@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from saccade.geometry import Box
 from saccade.tools.diagrams.labels import Label, Print
-from saccade.tools.diagrams.strokes import Round, Segment, Strokes
+from saccade.tools.diagrams.segments import Segment
+from saccade.tools.diagrams.strokes import Round, Strokes
 
 SAME_PX = 6.5
 """Places that are nearer are one point."""

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from saccade.errors import ToolError
+from saccade.tools.diagrams.hough import Ballot
 from saccade.tools.diagrams.ink import Ink, Mask
+from saccade.tools.diagrams.segments import Places, Segment
 
 SHORTEST = 0.11
 """A straight line, as a share of the picture's longer side; less is a mark."""
@@ -19,6 +22,8 @@ NEAR_PX = 1.9
 
 MAX_GAP_PX = 3.5
 MAX_LINES, MAX_CIRCLES = 40, 4
+MAX_TRIES = 400
+"""Of lines that are looked at more closely, in a picture."""
 TRIPLES = 3000
 """Of places on the figure through which circles are laid."""
 
@@ -33,37 +38,6 @@ EXTENDED = 0.08
 
 ROUND = 0.86
 """How much of its way a circle is drawn."""
-
-TURNS = 360
-"""Directions of lines that are told apart at first: half degrees."""
-
-Places = npt.NDArray[np.float64]
-"""Places in pixels, (count, 2), x first; a pixel's middle is a half."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Segment:
-    """A straight line from ``start`` to ``end``."""
-
-    start: complex
-    end: complex
-
-    @property
-    def length(self) -> float:
-        return abs(self.end - self.start)
-
-    @property
-    def way(self) -> complex:
-        """Its direction, of length 1."""
-        return (self.end - self.start) / self.length
-
-    def along(self, at: complex) -> float:
-        """How far along the line a place is, in pixels from its start."""
-        return ((at - self.start) * self.way.conjugate()).real
-
-    def off(self, at: complex) -> float:
-        """How far from the endless line a place is."""
-        return abs(((at - self.start) * self.way.conjugate()).imag)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,23 +70,33 @@ def strokes_of(ink: Ink) -> Strokes:
     while len(circles) < MAX_CIRCLES and (found := _circle(places[left], ink)) is not None:
         circles.append(found)
         left &= np.abs(np.hypot(*(places - _xy(found.centre)).T) - found.radius) > NEAR_PX
-    segments: list[Segment] = []
-    shortest = SHORTEST * ink.side_px
-    ruled_out: set[tuple[int, int]] = set()
-    while len(segments) < MAX_LINES:
-        straight, bin_ = _straightest(places[left], shortest, ruled_out)
-        if straight is None:
-            break
-        found_one = _run(straight, places[left], ink.figure, shortest)
-        if found_one is None:
-            ruled_out.add(bin_)
-            continue
-        segments.append(found_one)
-        left &= ~_covered(places, found_one)
+    segments = _lines(places, left, ink)
     segments = [_extended(one, segments, ink) for one in segments]
     rest = np.zeros_like(ink.figure)
     rest[rows[left], columns[left]] = True
     return Strokes(segments=tuple(segments), circles=tuple(circles), rest=rest)
+
+
+def _lines(places: Places, left: Mask, ink: Ink) -> list[Segment]:
+    """The straight lines in the ink that is ``left``; takes from that what they explain."""
+    segments: list[Segment] = []
+    shortest = SHORTEST * ink.side_px
+    ballot = Ballot(places[left])
+    for _ in range(MAX_TRIES):
+        straight = ballot.straightest(shortest)
+        if straight is None:
+            return segments
+        if len(segments) == MAX_LINES:
+            raise ToolError(f"the image has more than {MAX_LINES} lines; crop the diagram first")
+        found = _run(straight, places[left], ink.figure, shortest)
+        if found is None:
+            ballot.rule_out_last()
+            continue
+        segments.append(found)
+        explained = left & _covered(places, found)
+        ballot.withdraw(places[explained])
+        left &= ~explained
+    raise ToolError("the image has too many lines and curves that cannot be told apart; crop the diagram first")
 
 
 def _circle(places: Places, ink: Ink) -> Round | None:
@@ -176,30 +160,6 @@ def is_ink(mask: Mask, at: npt.NDArray[np.complexfloating], reach: float) -> Mas
             inside = (x >= 0) & (y >= 0) & (x < mask.shape[1]) & (y < mask.shape[0])
             found[inside] |= mask[y[inside], x[inside]]
     return found
-
-
-def _straightest(
-    places: Places, shortest: float, ruled_out: set[tuple[int, int]]
-) -> tuple[Segment | None, tuple[int, int]]:
-    """The line with the most ink, roughly: Hough's transform with steps of half a degree and a pixel."""
-    if len(places) < shortest:
-        return None, (0, 0)
-    turns = np.arange(TURNS) * math.pi / TURNS
-    away = places[:, :1] * np.cos(turns) + places[:, 1:] * np.sin(turns)
-    bins = np.round(away).astype(int)
-    low = int(bins.min())
-    size = int(bins.max()) - low + 1
-    votes = np.bincount(((bins - low) + np.arange(TURNS) * size).ravel(), minlength=size * TURNS).reshape(TURNS, size)
-    # A line's ink is about two pixels wide and falls into neighbouring bins.
-    votes = votes + np.pad(votes[:, 1:], ((0, 0), (0, 1)))
-    for turn, bin_ in ruled_out:
-        votes[turn, min(max(bin_ - low, 0), size - 1)] = 0
-    turn, bin_ = divmod(int(votes.argmax()), size)
-    if votes[turn, bin_] < shortest:
-        return None, (0, 0)
-    normal = complex(math.cos(turns[turn]), math.sin(turns[turn]))
-    middle = (bin_ + low + 0.5) * normal
-    return Segment(start=middle, end=middle + 1j * normal), (turn, bin_ + low)
 
 
 def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segment | None:
