@@ -121,8 +121,7 @@ def _grouped(rng: Generator, axes: Any, palette: tuple[str, ...]) -> Chart:
 
 def _stacked(rng: Generator, axes: Any, palette: tuple[str, ...]) -> Chart:
     categories, scale = _categories(rng, int(rng.integers(3, 8))), _scale(rng)
-    # A twentieth of the tallest column is about ten pixels: less could not be told within 5 % from whole pixels.
-    series = _series(rng, int(rng.integers(2, 5)), len(categories), scale, least=0.25)
+    series = _series(rng, int(rng.integers(2, 5)), len(categories), scale)
     bottom, width, edge = np.zeros(len(categories)), float(rng.uniform(0.45, 0.8)), _edge(rng)
     for one, colour in zip(series, palette):
         axes.bar(categories, one.values, width=width, bottom=bottom, color=colour, label=one.name, **edge)
