@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from saccade.services.gate import error_bytes
 from saccade.services.running import CallRequest, Outcome
 from saccade.types import Json
 
@@ -26,8 +27,8 @@ def failure(
     status: int, kind: str, message: str, *, missing: tuple[str, ...] = (), retry_after_s: float | None = None
 ) -> Outcome:
     """An outcome that is no result."""
-    error = {"kind": kind, "message": message, "missing": list(missing), "retry_after_s": retry_after_s}
-    return Outcome(status=status, body=json.dumps({"error": error}).encode("ascii"), missing=missing)
+    body = error_bytes(kind, message, missing, retry_after_s=retry_after_s)
+    return Outcome(status=status, body=body, missing=missing)
 
 
 @dataclass(slots=True, eq=False)

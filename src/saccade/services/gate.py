@@ -12,9 +12,9 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 """Asked by machines that start and stop servers."""
 
 
-def error_bytes(kind: str, message: str, missing: Sequence[str] = ()) -> bytes:
+def error_bytes(kind: str, message: str, missing: Sequence[str] = (), *, retry_after_s: float | None = None) -> bytes:
     """The body of an answer that is no result."""
-    error: Json = {"kind": kind, "message": message, "missing": list(missing)}
+    error: Json = {"kind": kind, "message": message, "missing": list(missing), "retry_after_s": retry_after_s}
     return json.dumps({"error": error}).encode("ascii")
 
 

@@ -11,6 +11,7 @@ from saccade.geometry import Box, iou
 from saccade.specialists.contract import Detection, DetectionRequest, Detector
 from saccade.tools.contract import Tool, ToolOutput, tool_from
 from saccade.tools.images import draw_boxes
+from saccade.tools.perception.together import answered_together
 from saccade.types import Json
 
 DEADLINE_S = 60.0
@@ -42,20 +43,10 @@ def detection_tool(detector: Detector, *, deadline_s: float = DEADLINE_S) -> Too
         return _output(request, detector.detect_batch([request])[0])
 
     def detect_many(calls: Sequence[Mapping[str, object]]) -> list[ToolOutput | ToolError]:
-        requests = [_requested(call) for call in calls]
-        good = [request for request in requests if isinstance(request, DetectionRequest)]
-        found = iter(detector.detect_batch(good) if good else ())
-        return [request if isinstance(request, ToolError) else _output(request, next(found)) for request in requests]
+        return answered_together(calls, request=_request, find=detector.detect_batch, output=_output)
 
     detect_objects.batch = detect_many  # type: ignore[attr-defined]
     return tool_from(detect_objects, deadline_s)
-
-
-def _requested(call: Mapping[str, object]) -> DetectionRequest | ToolError:
-    try:
-        return _request(**call)  # type: ignore[arg-type]
-    except ToolError as error:
-        return error
 
 
 def _request(

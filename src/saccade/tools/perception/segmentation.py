@@ -13,6 +13,7 @@ from saccade.specialists.contract import Segmentation, SegmentationRequest, Segm
 from saccade.tools.contract import Tool, ToolOutput, tool_from
 from saccade.tools.images import MARK, MAX_SIDE_PX, bounded
 from saccade.tools.perception.detection import FRAME_NOTE, check_shape, in_thousandths
+from saccade.tools.perception.together import answered_together
 from saccade.types import Json
 
 DEADLINE_S = 60.0
@@ -34,20 +35,10 @@ def segmentation_tool(segmenter: Segmenter, *, deadline_s: float = DEADLINE_S) -
         return _output(request, segmenter.segment_batch([request])[0])
 
     def segment_many(calls: Sequence[Mapping[str, object]]) -> list[ToolOutput | ToolError]:
-        requests = [_requested(call) for call in calls]
-        good = [request for request in requests if isinstance(request, SegmentationRequest)]
-        found = iter(segmenter.segment_batch(good) if good else ())
-        return [request if isinstance(request, ToolError) else _output(request, next(found)) for request in requests]
+        return answered_together(calls, request=_request, find=segmenter.segment_batch, output=_output)
 
     segment.batch = segment_many  # type: ignore[attr-defined]
     return tool_from(segment, deadline_s)
-
-
-def _requested(call: Mapping[str, object]) -> SegmentationRequest | ToolError:
-    try:
-        return _request(**call)  # type: ignore[arg-type]
-    except ToolError as error:
-        return error
 
 
 def _request(
