@@ -40,7 +40,7 @@ OWN_IMITATION = {
 
 VARIANTS: Variants = {
     BASE: ("stages=sft,rl", "rl.evaluate_every=10"),
-    "ppo": ("stages=rl", "rl.algorithm.name=ppo"),
+    "ppo": ("stages=rl", "rl.algorithm.name=ppo", "rl.algorithm.critic.learning_rate=3e-3"),
     "dapo": ("stages=rl", "rl.algorithm.name=dapo"),
     "dense": ("stages=rl", "reward=dense"),
     "sparse": ("stages=rl", "reward=sparse"),

@@ -18,7 +18,10 @@ _VARIANCE_FLOOR = 1e-8
 class Critic:
     """Settings of a critic; the network itself is the learner's ``ValueHead``."""
 
-    gae_lambda: float = 0.95
+    gae_lambda: float = 1.0
+    """Below 1, early tokens are credited with what the critic expects of later ones. A critic that has not learned
+    yet expects 0, and whitened advantages then punish all that stands far from the end: at 0.95 in miniature PPO
+    forgot what it had imitated (``docs/results.md``)."""
     discount: float = 1.0
     """Per action token."""
     value_clip: float = 0.2
