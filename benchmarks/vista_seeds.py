@@ -116,7 +116,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
 def errors(directory: Path, evaluation: str) -> Row:
     """The rules' kinds of errors of an evaluation, of wrong trajectories and of all."""
     from saccade.evaluation.errors import find_errors
-    from saccade.recipes._vista_lessons import TOOL_FAMILIES
+    from saccade.recipes._vista_gym import TOOL_FAMILIES
     from saccade.train.records import read_records
     from saccade.train.runinfo import RunPaths
 
@@ -142,7 +142,7 @@ def of(rows: Sequence[Row], variant: str) -> list[Row]:
 
 def table(rows: Sequence[Row], shown: dict[str, tuple[str, str]]) -> str:
     """All questions with their interval, seed by seed, each type's mean over seeds, calls."""
-    from saccade.recipes._vista_lessons import TASK_TYPES
+    from saccade.recipes._vista_gym import TASK_TYPES
 
     types = {family: name for name, family in TASK_TYPES.items()}
     lines = [f"| | right | by seed | {' | '.join(TASK_TYPES)} | with calls | turns |", "|---" * 12 + "|"]

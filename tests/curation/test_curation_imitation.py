@@ -21,7 +21,8 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol, write
-from saccade.recipes._vista_lessons import TOOL_FAMILIES, VistaQuestions, careful
+from saccade.recipes._vista_gym import TOOL_FAMILIES, VistaQuestions
+from saccade.recipes._vista_lessons import careful
 from saccade.tasks.files import read_tasks
 from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall

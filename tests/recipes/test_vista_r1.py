@@ -12,7 +12,8 @@ from saccade.curation.tool_examples import tool_example_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
-from saccade.recipes._vista_lessons import TASK_TYPES, VistaLessons, VistaQuestions, lessons_on
+from saccade.recipes._vista_gym import TASK_TYPES, VistaQuestions
+from saccade.recipes._vista_lessons import VistaLessons, lessons_on
 from saccade.recipes._vista_settings import TinySettings, VistaSettings
 from saccade.recipes.vista_r1 import tiny, vista_r1
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward

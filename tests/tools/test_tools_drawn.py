@@ -7,7 +7,8 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
-from saccade.recipes._vista_lessons import TASK_TYPES, TOOL_FAMILIES, VistaQuestions, careful
+from saccade.recipes._vista_gym import TASK_TYPES, TOOL_FAMILIES, VistaQuestions
+from saccade.recipes._vista_lessons import careful
 from saccade.tasks.procedural import generate
 from saccade.testing.tool_check import check_tool
 from saccade.tools.drawn import DRAWN_TOOLS, calculate, count_dots, list_shapes, measure_scale, read_bars, read_cells

@@ -16,7 +16,8 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.recipes._vista_lessons import TASK_TYPES, TOOL_FAMILIES, VistaQuestions, careful
+from saccade.recipes._vista_gym import TASK_TYPES, TOOL_FAMILIES, VistaQuestions
+from saccade.recipes._vista_lessons import careful
 from saccade.recipes._vista_tools import Tools, configured_tools
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.train.context import RecipeContext

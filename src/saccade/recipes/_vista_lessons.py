@@ -1,69 +1,26 @@
-"""The gym in miniature: seven types of questions, tools that are worth their calls, and experts, careful and careless.
+"""What a tiny model of the gym imitates: experts, careful and careless.
 
 A careful expert calls the tool that the question needs, writes down what it read, works out what is left to work out
 and answers. A careless one guesses, calls any tool and guesses, or forgets to work it out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
 
 from numpy.random import Generator
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.store import png_bytes
+from saccade.recipes._vista_gym import VistaQuestions
 from saccade.seeding import generator_for
 from saccade.tasks.code_methods import solution_of
 from saccade.tasks.families.triangle_angles import LOGIC_FORMS
 from saccade.tasks.guessing import guessed
-from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tasks.scene import call
-from saccade.tools.contract import Tool
-from saccade.tools.drawn import (
-    CALCULATE,
-    COUNT_DOTS,
-    LIST_SHAPES,
-    MEASURE_SCALE,
-    READ_BARS,
-    READ_CELLS,
-    bar_values,
-    cell_counts,
-)
-from saccade.tools.geometry.tools import GEOMETRY_TOOLS
+from saccade.tools.drawn import bar_values, cell_counts
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
-
-TASK_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "chart": "colour_bars",
-        "geometry": "triangle_angles",
-        "map": "scale_bar",
-        "science": "attributes",
-        "document": "dot_table",
-        "spatial": "colour_dots",
-        "general": "big_shape",
-    }
-)
-"""The paper's seven types of tasks and the drawn family that stands for each."""
-
-DIFFICULTIES = (0.25, 0.5, 0.75)
-
-
-def _remembering(tool: Tool) -> Tool:
-    """The same tool, which answers what it was asked before from memory; it depends on its arguments alone."""
-    return replace(tool, function=cache(tool.function))
-
-
-SOLVE_GEOMETRY = _remembering(next(tool for tool in GEOMETRY_TOOLS if tool.name == "solve_geometry"))
-
-TOOL_FAMILIES: Mapping[str, tuple[Tool, ...]] = MappingProxyType(
-    {
-        "perception": (COUNT_DOTS, LIST_SHAPES, MEASURE_SCALE),
-        "charts": (READ_BARS, READ_CELLS),
-        "solvers": (CALCULATE, SOLVE_GEOMETRY),
-    }
-)
 
 Looks = tuple[ExpertTurn, ...]
 """An expert's turns before the answer."""
@@ -74,27 +31,6 @@ WRONG_CALLS = (
     ToolCall(name="read_cells", arguments={"line": "row", "number": 1}),
 )
 """What a careless expert calls, whatever is asked."""
-
-NUMBERS = range(200)
-"""Each is one token."""
-
-PHRASES = (
-    '{"name": "list_shapes", "arguments": {"like": "',
-    '{"name": "read_bars", "arguments": {"colours": "',
-    '{"name": "read_cells", "arguments": {"line": "row", "number": ',
-    '{"name": "read_cells", "arguments": {"line": "column", "number": ',
-    '{"name": "count_dots", "arguments": {"colour": "',
-    '{"name": "measure_scale", "arguments": {"what": "length", "colour": "',
-    '{"name": "measure_scale", "arguments": {"what": "area", "colour": "',
-    '", "units": ',
-    '{"name": "calculate", "arguments": {"expression": "',
-    '{"name": "solve_geometry", "arguments": {"logic_forms": "' + LOGIC_FORMS.partition("{first}")[0],
-    LOGIC_FORMS.partition("{first}")[2].partition("{second}")[0],
-    LOGIC_FORMS.partition("{second}")[2] + '"}}',
-    '"}}',
-    "}}",
-)
-"""What stands around the words and numbers of a call: a token each for a tiny model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,28 +55,6 @@ class VistaLessons:
                 f"lessons: guess_share={self.guess_share}, wrong_tool_share={self.wrong_tool_share} and "
                 f"short_share={self.short_share} are shares of the same questions and must not be more than 1 together"
             )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VistaQuestions:
-    """Drawn questions of some types in turn, each a function of its split and its number."""
-
-    seed: int
-    media: MediaStore
-    types: tuple[str, ...] = tuple(TASK_TYPES)
-
-    def example(self, split: str, number: int) -> Example:
-        """A question of one of the difficulties, with its family's own expert."""
-        kind, index = self.types[number % len(self.types)], number // len(self.types)
-        chance = generator_for(self.seed, "difficulty", split, kind, index)
-        return generate(
-            TASK_TYPES[kind],
-            split=split,
-            index=index,
-            seed=self.seed,
-            media=self.media,
-            difficulty=DIFFICULTIES[int(chance.integers(len(DIFFICULTIES)))],
-        )
 
 
 def careful(example: Example, image: Image.Image) -> Example:
@@ -273,44 +187,3 @@ def _careless(example: Example, other: Example, lessons: VistaLessons, chance: G
 def without_thoughts(example: Example) -> Example:
     """The same calls and answer, and nothing thought."""
     return replace(example, turns=tuple(replace(turn, thought="") for turn in example.turns))
-
-
-def lesson_texts() -> Sequence[str]:
-    """What to train a tokenizer on, together with ``PHRASES``."""
-    return [*vocabulary_texts(families=tuple(TASK_TYPES.values())), *_SCAFFOLD_TEXTS * 60]
-
-
-_SCAFFOLD_TEXTS = (
-    "system\n",
-    "user\n",
-    "assistant\n",
-    "tool\n",
-    "tools: " + " ".join(tool.name for family in TOOL_FAMILIES.values() for tool in family),
-    "no tools",
-    "error",
-    "red circle, blue square",
-    "find red",
-    "find star",
-    "red blue",
-    "row 3 2 4",
-    "sum red 73 blue 40",
-    "look",
-    "count red",
-    "value red",
-    "difference red blue",
-    "sum red blue",
-    "length red",
-    "area red",
-    "row 1",
-    "column 1",
-    "product 1",
-    "solve 40 75",
-    "3+2+4",
-    "73-40",
-    "3*4",
-    "1. Given Equals(MeasureOf(Angle(A,B,C)),75): ∠ABC = 75.\n",
-    "2. Given Equals(MeasureOf(Angle(C,A,B)),40): ∠BAC = 40.\n",
-    "3. Angle sum of a triangle (triangle ABC): ∠BAC + ∠ABC + ∠ACB = 180, so ∠ACB = 65.\n",
-    "MeasureOf(Angle(B,C,A)) = 65",
-)
-"""What the chat template, the brief instructions, tools and thoughts write, so that it takes few tokens."""

@@ -9,7 +9,8 @@ from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
 from saccade.models.tiny import TinySize
-from saccade.recipes._vista_lessons import TASK_TYPES, TOOL_FAMILIES, VistaLessons
+from saccade.recipes._vista_gym import TASK_TYPES, TOOL_FAMILIES
+from saccade.recipes._vista_lessons import VistaLessons
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
 from saccade.train.algorithm_choice import AlgorithmSettings

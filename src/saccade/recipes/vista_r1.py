@@ -17,16 +17,8 @@ from saccade.models.tiny import tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes._vista_data import read_questions
-from saccade.recipes._vista_lessons import (
-    NUMBERS,
-    PHRASES,
-    TASK_TYPES,
-    TOOL_FAMILIES,
-    VistaQuestions,
-    lesson_texts,
-    lessons_on,
-    without_thoughts,
-)
+from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, lesson_texts
+from saccade.recipes._vista_lessons import lessons_on, without_thoughts
 from saccade.recipes._vista_parts import Played, TailPatch, played, reinforcement
 from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSettings
 from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
