@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.specialists.chart_models import DEPLOT_HEADER, load_chart_model
 from saccade.specialists.contract import ChartRequest
 from saccade.specialists.headers import header_font, with_header
-from saccade.testing.tiny_specialists import DEPLOT_ROWS, UNICHART_ANSWER, UNICHART_CAPTION, UNICHART_ROWS
+from saccade.testing.tiny_chart_models import DEPLOT_ROWS, UNICHART_ANSWER, UNICHART_CAPTION, UNICHART_ROWS
 
 
 def a_font() -> Path:
