@@ -54,6 +54,10 @@ class Scale:
             agreement=self.agreement,
         )
 
+    def confidence(self, slots: int, names: int) -> float:
+        """Agreement of the axis, less when the marks beside it and their names differ in number."""
+        return round(self.agreement * (1.0 if slots == names else 0.6), 3)
+
     @property
     def box(self) -> Box:
         """Around all labels."""

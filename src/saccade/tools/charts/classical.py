@@ -12,17 +12,15 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
-from saccade.tools.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
+from saccade.tools.charts.bar_chart import bar_chart
 from saccade.tools.charts.calibration import LEAST_TICKS, Direction, Scale, value_scale
-from saccade.tools.charts.chart import Axis, Chart, Colour, Series
-from saccade.tools.charts.colours import Palette, Pixels, colour_name, coverage_of, labels_of, palette_of, without
+from saccade.tools.charts.chart import Axis, Chart, Series
+from saccade.tools.charts.colours import Palette, Pixels, coverage_of, labels_of, palette_of, without
 from saccade.tools.charts.gridlines import snapped
 from saccade.tools.charts.layout import (
     Legend,
     find_legend,
     names_below,
-    names_left,
-    parted_into,
     parted_names,
     real_texts,
     title_of,
@@ -96,7 +94,7 @@ class _Drawing:
         left = up.box.x2 if up is not None else 0.0
         kind = kind_of(layers, self.pixels.shape[1] - left, has_number_axes=up is not None and right is not None)
         if kind == "bar":
-            return self._bars(layers, up, right)
+            return bar_chart(layers, up, right, lines=self.lines, labels=self.labels, legend=self.legend)
         if kind == "unknown":
             raise ToolError("the marks of the chart are neither bars nor lines nor points of flat colours")
         if up is None:
@@ -132,53 +130,6 @@ class _Drawing:
         least = max(0.03 * most, 0.3 * usual)
         return tuple(layer for layer in layers if layer in named or layer.area >= least)
 
-    def _bars(self, layers: tuple[Layer, ...], up: Scale | None, right: Scale | None) -> Chart:
-        lies = bars_lie(layers)
-        scale = right if lies else up
-        if scale is None:
-            way = "row below" if lies else "column beside"
-            raise ToolError(
-                f"no axis found: there are no three numbers in a {way} the bars that lie on a straight line"
-            )
-        columns = columns_of(layers, scale, self.labels < 0, is_horizontal=lies)
-        boxes = [segment.box for column in columns for segment in column.segments]
-        plot = enclosing_box(boxes)
-        if lies:
-            names = names_left(self.lines, min(box.x1 for box in boxes), plot.y1, plot.y2)
-            centers = [line.box.center.y for line in names]
-        else:
-            foot = scale.px(0.0) if abs(scale.px(0.0) - plot.y2) < 30 else plot.y2
-            names = parted_names(names_below(self.lines, foot, plot.x1, plot.x2))
-            names = parted_into(names, len(columns))
-            centers = [line.box.center.x for line in names]
-        slots = slots_of(columns, centers)
-        categories = _slot_names(slots, names, centers)
-        is_stacked = any(len(column.segments) > 1 for column in columns)
-        is_grouped = not is_stacked and max(len(slot) for slot in slots) > 1
-        axis = Axis(label="", ticks=tuple(tick.value for tick in scale.ticks))
-        return Chart(
-            kind="bar",
-            title=title_of(self.lines, min(plot.y1, up.box.y1 if up else plot.y1)),
-            arrangement="stacked" if is_stacked else "grouped" if is_grouped else "single",
-            is_horizontal=lies,
-            categories=categories,
-            series=self._bar_series(slots, is_single=not is_stacked and not is_grouped),
-            x_axis=axis if lies else Axis(),
-            y_axis=Axis() if lies else axis,
-            confidence=self._confidence(scale, len(slots), len(names)),
-        )
-
-    def _bar_series(self, slots: list[list[Column]], *, is_single: bool) -> tuple[Series, ...]:
-        if is_single:
-            bars = [slot[0].segments[0] if slot else None for slot in slots]
-            return (_series("value", bars, None),)
-        order = [segment.colour for slot in slots for column in slot for segment in column.segments]
-        series = []
-        for colour in self._in_legend_order(list(dict.fromkeys(order))):
-            bars = [_segment(slot, colour) for slot in slots]
-            series.append(_series(self._series_name(colour), bars, colour))
-        return tuple(series)
-
     def _lines(self, layers: tuple[Layer, ...], up: Scale) -> Chart:
         boxes = [piece.box for layer in layers for piece in layer.pieces]
         plot = enclosing_box(boxes)
@@ -191,32 +142,32 @@ class _Drawing:
         places = evened([line.box.center.x for line in names])
         places = moved_to_corners(layers, places)
         series = []
-        for colour in self._in_legend_order([layer.colour for layer in layers]):
+        for colour in self.legend.in_order([layer.colour for layer in layers]):
             layer = next(layer for layer in layers if layer.colour == colour)
             heights = heights_at(layer, places)
             values = tuple(None if y is None else up.value(y) for y in heights)
             points = tuple(
                 None if y is None else Box(x - 4, y - 4, x + 4, y + 4) for x, y in zip(places, heights, strict=True)
             )
-            series.append(Series(name=self._series_name(colour), values=values, colour=colour, boxes=points))
+            series.append(Series(name=self.legend.series_name(colour), values=values, colour=colour, boxes=points))
         return Chart(
             kind="line",
             title=title_of(self.lines, min(plot.y1, up.box.y1)),
             categories=tuple(line.text for line in names),
             series=tuple(series),
             y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
-            confidence=self._confidence(up, len(names), len(names)),
+            confidence=up.confidence(len(names), len(names)),
         )
 
     def _scatter(self, layers: tuple[Layer, ...], up: Scale, right: Scale) -> Chart:
         series = []
-        for colour in self._in_legend_order([layer.colour for layer in layers]):
+        for colour in self.legend.in_order([layer.colour for layer in layers]):
             boxes = markers_of(next(layer for layer in layers if layer.colour == colour))
             if boxes:
                 xs = tuple(right.value(box.center.x) for box in boxes)
                 ys = tuple(up.value(box.center.y) for box in boxes)
                 series.append(
-                    Series(name=self._series_name(colour), values=ys, xs=xs, colour=colour, boxes=tuple(boxes))
+                    Series(name=self.legend.series_name(colour), values=ys, xs=xs, colour=colour, boxes=tuple(boxes))
                 )
         if not series:
             raise ToolError("no points found between the axes")
@@ -228,47 +179,6 @@ class _Drawing:
             y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
             confidence=round(min(up.agreement, right.agreement), 3),
         )
-
-    def _series_name(self, colour: Colour) -> str:
-        return self.legend.name(colour) or colour_name(colour)
-
-    def _in_legend_order(self, colours: list[Colour]) -> list[Colour]:
-        order = [colour for colour, _ in self.legend.names]
-        return sorted(colours, key=lambda colour: order.index(colour) if colour in order else len(order))
-
-    def _confidence(self, scale: Scale, slots: int, names: int) -> float:
-        """Agreement of the axis, less when names and marks differ in number."""
-        return round(scale.agreement * (1.0 if slots == names else 0.6), 3)
-
-
-def _segment(slot: list[Column], colour: Colour) -> Segment | None:
-    return next((part for column in slot for part in column.segments if part.colour == colour), None)
-
-
-def _series(name: str, bars: list[Segment | None], colour: Colour | None) -> Series:
-    colours = tuple(None if bar is None else bar.colour for bar in bars)
-    only = {each for each in colours if each is not None}
-    return Series(
-        name=name,
-        values=tuple(None if bar is None else bar.value for bar in bars),
-        colour=only.pop() if len(only) == 1 else colour,
-        colours=colours if len(only) > 1 else (),
-        boxes=tuple(None if bar is None else bar.box for bar in bars),
-    )
-
-
-def _slot_names(slots: list[list[Column]], names: list[TextLine], centers: list[float]) -> tuple[str, ...]:
-    """The names of the slots; one that could not be read is called by its number."""
-    if len(names) == len(slots):
-        return tuple(line.text for line in names)
-    found = []
-    for number, slot in enumerate(slots, start=1):
-        middle = float(np.mean([column.center_px for column in slot]))
-        width = float(np.mean([column.segments[0].box.width for column in slot]))
-        nearest = min(range(len(names)), key=lambda index: abs(centers[index] - middle), default=None)
-        is_near = nearest is not None and abs(centers[nearest] - middle) < max(12.0, 0.6 * width * len(slot))
-        found.append(names[nearest].text if is_near and nearest is not None else f"category {number}")
-    return tuple(found)
 
 
 def _enlarged(chart: Chart, scale: float) -> Chart:

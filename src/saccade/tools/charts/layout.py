@@ -1,6 +1,7 @@
 """What the texts of a chart are: its legend, its title, the names along an axis."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from saccade.geometry import Box, enclosing_box
 from saccade.tools.charts.calibration import number_of
 from saccade.tools.charts.chart import Colour
-from saccade.tools.charts.colours import Palette, Pixels, labels_of
+from saccade.tools.charts.colours import Palette, Pixels, colour_name, labels_of
 from saccade.tools.reading.contract import TextLine
 
 _WORD = re.compile(r"\S+")
@@ -28,6 +29,15 @@ class Legend:
 
     def name(self, colour: Colour) -> str | None:
         return dict(self.names).get(colour)
+
+    def series_name(self, colour: Colour) -> str:
+        """What the legend calls the series, or else what its colour is called."""
+        return self.name(colour) or colour_name(colour)
+
+    def in_order(self, colours: Sequence[Colour]) -> list[Colour]:
+        """As the legend lists them; those that it does not name come last."""
+        order = [colour for colour, _ in self.names]
+        return sorted(colours, key=lambda colour: order.index(colour) if colour in order else len(order))
 
 
 def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> Legend:
