@@ -60,13 +60,16 @@ def stripes(image: Image.Image, count: Annotated[int, "how many"]) -> ToolOutput
     return ToolOutput(text=f"{count} stripes", images=(image, *parts), data={"widths": [width] * count})
 
 
-def together(number: Annotated[float, "a number"]) -> ToolOutput:
+def together(number: Annotated[float, "a number"], gate: Annotated[str, "a file to wait for"] = "") -> ToolOutput:
     """Double a number; several at once."""
+    if gate:
+        Path(gate).with_name("waits").touch()
+        while not Path(gate).exists():
+            time.sleep(0.01)
     return ToolOutput(text=f"{2 * number:g}", data={"at_once": 1})
 
 
 def _together(calls: Sequence[Mapping[str, object]]) -> Sequence[Returned | ToolError]:
-    time.sleep(0.1)
     results: list[Returned | ToolError] = []
     for call in calls:
         number = float(str(call["number"]))
