@@ -38,6 +38,12 @@ OWN_IMITATION = {
     "without thoughts": ("stages=sft,rl", "reasoning=false"),
 }
 
+UNSCALED = {
+    "sum, not divided": ("stages=rl", "rl.algorithm.scale_by_std=false"),
+    "difficulty, not divided": ("stages=rl", "reward=difficulty", "rl.algorithm.scale_by_std=false"),
+}
+"""A weight that a whole group shares has no effect where advantages are divided by the group's standard deviation."""
+
 VARIANTS: Variants = {
     BASE: ("stages=sft,rl", "rl.evaluate_every=10"),
     "ppo": ("stages=rl", "rl.algorithm.name=ppo", "rl.algorithm.critic.learning_rate=3e-3"),
@@ -51,6 +57,7 @@ VARIANTS: Variants = {
     "geometry alone": ("stages=rl", "task_types=geometry"),
     "chart tools alone": ("stages=rl", "tool_families=charts"),
     "solvers alone": ("stages=rl", "tool_families=solvers"),
+    **UNSCALED,
 }
 """The most important first."""
 
@@ -62,7 +69,7 @@ TABLES = {
     | {f"... then {name}": (name, "after_tail") for name in TAIL},
     "Algorithms (Figure 4b)": {"grpo": (BASE, "after_rl"), "ppo": ("ppo", "after_rl"), "dapo": ("dapo", "after_rl")},
     "Rewards (Figure 4c)": {"sum (ours)": (BASE, "after_rl")}
-    | {name: (name, "after_rl") for name in ("dense", "sparse", "difficulty")},
+    | {name: (name, "after_rl") for name in ("dense", "sparse", "difficulty", *UNSCALED)},
     "Tasks of the reinforcement (Figure 4d)": {"all seven": (BASE, "after_rl")}
     | {name: (name, "after_rl") for name in ("charts alone", "geometry alone")},
     "Tools of the reinforcement (Figure 4e)": {"all": (BASE, "after_rl")}
