@@ -115,12 +115,20 @@ def test_tools_with_the_same_model_share_it(tmp_path: Path) -> None:
 
 def test_the_example_configuration_names_known_tools_and_right_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULTIMATH_KEY", "secret")
-    example = read_tools_file(EXAMPLES / "tools.toml")
+    example = read_tools_file(EXAMPLES / "tools_with_models.toml")
     assert {one.name for one in example.tools} == set(NAMES)
     whys = [why for one in example.tools if (why := why_not(one, example.folder))]
     # Only the checkpoints are missing, which everybody has elsewhere.
     assert all("is no directory; give a checkpoint directory" in why for why in whys), whys
     assert len(whys) == 4
+
+
+def test_all_tools_of_the_configuration_without_models_are_built() -> None:
+    example = read_tools_file(EXAMPLES / "tools.toml")
+    made = toolset(example)
+    assert not made.left_out
+    assert [tool.name for tool in made.ready] == [one.name for one in example.tools]
+    assert {entry.name for entry in CATALOGUE if "in_process" in entry.backends} == {one.name for one in example.tools}
 
 
 def test_looking_at_the_catalogue_loads_nothing_heavy() -> None:
