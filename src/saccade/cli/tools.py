@@ -98,7 +98,8 @@ def _list(entries: "tuple[Entry, ...]", tools_file: "ToolsFile", *, as_json: boo
         click.echo(f"  {one['why_not']}")
     if missing:
         click.echo(
-            "Write sections like these into a tools.toml (examples/tools_with_models.toml shows all) and give it by --config."
+            "Write sections like these into a tools.toml (examples/tools_with_models.toml shows all) and give it by "
+            "--config."
         )
 
 
