@@ -51,7 +51,10 @@ def _fitted(scale: Scale, found: list[tuple[float, float]]) -> Scale | None:
     # Medians, for one of the lines may be the axis itself, which is thicker.
     first, second = np.triu_indices(len(px), k=1)
     apart = np.abs(px[first] - px[second]) > 4
-    factor = float(np.median(((values[first] - values[second]) / (px[first] - px[second]))[apart]))
+    if not apart.any():
+        return scale.moved(shift)
+    first, second = first[apart], second[apart]
+    factor = float(np.median((values[first] - values[second]) / (px[first] - px[second])))
     offset = float(np.median(values - factor * px))
     return replace(scale, factor=factor, offset=offset)
 
