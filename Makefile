@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# A file's tests share their servers and models, so they run in one process.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 export OMP_WAIT_POLICY := passive
 
 .PHONY: demo test check bench setup clean
@@ -20,14 +23,14 @@ demo: $(READY)
 	$(BIN)/saccade demo --out runs/demo --resume
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py

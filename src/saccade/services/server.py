@@ -30,6 +30,10 @@ except ImportError as error:
 logger = logging.getLogger(__name__)
 
 
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+
 class _Server(uvicorn.Server):
     """One whose signals end it and no more: uvicorn raises them again, before workers and files are cleared away."""
 
@@ -115,7 +119,7 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         lifespan="on",
         timeout_keep_alive=75,
         timeout_graceful_shutdown=max(1, round(serving.server.drain_s)),
-        backlog=2048,
+        backlog=BACKLOG,
     )
     server = _Server(config)
     await server.serve(sockets=[listener])
@@ -136,6 +140,8 @@ def _listening(serving: Serving) -> socket.socket:
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listener.bind((host, port))
+        # From here on whoever connects is only waiting: the log names the port before the first request is taken.
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise UserError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
