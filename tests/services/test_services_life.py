@@ -26,7 +26,7 @@ def test_a_call_whose_worker_is_killed_is_run_by_the_next_one(server: Served, tm
     note = tmp_path / "runs"
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(server.call, "slow", seconds=0.5, note=str(note))
-        wait_for(note.exists, "the call to run")
+        wait_for(lambda: note.exists() and note.read_text() != "", "the call to run")
         os.kill(worker_of(server, "slow"), signal.SIGKILL)
         assert answer.result().json()["text"] == "slept 0.5 s"
     assert note.read_text() == "run\nrun\n"
