@@ -63,9 +63,14 @@ class Served:
         self.start()
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
-        self.port = int(str(self.logged("serving")["port"]))
-        self.url = f"http://127.0.0.1:{self.port}"
-        wait_for(lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready")
+        try:
+            self.port = int(str(self.logged("serving")["port"]))
+            self.url = f"http://127.0.0.1:{self.port}"
+            wait_for(lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready")
+        except BaseException:
+            # Whoever is not entered is not left either.
+            self.process.kill()
+            raise
         return self
 
     def __exit__(
