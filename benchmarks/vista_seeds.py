@@ -68,7 +68,7 @@ TABLES = {
     "Stages (Figures 4a, 7)": {"imitation": (BASE, "after_sft"), "imitation, then reinforcement": (BASE, "after_rl")}
     | {f"... then {name}": (name, "after_tail") for name in TAIL},
     "Algorithms (Figure 4b)": {"grpo": (BASE, "after_rl"), "ppo": ("ppo", "after_rl"), "dapo": ("dapo", "after_rl")},
-    "Rewards (Figure 4c)": {"sum (ours)": (BASE, "after_rl")}
+    "Rewards (Figure 4c)": {"sum (the paper's)": (BASE, "after_rl")}
     | {name: (name, "after_rl") for name in ("dense", "sparse", "difficulty", *UNSCALED)},
     "Tasks of the reinforcement (Figure 4d)": {"all seven": (BASE, "after_rl")}
     | {name: (name, "after_rl") for name in ("charts alone", "geometry alone")},

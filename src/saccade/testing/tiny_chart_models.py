@@ -32,6 +32,7 @@ UNICHART_ANSWER = "Pears"
 
 
 def deplot(folder: Path) -> None:
+    """A Pix2Struct that tells ``DEPLOT_ROWS``."""
     tokenizer = _words(["<pad>", "</s>", "<unk>"], DEPLOT_ROWS)
     config = Pix2StructConfig(
         text_config={
@@ -64,6 +65,7 @@ def deplot(folder: Path) -> None:
 
 
 def unichart(folder: Path) -> None:
+    """A Donut that tells ``UNICHART_ROWS``, its caption and its answer, as it is prompted."""
     marks = ["<s_answer>", "<extract_data_table>", "<summarize_chart>", "<chartqa>"]
     words = (*UNICHART_ROWS, UNICHART_CAPTION, UNICHART_ANSWER)
     tokenizer = _words(["<s>", "<pad>", "</s>", "<unk>", *marks], words, bos_token="<s>")
@@ -98,6 +100,7 @@ def unichart(folder: Path) -> None:
 
 
 def save_parts(folder: Path, model: PreTrainedModel, *parts: object) -> None:
+    """The model and its processors, as ``from_pretrained`` reads them."""
     for part in (model.eval(), *parts):
         part.save_pretrained(folder)
 
