@@ -106,6 +106,7 @@ OPTIONS: dict[str, OptimizerSettings] = {
     "plain": OptimizerSettings(),
     "offloaded": OptimizerSettings(offload_optimizer=True),
     "eight_bit": OptimizerSettings(eight_bit_optimizer=True),
+    "muon": OptimizerSettings(muon=True),
     "lora": OptimizerSettings(lora=LORA),
     "all": OptimizerSettings(
         lora=LORA,

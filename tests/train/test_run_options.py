@@ -100,6 +100,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rl.optimizer.activation_checkpointing": ("false", "true"),
     "rl.optimizer.offload_optimizer": ("false", "true"),
     "rl.optimizer.eight_bit_optimizer": ("false", "true"),
+    "rl.optimizer.muon": ("false", "true"),
     "rl.optimizer.lora.rank": ("", "4"),
 }
 

@@ -15,6 +15,7 @@ from saccade.learner.compiled import CompiledParts
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.logprobs import ForwardWork, action_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
+from saccade.learner.muon import inner_matrices
 from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
@@ -65,7 +66,9 @@ class Learner:
         with memory_errors(settings):
             self.parameters = _trained_weights(model, settings)
             critic = list(value_head.parameters()) if value_head is not None else []
-            self.optimizer = MasterOptimizer(self.parameters, settings, critic=critic)
+            self.optimizer = MasterOptimizer(
+                self.parameters, settings, critic=critic, is_inner_matrix=inner_matrices(model.hf).__contains__
+            )
         vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
         is_frozen = not any(weight.requires_grad for weight in vision)
         self._frozen_images = FrozenImages(model) if is_frozen else None

@@ -1,15 +1,17 @@
-"""AdamW on fp32 weights, whatever precision the model has and wherever it lies."""
+"""AdamW, or Muon and AdamW, on fp32 weights, whatever precision the model has and wherever it lies."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from saccade.errors import UserError
 from saccade.learner.eight_bit import EightBitAdamW
+from saccade.learner.muon import muon
 from saccade.models.lora import LoraSettings
 
 
@@ -34,6 +36,9 @@ class OptimizerSettings:
     """Keeps fp32 weights, gradients and moments in the memory of the CPU and takes the step there."""
     eight_bit_optimizer: bool = False
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
+    muon: bool = False
+    """Steps the matrices inside the layers by Muon, with the same learning rate and weight decay, and all else by
+    AdamW: a small model that starts from random weights learns to see in about half the steps."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later."""
 
@@ -53,21 +58,31 @@ class MasterOptimizer:
     """AdamW on fp32 masters: the weights themselves where they are fp32 and stay, copies of them elsewhere.
 
     A step of half-precision weights is often smaller than their rounding; the masters add such steps up. ``critic``
-    are further weights with a learning rate of their own.
+    are further weights with a learning rate of their own. With ``settings.muon`` those of ``weights`` that
+    ``is_inner_matrix`` picks are stepped by Muon.
     """
 
     def __init__(
-        self, weights: Sequence[nn.Parameter], settings: OptimizerSettings, *, critic: Sequence[nn.Parameter] = ()
+        self,
+        weights: Sequence[nn.Parameter],
+        settings: OptimizerSettings,
+        *,
+        critic: Sequence[nn.Parameter] = (),
+        is_inner_matrix: Callable[[nn.Parameter], bool] = lambda weight: False,
     ) -> None:
         self._max_norm = settings.max_gradient_norm
         self.weights = [*weights, *critic]
         self.masters = [_master(weight, on_cpu=settings.offload_optimizer) for weight in self.weights]
         self._copies = [(w, m) for w, m in zip(self.weights, self.masters) if m is not w]
-        groups: list[dict[str, object]] = [{"params": self.masters[: len(weights)]}]
+        policy = list(zip(weights, self.masters))
+        inner = [master for weight, master in policy if settings.muon and is_inner_matrix(weight)]
+        others = [master for weight, master in policy if not (settings.muon and is_inner_matrix(weight))]
+        groups: list[dict[str, object]] = [{"params": others}]
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
         kind = EightBitAdamW if settings.eight_bit_optimizer else torch.optim.AdamW
         self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
+        self.muon = muon(inner, settings.learning_rate, settings.weight_decay) if inner else None
 
     def zero_grad(self) -> None:
         for tensor in (*self.weights, *self.masters):
@@ -95,11 +110,16 @@ class MasterOptimizer:
         for group, rate in zip(self.adamw.param_groups, (learning_rate, critic_learning_rate)):
             group["lr"] = rate
         self.adamw.step()
+        if self.muon is not None:
+            self.muon.param_groups[0]["lr"] = learning_rate
+            self.muon.step()  # type: ignore[no-untyped-call]
         self._copy_back()
 
     def state_dict(self) -> dict[str, object]:
-        """AdamW's state and, where they are copies, the masters."""
+        """AdamW's state, Muon's where it is used and, where they are copies, the masters."""
         state: dict[str, object] = dict(self.adamw.state_dict())
+        if self.muon is not None:
+            state["muon"] = self.muon.state_dict()
         if self._copies:
             state["masters"] = [master.detach() for _, master in self._copies]
         return state
@@ -111,15 +131,21 @@ class MasterOptimizer:
             raise ValueError("precision, offload or trained weights were other ones")
         if any(saved.shape != master.shape for saved, (_, master) in zip(masters, self._copies)):
             raise ValueError("the weights have other shapes")
-        self.adamw.load_state_dict({name: value for name, value in state.items() if name != "masters"})
+        momenta = state.get("muon")
+        if (momenta is None) != (self.muon is None):
+            raise ValueError("one was made with muon, the other without")
+        self.adamw.load_state_dict({name: value for name, value in state.items() if name not in ("masters", "muon")})
+        if self.muon is not None:
+            self.muon.load_state_dict(cast(dict[str, object], momenta))
         with torch.no_grad():
             for saved, (_, master) in zip(masters, self._copies):
                 master.copy_(saved)
         self._copy_back()
 
     def state_bytes(self) -> int:
-        """Bytes of masters that are copies and of AdamW's moments."""
-        moments = [value for state in self.adamw.state.values() for value in state.values()]
+        """Bytes of masters that are copies and of the optimisers' moments."""
+        kinds = (self.adamw, *([self.muon] if self.muon is not None else []))
+        moments = [value for kind in kinds for state in kind.state.values() for value in state.values()]
         return sum(value.nbytes for value in (*(master for _, master in self._copies), *moments))
 
     @torch.no_grad()
