@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrices are orthogonalised before each step (Jordan 2024; Liu et al. 2025, arXiv 2502.16982)."""
+"""Muon: momentum whose matrices are made orthogonal (Jordan 2024; Liu et al. 2025, arXiv 2502.16982)."""
 
 from collections.abc import Sequence
 
