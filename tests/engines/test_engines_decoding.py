@@ -10,8 +10,11 @@ from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards
 from saccade.engines.slots import Prompt, PromptKey, SlotCache
 from saccade.media.store import MediaStore
+from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
 from saccade.models.lora import LoraSettings, add_adapter
+from saccade.models.native.kernels import native_kernels
+from saccade.models.native.library import SWITCH
 from saccade.models.tiny import tiny_model
 
 PROMPT_TOKENS = 40
@@ -55,10 +58,31 @@ def decoded(model, rows, *, sharing):
     return forwards.decode([row[-1] for row in rows], lengths, lengths)
 
 
-def plain(model, row):
-    """The same by transformers' modules on the whole row at once."""
+def begun(model, rows, cached):
+    """Forwards on slots that hold the first tokens of rows."""
+    cache = SlotCache(
+        layer_count=model.layer_count,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        dtype=model.dtype,
+        device=model.device,
+    )
+    for _ in rows:
+        cache.take(())
+    forwards = Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096)
+    if cached:
+        forwards.extend([Chunk(ids=tuple(row[:cached]), images=(), cached=0, position=0) for row in rows], first=0)
+    return forwards
+
+
+def plain_states(model, row):
+    """Of all tokens by transformers' modules on the whole row at once."""
     positions = torch.arange(len(row)).expand(3, 1, -1)
-    return model.hidden(model.embed(torch.tensor([row]), ()), positions)[0, -1]
+    return model.hidden(model.embed(torch.tensor([row]), ()), positions)[0]
+
+
+def plain(model, row):
+    return plain_states(model, row)[-1]
 
 
 def ragged_rows(model, count=5):
@@ -69,10 +93,13 @@ def ragged_rows(model, count=5):
     return [row[: 90 - 7 * index].tolist() for index, row in enumerate(ids)]
 
 
+@pytest.mark.parametrize("switch", ["", "0"], ids=["native", "torch"])
 @pytest.mark.parametrize("sharing", [False, True])
 @torch.inference_mode()
-def test_a_decoded_token_has_the_states_of_the_modules_whatever_the_rows_share(scattered, sharing):
+def test_a_decoded_token_has_the_states_of_the_modules_whatever_the_rows_share(scattered, sharing, switch, monkeypatch):
+    monkeypatch.setenv(SWITCH, switch)
     assert TokenDecoder.of(scattered.hf) is not None
+    assert (CachedTrunk.of(scattered.hf) is None) == (native_kernels() is None)
     rows = ragged_rows(scattered)
     torch.testing.assert_close(
         decoded(scattered, rows, sharing=sharing),
@@ -82,14 +109,35 @@ def test_a_decoded_token_has_the_states_of_the_modules_whatever_the_rows_share(s
     )
 
 
+@pytest.mark.parametrize("switch", ["", "0"], ids=["native", "torch"])
+@torch.inference_mode()
+def test_chunks_side_by_side_have_the_states_of_the_modules(scattered, switch, monkeypatch):
+    """Of every token, and of the last one of each chunk alone."""
+    monkeypatch.setenv(SWITCH, switch)
+    rows = ragged_rows(scattered)
+    expected = [plain_states(scattered, row) for row in rows]
+    for cached in (0, 40, 54):
+        chunks = [Chunk(ids=tuple(row[cached:]), images=(), cached=cached, position=cached) for row in rows]
+        states = begun(scattered, rows, cached).states(chunks, first=0)
+        for ours, whole in zip(states, expected):
+            torch.testing.assert_close(ours, whole[cached:], atol=2e-5, rtol=2e-5)
+        ends = begun(scattered, rows, cached).extend(chunks, first=0)
+        torch.testing.assert_close(
+            torch.stack([end.hidden for end in ends]),
+            torch.stack([whole[-1] for whole in expected]),
+            atol=2e-5,
+            rtol=2e-5,
+        )
+
+
 @torch.inference_mode()
 def test_weights_that_change_in_place_are_seen(scattered):
     decoder = TokenDecoder.of(scattered.hf)
-    before = decoder._layers[0].gate.weight.clone()
+    before = decoder._trunk.layers[0].gate.weight.clone()
     gate = scattered.hf.model.language_model.layers[0].mlp.gate_proj.weight
     gate.mul_(2.0)
     try:
-        assert torch.equal(decoder._layers[0].gate.weight, 2.0 * before)
+        assert torch.equal(decoder._trunk.layers[0].gate.weight, 2.0 * before)
     finally:
         gate.mul_(0.5)
 

@@ -17,8 +17,19 @@ from saccade.types import ImageRef, Message, Observation
 FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")
 
 
-def model_of(family: TinyFamily) -> VisionLanguageModel:
-    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=family == "qwen3_vl", max_tiles=3)
+def model_of(family: TinyFamily, *, head_dim: int = 8) -> VisionLanguageModel:
+    """Native kernels take head dimensions of 16 and its multiples."""
+    heads = 32 // head_dim
+    size = TinySize(
+        hidden=32,
+        heads=heads,
+        kv_heads=heads // 2,
+        mlp=64,
+        vision_hidden=32,
+        vision_mlp=48,
+        deepstack=family == "qwen3_vl",
+        max_tiles=3,
+    )
     return tiny_model(["Which plate is red? Look closer."] * 9, MediaStore(), family=family, size=size, seed=1)
 
 

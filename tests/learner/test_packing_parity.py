@@ -15,9 +15,10 @@ from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.vlm import VisionLanguageModel
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=[(family, head_dim) for family in FAMILIES for head_dim in (8, 16)], ids=str)
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
-    return model_of(request.param)
+    family, head_dim = request.param
+    return model_of(family, head_dim=head_dim)
 
 
 def packed_gradient(model: VisionLanguageModel, max_tokens: int = 1_000_000) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from saccade.engines.features import FeatureCache
 from saccade.engines.slots import SlotCache
+from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
@@ -68,29 +69,41 @@ class Forwards:
         self._features = features
         self._cache = cache
         self._max_chunk_tokens = max_chunk_tokens
-        self._decoder = TokenDecoder.of(model.hf)
+        self._native = CachedTrunk.of(model.hf)
+        self._decoder = TokenDecoder.of(model.hf) if self._native is None else None
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
         """Appends chunks, longest first, to the slots from ``first`` on."""
         extended: list[Extended] = []
         for part in batches(chunks, [len(chunk.ids) for chunk in chunks], self._max_chunk_tokens):
-            hidden, ends = self._append(part, first + len(extended))
+            at = first + len(extended)
+            if self._native is not None:
+                last, ends = self._append_natively(self._native, part, at, last_alone=True)
+                extended += [Extended(hidden=hidden.clone(), position=end) for hidden, end in zip(last, ends)]
+                continue
+            states, ends = self._append(part, at)
             extended += [
                 # A copy, so that keeping one row's last state does not keep the whole chunk's.
-                Extended(hidden=hidden[row, len(chunk.ids) - 1].clone(), position=end)
+                Extended(hidden=states[row, len(chunk.ids) - 1].clone(), position=end)
                 for row, (chunk, end) in enumerate(zip(part, ends))
             ]
         return extended
 
     def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
         """Hidden states (tokens, hidden) of chunks that are appended together, longest first."""
+        if self._native is not None:
+            flat, _ = self._append_natively(self._native, chunks, first, last_alone=False)
+            return list(torch.split(flat, [len(chunk.ids) for chunk in chunks]))
         hidden, _ = self._append(chunks, first)
         return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
 
     def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
         """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
-        window = self._cache.window(0, cached, 1)
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
+        if self._native is not None:
+            attention = self._cache.attention(0, cached, [1] * len(tokens), self._native.kernels)
+            return self._native.decode(self._model.embed(ids[:, None], ()).inputs[:, 0], places, attention)
+        window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
@@ -117,3 +130,25 @@ class Forwards:
             self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
         )
         return hidden, ends
+
+    def _append_natively(
+        self, native: CachedTrunk, chunks: Sequence[Chunk], first: int, *, last_alone: bool
+    ) -> tuple[Tensor, list[int]]:
+        """Hidden states of all tokens side by side, or of the last of each chunk, and the positions after them."""
+        model = self._model
+        counts = [len(chunk.ids) for chunk in chunks]
+        starting = [model.positions_from(chunk.ids, chunk.images, start=chunk.position) for chunk in chunks]
+        positions = torch.cat([places for places, _ in starting], dim=1)
+        embedded = model.embed(
+            torch.tensor([token for chunk in chunks for token in chunk.ids])[None],
+            self._features.get([image for chunk in chunks for image in chunk.images]),
+        )
+        hidden = native.extend(
+            embedded.inputs[0],
+            model.family.language_positions(positions[:, None]),
+            self._cache.attention(first, [chunk.cached for chunk in chunks], counts, native.kernels),
+            last=torch.tensor(counts).cumsum(0) - 1 if last_alone else None,
+            is_image=embedded.is_image[0],
+            deepstack=embedded.deepstack,
+        )
+        return hidden, [end for _, end in starting]

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from saccade.engines.slot_attention import NewTokens, SlotAttention
 from saccade.models.decoding import Attend
+from saccade.models.native.kernels import Kernels
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing, shared_prefix
 from saccade.types import ImageRef
 
@@ -143,6 +145,22 @@ class SlotCache:
             total=total,
             prefix=self._prefix(first, len(lengths)),
         )
+
+    def attention(self, first: int, lengths: Sequence[int], counts: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same for native kernels, with ``counts`` new tokens in each slot."""
+        slots = self.slots[first : first + len(lengths)]
+        rows = [
+            NewTokens(
+                slot=first + index,
+                held=length,
+                count=count,
+                # By identity: a prompt is handed on from slot to slot, and hashing its ids would cost more.
+                prompt=None if slot.prompt is None else id(slot.prompt),
+                prompt_length=0 if slot.prompt is None else len(slot.prompt.key.ids),
+            )
+            for index, (slot, length, count) in enumerate(zip(slots, lengths, counts))
+        ]
+        return SlotAttention(self._reserved(max(row.held + row.count for row in rows)), rows, kernels)
 
     def _prefix(self, first: int, count: int) -> SharedPrefix | None:
         """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""

@@ -52,8 +52,8 @@ def action_tokens(
     features = model.encode_images(unique) if frozen_images is None else frozen_images.encode(unique)
     encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
-    hidden = model.hidden(embedded, packed.positions[:, None].to(device), packing=packed.layout)[0]
-    states = hidden[packed.predicting.to(device)]
+    positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
+    states = model.hidden(embedded, positions, packing=packed.layout, wanted=predicting)[0]
     if work is not None:
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known

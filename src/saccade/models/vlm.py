@@ -22,6 +22,7 @@ from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, save_adapter
+from saccade.models.packed_layers import PackedTrunk
 from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.shared_prefix import SharedPrefix
@@ -157,14 +158,25 @@ class VisionLanguageModel:
         packing: Layout | None = None,
         prefix: SharedPrefix | None = None,
         watch: Watch | None = None,
+        wanted: Tensor | None = None,
     ) -> Tensor:
         """Last hidden states (rows, tokens, hidden).
 
         ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
         (rows, 1, tokens, keys), true where a token may look. ``packing`` says which tokens of a single row belong
         together; it goes with neither mask nor cache. With ``prefix``, on a CPU only, the mask is of the keys that
-        follow the prefix and is added to the scores. ``watch`` sees what meets in every layer.
+        follow the prefix and is added to the scores. ``watch`` sees what meets in every layer. ``wanted`` are places
+        in a pack whose states alone are given, (1, wanted, hidden).
         """
+        if packing is not None and watch is None and (trunk := PackedTrunk.of(self.hf)):
+            return trunk(
+                embedded.inputs[0],
+                self.family.language_positions(positions),
+                packing,
+                wanted=wanted,
+                is_image=embedded.is_image[0],
+                deepstack=embedded.deepstack,
+            )[None]
         extra: dict[str, object] = {}
         if embedded.deepstack:
             extra = {
@@ -188,7 +200,7 @@ class VisionLanguageModel:
             **extra,
         )
         hidden: Tensor = output.last_hidden_state
-        return hidden
+        return hidden if wanted is None else hidden[:, wanted]
 
     def logprob_logits(self, hidden: Tensor, temperature: float) -> Tensor:
         """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf; engine and learner score by it."""

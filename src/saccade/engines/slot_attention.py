@@ -1,0 +1,83 @@
+"""Attention of new tokens to their rows' slots by native kernels: what a group shares is read once for all of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from saccade.models.native.kernels import Kernels
+from saccade.models.native.visits import KeyValues, Visit, Visits, visits_of
+from saccade.models.plain_layers import Angles
+
+_SHORTEST = 32
+"""Tokens that rows must share before looking at them together is worth a visit of its own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewTokens:
+    """What is appended to one slot."""
+
+    slot: int
+    held: int
+    """Tokens in the slot already."""
+    count: int
+    prompt: int | None
+    """Equal for slots that begin alike; None for a slot that begins with nothing known."""
+    prompt_length: int
+
+
+class SlotAttention:
+    """Looks at a cache (key or value, layer, slot, head, token, dim) from the new tokens of some rows, side by side."""
+
+    def __init__(self, storage: Tensor, rows: Sequence[NewTokens], kernels: Kernels) -> None:
+        self._held = [
+            KeyValues(key, value, token_stride=key.stride(2), head_stride=key.stride(1))
+            for key, value in zip(*(part.unbind() for part in storage.unbind()))
+        ]
+        self._kernels = kernels
+        self._steps = storage.shape[3] * storage.shape[4]
+        """From slot to slot, in tokens of one head."""
+        starts = [row.slot * self._steps + row.held for row in rows]
+        self._places = torch.tensor(
+            [place for start, row in zip(starts, rows) for place in range(start, start + row.count)]
+        )
+        self._all = self._visits(rows, [row.count for row in rows])
+        self._last = self._visits(rows, [1] * len(rows)) if any(row.count > 1 for row in rows) else self._all
+
+    def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
+        held = self._held[layer]
+        strides = held.token_stride, held.head_stride
+        self._kernels.turn(key, held.key, angles, places=self._places, strides=strides)
+        self._kernels.turn(value, held.value, None, places=self._places, strides=strides)
+
+    def attend(self, layer: int, query: Tensor, scale: float, *, is_last: bool) -> Tensor:
+        held = self._held[layer]
+        repeats = query.shape[1] // held.key.shape[1]
+        visits = self._last if is_last else self._all
+        return self._kernels.attend(query, held, visits, scale, repeats=repeats, fold=True)[0]
+
+    def _visits(self, rows: Sequence[NewTokens], asking: Sequence[int]) -> Visits:
+        """The last ``asking`` tokens of each row look at the row up to themselves."""
+        starts = [0]
+        for count in asking:
+            starts.append(starts[-1] + count)
+        groups: dict[object, list[int]] = {}
+        for index, row in enumerate(rows):
+            groups.setdefault(("alone", index) if row.prompt is None else row.prompt, []).append(index)
+        families: list[list[Visit]] = []
+        order: list[int] = []
+        for members in groups.values():
+            shared = rows[members[0]].prompt_length if len(members) > 1 else 0
+            shared = shared if shared >= _SHORTEST else 0
+            first = len(order)
+            family: list[Visit] = []
+            for index in members:
+                row, start = rows[index], len(order)
+                order += range(starts[index], starts[index + 1])
+                own = row.held + row.count - shared
+                family.append((start, len(order), row.slot * self._steps + shared, own, True))
+            if shared:
+                family.insert(0, (first, len(order), rows[members[0]].slot * self._steps, shared, False))
+            families.append(family)
+        return visits_of(families, None if order == list(range(len(order))) else torch.tensor(order))

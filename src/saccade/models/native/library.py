@@ -1,0 +1,121 @@
+"""The compiled kernels: built once for each machine, kept in the user's cache, and checked before they are loaded."""
+
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from saccade.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+SWITCH = "SACCADE_NATIVE"
+"""Environment variable: 0 never uses the kernels, 1 insists on them; otherwise they are used where they can be."""
+
+_SOURCE = Path(__file__).with_name("kernels.cpp")
+_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    # Neither changes a result but by rounding; what may treat NaN and infinity as impossible is left out.
+    "-fno-math-errno",
+    "-ffp-contract=fast",
+    "-fopenmp-simd",
+    "-shared",
+    "-fPIC",
+)
+
+
+class BuildError(Exception):
+    """Why there is no library."""
+
+
+def native_library() -> ctypes.CDLL | None:
+    """The kernels, or None where they cannot be built or are switched off; UserError where they are insisted on."""
+    switch = os.environ.get(SWITCH, "")
+    if switch not in ("", "0", "1"):
+        raise UserError(f"{SWITCH}={switch!r} is neither 0 (never use native kernels) nor 1 (insist on them)")
+    if switch == "0":
+        return None
+    library, why = _loaded()
+    if library is None and switch == "1":
+        raise UserError(f"{SWITCH}=1, but {why}")
+    return library
+
+
+@functools.cache
+def _loaded() -> tuple[ctypes.CDLL | None, str]:
+    """The library or why there is none, found out once in a process."""
+    try:
+        return load_library(_cache_directory(), os.environ.get("CXX", "g++")), ""
+    except BuildError as error:
+        logger.info("native kernels are not used, torch does their work: %s", error)
+        return None, str(error)
+
+
+def load_library(directory: Path, compiler: str) -> ctypes.CDLL:
+    """The library from ``directory``, built there first where it is missing or damaged; BuildError without success."""
+    path = shutil.which(compiler)
+    if path is None:
+        raise BuildError(f"there is no C++ compiler {compiler}; install one, or name it in CXX")
+    key = _key(path)
+    for built in sorted(directory.glob(f"{key}-*.so")):
+        if built.stem.endswith(_digest(built.read_bytes())):
+            return _opened(built)
+    return _opened(_built(path, directory, key))
+
+
+def _opened(built: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(built))
+    except OSError as error:
+        raise BuildError(f"{built} cannot be loaded: {error}") from error
+
+
+def _built(compiler: str, directory: Path, key: str) -> Path:
+    logger.info("compiling native kernels with %s: once, for a few seconds", compiler)
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Beside its place, so that it gets there whole or not at all, however many processes build it at once.
+        with tempfile.TemporaryDirectory(dir=directory) as workshop:
+            made = Path(workshop) / "kernels.so"
+            subprocess.run([compiler, *_FLAGS, "-o", made, _SOURCE], check=True, capture_output=True, text=True)
+            # The name tells what is in the file, for a damaged one could end the process.
+            return made.rename(directory / f"{key}-{_digest(made.read_bytes())}.so")
+    except subprocess.CalledProcessError as error:
+        raise BuildError(f"{compiler} cannot compile {_SOURCE.name}: {error.stderr[-500:]}") from error
+    except OSError as error:
+        raise BuildError(f"nothing can be built in {directory}: {error}") from error
+
+
+def _key(compiler: str) -> str:
+    """Of all that decides what the compiler makes: its version, the source, the flags, and the processor."""
+    try:
+        source = _SOURCE.read_bytes()
+        version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildError(f"neither {compiler} nor {_SOURCE.name} may be missing: {error}") from error
+    return _digest(b"\0".join([source, " ".join(_FLAGS).encode(), version, _processor().encode()]))
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() + platform.machine()
+    return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _cache_directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "saccade" / "native"

@@ -1,0 +1,171 @@
+"""A language model's layers as the weights they are, for those who run them without transformers' modules.
+
+Whatever is not known to the letter is left to the modules: ``PlainTrunk.of`` then gives None.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+from transformers import PreTrainedModel
+from transformers.activations import SiLUActivation
+from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
+from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
+
+_LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
+"""Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
+
+
+Angles = tuple[Tensor, Tensor]
+"""Cosines and sines of rotary positions, each (tokens, head_dim / 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainNorm:
+    """x / sqrt(mean(x^2) + epsilon) * weight."""
+
+    weight: Tensor
+    epsilon: float
+
+    @classmethod
+    def of(cls, module: nn.Module) -> "PlainNorm":
+        return cls(module.get_parameter("weight"), float(module.variance_epsilon))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainProduct:
+    """x @ weight.T + bias."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    @classmethod
+    def of(cls, module: nn.Module) -> "PlainProduct":
+        bias = module.bias
+        return cls(module.get_parameter("weight"), bias if isinstance(bias, Tensor) else None)
+
+    @property
+    def width(self) -> int:
+        return len(self.weight)
+
+    def __call__(self, states: Tensor) -> Tensor:
+        return linear(states, self.weight, self.bias)
+
+    def into(self, out: Tensor, states: Tensor) -> None:
+        if self.bias is None:
+            torch.mm(states, self.weight.t(), out=out)
+        else:
+            torch.addmm(self.bias, states, self.weight.t(), out=out)
+
+    def onto(self, residual: Tensor, states: Tensor) -> Tensor:
+        """The product added to ``residual``, which is overwritten."""
+        added = residual.addmm_(states, self.weight.t())
+        return added if self.bias is None else added.add_(self.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainLayer:
+    """The weights of one layer in the order in which a token meets them."""
+
+    before_attention: PlainNorm
+    query: PlainProduct
+    key: PlainProduct
+    value: PlainProduct
+    of_queries: PlainNorm | None
+    of_keys: PlainNorm | None
+    after_attention: PlainProduct
+    before_mlp: PlainNorm
+    gate: PlainProduct
+    up: PlainProduct
+    down: PlainProduct
+
+    @classmethod
+    def of(cls, module: nn.Module) -> "PlainLayer":
+        attention, mlp = module.get_submodule("self_attn"), module.get_submodule("mlp")
+        has_norms = hasattr(attention, "q_norm")
+        return cls(
+            before_attention=PlainNorm.of(module.get_submodule("input_layernorm")),
+            query=PlainProduct.of(attention.get_submodule("q_proj")),
+            key=PlainProduct.of(attention.get_submodule("k_proj")),
+            value=PlainProduct.of(attention.get_submodule("v_proj")),
+            of_queries=PlainNorm.of(attention.get_submodule("q_norm")) if has_norms else None,
+            of_keys=PlainNorm.of(attention.get_submodule("k_norm")) if has_norms else None,
+            after_attention=PlainProduct.of(attention.get_submodule("o_proj")),
+            before_mlp=PlainNorm.of(module.get_submodule("post_attention_layernorm")),
+            gate=PlainProduct.of(mlp.get_submodule("gate_proj")),
+            up=PlainProduct.of(mlp.get_submodule("up_proj")),
+            down=PlainProduct.of(mlp.get_submodule("down_proj")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTrunk:
+    """A view of the language model's weights, true also when they change in place."""
+
+    layers: tuple[PlainLayer, ...]
+    last: PlainNorm
+    head_dim: int
+    scale: float
+    """Of the products of queries and keys."""
+    rotary: nn.Module
+
+    @property
+    def heads(self) -> int:
+        return self.layers[0].query.width // self.head_dim
+
+    @property
+    def key_heads(self) -> int:
+        return self.layers[0].key.width // self.head_dim
+
+    @property
+    def repeats(self) -> int:
+        """Query heads that share a key head."""
+        return self.heads // self.key_heads
+
+    def angles(self, states: Tensor, positions: Tensor) -> Angles:
+        """For ``positions`` of one row of tokens, as the modules take them; ``states`` give type and device."""
+        half = self.head_dim // 2
+        cosines, sines = (part[0, :, :half].contiguous() for part in self.rotary(states[None], positions))
+        return cosines, sines
+
+    def text_angles(self, positions: Tensor) -> Angles:
+        """For text at ``positions`` (tokens,), the same on all axes."""
+        turned = positions[:, None].float() * self.rotary.get_buffer("inv_freq")
+        return turned.cos(), turned.sin()
+
+    @classmethod
+    def of(cls, hf: PreTrainedModel) -> "PlainTrunk | None":
+        """None for a model that needs its modules: with adapters, hooks, sliding windows, scaled positions.
+
+        In half precision the modules round in places of their own, so these are left to them too.
+        """
+        text = hf.model.language_model
+        config = text.config
+        is_plain = (
+            all(type(layer) in _LAYERS for layer in text.layers)
+            and all(_is_plain(module) for layer in (*text.layers, text.norm) for module in layer.modules())
+            and config.hidden_act == "silu"
+            and set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
+            and text.rotary_emb.rope_type == "default"
+            and all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in text.parameters())
+            and not torch.is_autocast_enabled("cpu")
+        )
+        if not is_plain:
+            return None
+        attention = text.layers[0].self_attn
+        return cls(
+            layers=tuple(PlainLayer.of(layer) for layer in text.layers),
+            last=PlainNorm.of(text.norm),
+            head_dim=int(attention.head_dim),
+            scale=float(attention.scaling),
+            rotary=text.rotary_emb,
+        )
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether a module does no more than its class in transformers or torch says."""
+    kind = type(module)
+    is_known = kind in (nn.Linear, nn.SiLU, SiLUActivation) or kind.__module__ in {one.__module__ for one in _LAYERS}
+    return is_known and not (module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))

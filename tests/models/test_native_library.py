@@ -1,0 +1,100 @@
+"""How the native kernels come to be: built once, whole or not at all, and done without where that fails."""
+
+import logging
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from saccade.errors import UserError
+from saccade.models.native.library import SWITCH, BuildError, load_library, native_library
+
+COMPILER = "g++"
+
+
+@pytest.fixture(autouse=True)
+def _with_compiler(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("parametrize") is None and native_library() is None:
+        pytest.skip("there is no compiler here")
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_library_is_built_once_and_nothing_else_is_left(tmp_path: Path) -> None:
+    load_library(tmp_path / "cache", COMPILER)
+    [built] = (tmp_path / "cache").iterdir()
+    made = built.stat()
+    load_library(tmp_path / "cache", COMPILER)
+    assert files(tmp_path / "cache") == [built.name]
+    assert built.stat().st_mtime_ns == made.st_mtime_ns
+
+
+def test_a_damaged_library_is_built_again(tmp_path: Path) -> None:
+    load_library(tmp_path, COMPILER)
+    [built] = tmp_path.iterdir()
+    whole = built.read_bytes()
+    damaged = tmp_path / built.name.replace("-", "-0")
+    for content in (b"", whole[: len(whole) // 2], b"no library"):
+        built.unlink()
+        damaged.write_bytes(content)
+        assert hasattr(load_library(tmp_path, COMPILER), "attend")
+        assert built.read_bytes() == whole
+
+
+def _load(directory: Path) -> None:
+    assert hasattr(load_library(directory, COMPILER), "attend")
+
+
+def test_processes_may_build_it_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    builders = [context.Process(target=_load, args=(tmp_path,)) for _ in range(3)]
+    for builder in builders:
+        builder.start()
+    for builder in builders:
+        builder.join(120)
+    assert [builder.exitcode for builder in builders] == [0, 0, 0]
+    assert all(name.endswith(".so") for name in files(tmp_path))
+    _load(tmp_path)
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "no such flag" >&2\nexit 1\n')
+    broken.chmod(0o755)
+    with pytest.raises(BuildError, match="no such flag"):
+        load_library(tmp_path / "cache", str(broken))
+    assert files(tmp_path / "cache") == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(BuildError, match="cache"):
+        load_library(tmp_path / "cache", COMPILER)
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler"])
+def test_without_a_compiler_there_is_no_library(tmp_path: Path, compiler: str) -> None:
+    with pytest.raises(BuildError, match="there is no C\\+\\+ compiler no-such-compiler"):
+        load_library(tmp_path, compiler)
+
+
+@pytest.mark.parametrize("switch", ["0"])
+def test_the_switch_turns_it_off(monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    monkeypatch.setenv(SWITCH, switch)
+    assert native_library() is None
+
+
+@pytest.mark.parametrize("switch", ["yes"])
+def test_another_value_of_the_switch_is_an_error(monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    monkeypatch.setenv(SWITCH, switch)
+    with pytest.raises(UserError, match="SACCADE_NATIVE='yes'"):
+        native_library()
+
+
+def test_insisting_gives_the_library(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv(SWITCH, "1")
+    with caplog.at_level(logging.WARNING):
+        assert native_library() is not None
+    assert caplog.text == ""

@@ -1,0 +1,107 @@
+"""Packs by native kernels beside the same packs by transformers' modules."""
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from saccade.media.store import MediaStore
+from saccade.models.attention import Layout, tree
+from saccade.models.native.kernels import native_kernels
+from saccade.models.native.library import SWITCH
+from saccade.models.packed_layers import PackedTrunk
+from saccade.models.tiny import TinySize, tiny_model
+from saccade.models.vlm import VisionLanguageModel
+
+LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
+TOKENS = 63
+
+
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
+    """One whose biases and norms are not the zeros and ones that models begin with."""
+    made = tiny_model(["some words to say"], MediaStore(), family=request.param, vocab_size=300)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, weight in made.hf.named_parameters():
+            if name.endswith("bias") or "norm" in name:
+                weight += 0.3 * torch.randn(weight.shape, generator=generator)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _natively() -> None:
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+
+
+def states(model: VisionLanguageModel, wanted: Tensor | None = None) -> Tensor:
+    ids = torch.randint(200, (1, TOKENS), generator=torch.Generator().manual_seed(3))
+    ids[ids == model.image_token_id] = 1
+    positions = torch.arange(TOKENS).expand(3, 1, -1)
+    return model.hidden(model.embed(ids, ()), positions, packing=LAYOUT, wanted=wanted)[0]
+
+
+def gradients(model: VisionLanguageModel, wanted: Tensor | None = None) -> dict[str, Tensor]:
+    model.hf.zero_grad()
+    out = states(model, wanted)
+    weights = torch.randn(TOKENS, out.shape[1], generator=torch.Generator().manual_seed(4))
+    (out * (weights if wanted is None else weights[wanted])).sum().backward()
+    return {name: weight.grad for name, weight in model.hf.named_parameters() if weight.grad is not None}
+
+
+WANTED = torch.tensor([30, 3, 19, 19, 62, 45, 31, 20, 19])
+"""In no order, one of them again, ends and beginnings of spans, of two trees of three."""
+
+
+@pytest.mark.parametrize("wanted", [None, WANTED, WANTED[:0]], ids=["all", "some", "none"])
+def test_states_and_gradients_are_those_of_the_modules(
+    model: VisionLanguageModel, wanted: Tensor | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert PackedTrunk.of(model.hf) is not None
+    ours, our_gradients = states(model, wanted), gradients(model, wanted)
+    monkeypatch.setenv(SWITCH, "0")
+    assert PackedTrunk.of(model.hf) is None
+    torch.testing.assert_close(ours, states(model, wanted), atol=2e-5, rtol=2e-5)
+    exact = gradients(model, wanted)
+    assert our_gradients.keys() == exact.keys()
+    for name, gradient in exact.items():
+        assert float((our_gradients[name] - gradient).norm()) <= 1e-5 * float(gradient.norm()) + 1e-7, name
+
+
+def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel) -> None:
+    trained = copy.deepcopy(model.hf.model.language_model.layers[1].mlp.up_proj.weight)
+    whole = gradients(model, WANTED)
+    name = "model.language_model.layers.1.mlp.up_proj.weight"
+    model.hf.requires_grad_(False)
+    model.hf.get_parameter(name).requires_grad_(True)
+    try:
+        alone = gradients(model, WANTED)
+    finally:
+        model.hf.requires_grad_(True)
+    assert alone.keys() == {name}
+    assert torch.equal(alone[name], whole[name])
+    assert torch.equal(trained, model.hf.get_parameter(name))
+
+
+def test_a_graph_is_gone_through_once(model: VisionLanguageModel) -> None:
+    out = states(model).sum()
+    out.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="a second time"):
+        out.backward()
+
+
+def test_a_model_in_half_precision_is_left_to_its_modules(model: VisionLanguageModel) -> None:
+    assert PackedTrunk.of(copy.deepcopy(model.hf).to(torch.bfloat16)) is None
+
+
+def test_autocast_is_left_to_the_modules(model: VisionLanguageModel) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert PackedTrunk.of(model.hf) is None
+    assert PackedTrunk.of(model.hf) is not None
+
+
+def test_heads_of_an_odd_size_are_left_to_the_modules() -> None:
+    narrow = tiny_model(["some words"], MediaStore(), size=TinySize(hidden=32), vocab_size=300)
+    assert PackedTrunk.of(narrow.hf) is None
