@@ -6,6 +6,7 @@ from saccade.errors import UserError
 from saccade.recipes.demo import demo
 from saccade.recipes.look_closer import look_closer
 from saccade.recipes.perception import perception
+from saccade.tasks.procedural import FAMILIES
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.types import ImageRef, ToolCall
@@ -77,9 +78,18 @@ def test_perception_covers_all_families_with_and_without_tools() -> None:
     plan.check()
     assert stages(plan) == ["sft", "with_tools", "without_tools"]
     first = {one.example.task.family for one in imitation(plan).demonstrations(0)}
-    later = {one.example.task.family for step in range(3500, 3520) for one in imitation(plan).demonstrations(step)}
+    later = {one.example.task.family for step in range(4500, 4520) for one in imitation(plan).demonstrations(step)}
     assert first == {"visual_search"}
-    assert len(later) == 13
+    assert later == {*FAMILIES, "finding"}
+
+
+def test_perception_learns_to_find_things_before_it_is_asked_about_them() -> None:
+    demonstrations = imitation(perception(RecipeContext())).demonstrations
+    finding = [one for step in range(200, 210) for one in demonstrations(step)]
+    scenes = [one for step in range(2000, 2010) for one in demonstrations(step)]
+    assert {one.example.task.family for one in finding} == {"visual_search", "finding"}
+    assert all(not one.episodes.tools for one in finding if one.example.task.family == "finding")
+    assert {"attributes", "counting", "spatial_relation"} < {one.example.task.family for one in scenes}
 
 
 def test_look_closer_starts_from_the_base_model() -> None:

@@ -17,6 +17,7 @@ from saccade.tasks.procedural import (
     ALL_FAMILIES,
     CODE_FAMILIES,
     FAMILIES,
+    LESSON_FAMILIES,
     NAMED_FAMILIES,
     SOLVER_FAMILIES,
     SPLITS,
@@ -50,7 +51,7 @@ def examples(media: MediaStore) -> dict[str, list[Example]]:
 
 def test_the_families_are_these() -> None:
     assert list(CODE_FAMILIES) == ["colour_dots", "scale_bar", "colour_bars", "dot_table", "big_shape"]
-    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *NAMED_FAMILIES, *SOLVER_FAMILIES]
+    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *NAMED_FAMILIES, *SOLVER_FAMILIES, *LESSON_FAMILIES]
 
 
 @every_family

@@ -1,8 +1,8 @@
 """The base checkpoint: a small model that sees, taught by the experts of all procedural families.
 
-It learns to find plates by their colour first, then scenes of coloured things, then everything together. Most
-demonstrations use tools as the expert does; the others answer directly from the view, without tools in the prompt, so
-that the model can also look silently. Pictures come at all difficulties.
+It learns to find plates by their colour first, then to say where all the things, lines and words of a picture are,
+then scenes of coloured things, then everything together. Most demonstrations use tools as the expert does; the others
+answer directly from the view, without tools in the prompt, so that the model can also look silently.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.procedural import FAMILIES, generate, vocabulary_texts
+from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
@@ -51,49 +51,57 @@ class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=10_000,
+        steps=8_000,
         batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1.2e-3, micro_batch_tokens=2600),
+        optimizer=OptimizerSettings(learning_rate=3e-3, muon=True, micro_batch_tokens=2600),
         warmup_steps=100,
         decay="cosine",
         final_rate=0.05,
         checkpoint_every=500,
     )
     model: TinySize = TinySize(
-        hidden=96, layers=3, mlp=288, vision_depth=2, vision_hidden=96, vision_mlp=192, initializer_range=0.1
+        hidden=128, layers=3, mlp=384, vision_depth=2, vision_hidden=128, vision_mlp=256, initializer_range=0.09
     )
     families: tuple[str, ...] = tuple(FAMILIES)
     first_families: tuple[str, ...] = ("visual_search",)
     """Taught alone at first: to find a thing by its colour is what the others build on, and it is not learned from a
     mixture in which most things are too small to be seen from afar."""
-    first_steps: int = 400
-    scene_families: tuple[str, ...] = ("attributes", "counting", "spatial_relation", "geometry_length", "map_regions")
-    """Taught next, beside the first: pictures of coloured things that are large enough to be seen from afar."""
-    scene_steps: int = 3000
+    first_steps: int = 150
+    finding_steps: int = 2350
+    """Then it says where everything is, beside the first families: a demonstration that asks for one thing tells too
+    little of a picture, and what to look for is not found in 2,000 steps of such demonstrations."""
+    scene_families: tuple[str, ...] = ("attributes", "counting", "spatial_relation", "geometry_length")
+    """Taught next, beside the first and ``finding``: coloured things that are large enough to be seen from afar."""
+    scene_steps: int = 2000
     costly_families: tuple[str, ...] = ("video_event",)
     """Families of many pictures a question, of which there are fewer demonstrations."""
-    costly_share: float = 0.02
-    later_share: float = 0.1
+    costly_share: float = 0.06
+    later_share: float = 0.06
     """Share of the first families afterwards, so that they are not forgotten."""
+    finding_share: float = 0.2
+    """Likewise."""
     direct_share: float = 0.15
     """Share of demonstrations that answer from the view alone."""
-    evaluation_tasks: int = 520
+    evaluation_tasks: int = 1300
     """Held-out tasks, spread evenly over the families."""
 
 
 def _lesson(settings: PerceptionSettings, step: int, chance: float) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """The families and the difficulties that a demonstration of this step is drawn from; ``chance`` is in [0, 1)."""
-    if step < settings.first_steps:
+    to_finding = settings.first_steps
+    to_scenes = to_finding + settings.finding_steps
+    to_all = to_scenes + settings.scene_steps
+    if step < to_finding:
         return settings.first_families, (0.5,)
-    is_scene = step < settings.first_steps + settings.scene_steps
-    difficulties = (0.0, 0.25, 0.5) if is_scene else (0.0, 0.25, 0.5, 0.75, 1.0)
     if chance < settings.later_share:
-        return settings.first_families, difficulties
-    if is_scene:
-        return settings.scene_families, difficulties
-    if chance < settings.later_share + settings.costly_share:
-        return settings.costly_families, difficulties
-    return tuple(one for one in settings.families if one not in settings.costly_families), difficulties
+        return settings.first_families, (0.0, 0.25, 0.5, 0.75)
+    if step < to_scenes or chance < settings.later_share + settings.finding_share:
+        return tuple(LESSON_FAMILIES), (0.0, 0.25, 0.5, 0.75)
+    if step < to_all:
+        return settings.scene_families, (0.0, 0.25, 0.5)
+    if chance < settings.later_share + settings.finding_share + settings.costly_share:
+        return settings.costly_families, (0.0, 0.25, 0.5, 0.75)
+    return tuple(one for one in settings.families if one not in settings.costly_families), (0.0, 0.25, 0.5, 0.75)
 
 
 def perception(context: RecipeContext) -> Plan:
@@ -112,7 +120,7 @@ def perception(context: RecipeContext) -> Plan:
         families, difficulties = _lesson(settings, index // settings.sft.batch_size, chance.random())
         difficulty = float(chance.choice(difficulties))
         shown = example(families[int(chance.integers(len(families)))], "train", index, difficulty)
-        if chance.random() < settings.direct_share:
+        if shown.task.family in LESSON_FAMILIES or chance.random() < settings.direct_share:
             return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)
         return Demonstration(example=shown, episodes=looking)
 
@@ -129,7 +137,7 @@ def perception(context: RecipeContext) -> Plan:
 
     def build_model() -> VisionLanguageModel:
         return tiny_model(
-            [*vocabulary_texts(), *SCAFFOLD_TEXTS * 60],
+            [*vocabulary_texts(families=(*FAMILIES, *LESSON_FAMILIES)), *SCAFFOLD_TEXTS * 60],
             context.media,
             size=settings.model,
             phrases=CALL_PHRASES,

@@ -22,6 +22,7 @@ from saccade.tasks.families.colour_dots import draw_colour_dots
 from saccade.tasks.families.counting import draw_counting
 from saccade.tasks.families.document_text import draw_document_text
 from saccade.tasks.families.dot_table import draw_dot_table
+from saccade.tasks.families.finding import draw_finding
 from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
@@ -76,8 +77,11 @@ SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose experts call a geometry solver."""
 
+LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"finding": draw_finding})
+"""Lessons in looking for a model that starts from nothing; no tool is needed."""
+
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES}
+    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES, **LESSON_FAMILIES}
 )
 
 SPLITS: Mapping[str, range] = MappingProxyType(
