@@ -5,8 +5,9 @@ import pytest
 from saccade.errors import UserError
 from saccade.recipes.demo import demo
 from saccade.recipes.look_closer import look_closer
-from saccade.recipes.perception import perception
-from saccade.tasks.procedural import FAMILIES
+from saccade.recipes.perception import LESSONS, PerceptionSettings, perception
+from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
+from saccade.tasks.scene import PLACE_NAMES
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.types import ImageRef, ToolCall
@@ -77,19 +78,28 @@ def test_perception_covers_all_families_with_and_without_tools() -> None:
     plan = perception(RecipeContext(overrides=("evaluation_tasks=13",)))
     plan.check()
     assert stages(plan) == ["sft", "with_tools", "without_tools"]
-    first = {one.example.task.family for one in imitation(plan).demonstrations(0)}
-    later = {one.example.task.family for step in range(4500, 4520) for one in imitation(plan).demonstrations(step)}
-    assert first == {"visual_search"}
-    assert later == {*FAMILIES, "finding"}
+    later = {one.example.task.family for step in range(7000, 7030) for one in imitation(plan).demonstrations(step)}
+    assert later == {*FAMILIES, *LESSON_FAMILIES}
 
 
-def test_perception_learns_to_find_things_before_it_is_asked_about_them() -> None:
+def test_perception_teaches_one_thing_after_the_other_and_repeats_what_was_taught() -> None:
     demonstrations = imitation(perception(RecipeContext())).demonstrations
-    finding = [one for step in range(200, 210) for one in demonstrations(step)]
-    scenes = [one for step in range(2000, 2010) for one in demonstrations(step)]
-    assert {one.example.task.family for one in finding} == {"visual_search", "finding"}
-    assert all(not one.episodes.tools for one in finding if one.example.task.family == "finding")
-    assert {"attributes", "counting", "spatial_relation"} < {one.example.task.family for one in scenes}
+    begin, seen = 0, set[str]()
+    for lesson in LESSONS:
+        shown = [one for step in range(begin, begin + 8) for one in demonstrations(step)]
+        families = {one.example.task.family for one in shown}
+        assert set(lesson.families) <= families <= seen | set(lesson.families)
+        assert bool(families & seen) == bool(seen)
+        assert all(not one.episodes.tools for one in shown if one.example.task.family in LESSON_FAMILIES)
+        begin, seen = begin + lesson.steps, seen | set(lesson.families)
+    assert begin < PerceptionSettings().sft.steps
+
+
+def test_a_place_is_one_token_of_the_base_model() -> None:
+    tokenizer = perception(RecipeContext()).build_model().tokenizer
+    for place in PLACE_NAMES:
+        assert len(tokenizer.encode(f"red {place}")) == 2
+        assert tokenizer.decode(tokenizer.encode(f"red {place} blue")) == f"red {place} blue"
 
 
 def test_look_closer_starts_from_the_base_model() -> None:

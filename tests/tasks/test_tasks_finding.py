@@ -1,26 +1,37 @@
-"""The lesson in looking: where named things, lines and words are, and what is where."""
+"""The lessons in looking: where named things, lines and words are, and which word is where."""
 
 import pytest
 
 from saccade.geometry import Point
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import SHAPES
-from saccade.tasks.families.finding import MOST_ASKED, draw_finding
 from saccade.tasks.palette import COLOUR_NAMES
-from saccade.tasks.scene import _COLUMNS, _ROWS, Scene, place_of
+from saccade.tasks.procedural import LESSON_FAMILIES
+from saccade.tasks.scene import PLACE_NAMES, Scene, place_of
 
 DIFFICULTIES = (0.0, 0.5, 1.0)
-PLACE_WORDS = {*_ROWS, *_COLUMNS}
+THINGS = {"finding_colours": set(COLOUR_NAMES), "finding_shapes": set(SHAPES)}
 
 
-def drawn(verb: str, difficulty: float, count: int = 40) -> list[Scene]:
-    scenes = [draw_finding(generator_for(5, "finding", index), difficulty) for index in range(6 * count)]
-    return [scene for scene in scenes if scene.asked.question.startswith(verb)][:count]
+def drawn(family: str, difficulty: float, count: int = 30) -> list[Scene]:
+    return [LESSON_FAMILIES[family](generator_for(5, family, index), difficulty) for index in range(count)]
 
 
 def cues(scene: Scene) -> list[str]:
-    listed = scene.asked.question.split(": ", 1)[1].split(". Where")[0].split(". What")[0]
-    return listed.split(", ")
+    listed = scene.asked.question.split(": ", 1)[1]
+    return listed.split(". W")[0].split(", ")
+
+
+def findings(scene: Scene) -> list[str]:
+    """What the expert says after each cue."""
+    rest, found = scene.asked.turns[-1].thought, []
+    for cue, following in zip(cues(scene), [*cues(scene)[1:], ""]):
+        assert rest.startswith(f"{cue} ")
+        rest = rest[len(cue) + 1 :]
+        end = rest.index(f" {following} ") if following else len(rest)
+        found.append(rest[:end])
+        rest = rest[end + 1 :]
+    return found
 
 
 def near(point: Point, reach: int = 12) -> set[str]:
@@ -29,55 +40,45 @@ def near(point: Point, reach: int = 12) -> set[str]:
     return {place_of(Point(point.x + dx, point.y + dy)) for dx in steps for dy in steps}
 
 
-@pytest.mark.parametrize("difficulty", DIFFICULTIES)
-def test_the_expert_says_where_each_thing_is_and_answers_with_the_last(difficulty: float) -> None:
-    for scene in drawn("Find", difficulty):
-        said, (target,) = scene.asked.turns[-1].thought, scene.asked.targets
-        names = cues(scene)
-        assert len(set(names)) == len(names) <= MOST_ASKED
-        rest = said.split()
-        for name in names:
-            words = name.split()
-            assert rest[: len(words)] == words
-            row, column = rest[len(words) : len(words) + 2]
-            assert row in _ROWS
-            assert column in _COLUMNS
-            rest = rest[len(words) + 2 :]
-        assert not rest
+@pytest.mark.parametrize(("difficulty", "counts"), [(0.0, (2, 2)), (0.5, (4, 4)), (1.0, (7, 6))])
+@pytest.mark.parametrize("family", THINGS)
+def test_every_thing_is_asked_for_by_a_cue_of_its_own_and_found_where_it_is(
+    family: str, difficulty: float, counts: tuple[int, int]
+) -> None:
+    for scene in drawn(family, difficulty):
+        named, places = cues(scene), findings(scene)
+        assert len(named) == len(set(named)) == counts[family == "finding_shapes"]
+        assert set(named) <= THINGS[family]
+        assert set(places) <= set(PLACE_NAMES)
+        (target,) = scene.asked.targets
+        assert target.label == named[-1]
         assert target.box is not None
-        assert scene.asked.answer == f"{row} {column}"
-        assert scene.asked.answer in near(target.box.center)
-
-
-@pytest.mark.parametrize("difficulty", DIFFICULTIES)
-def test_places_that_are_asked_about_hold_one_thing_each_and_the_expert_names_it(difficulty: float) -> None:
-    for scene in drawn("Look", difficulty):
-        places, said, (target,) = cues(scene), scene.asked.turns[-1].thought, scene.asked.targets
-        assert len(set(places)) == len(places) <= MOST_ASKED
-        assert all(place in said for place in places)
-        assert said.endswith(f"{places[-1]} {target.label}")
-        assert scene.asked.answer == target.label
-        assert target.box is not None
+        assert scene.asked.answer == places[-1]
         assert places[-1] in near(target.box.center)
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
-def test_lines_are_traced_from_their_left_end_to_their_right_end(difficulty: float) -> None:
-    for scene in drawn("Trace", difficulty):
-        columns = [word for word in scene.asked.turns[-1].thought.split() if word in _COLUMNS]
-        assert len(columns) == 2 * len(cues(scene))
-        assert all(_COLUMNS.index(left) <= _COLUMNS.index(right) for left, right in zip(columns[::2], columns[1::2]))
+def test_words_are_found_by_their_places_and_places_by_their_words(difficulty: float) -> None:
+    scenes = drawn("finding_words", difficulty, 60)
+    for scene in scenes:
+        found = dict(zip(cues(scene), findings(scene), strict=True))
+        place, word = list(found.items())[-1]
+        if scene.asked.question.startswith("Find"):
+            place, word = word, place
+        (target,) = scene.asked.targets
+        assert target.label == word
+        assert target.box is not None
+        assert place in near(target.box.center)
+        assert scene.asked.answer == list(found.values())[-1]
+    assert {scene.asked.question[:4] for scene in scenes} == {"Find", "Read"}
+
+
+@pytest.mark.parametrize(("difficulty", "count"), [(0.0, 1), (0.5, 2), (1.0, 4)])
+def test_lines_are_traced_from_their_left_end_to_their_right_end(difficulty: float, count: int) -> None:
+    columns = ("leftmost", "left", "right", "rightmost")
+    for scene in drawn("finding_lines", difficulty):
+        assert len(cues(scene)) == len(set(cues(scene))) == count
         assert set(cues(scene)) <= set(COLOUR_NAMES)
-
-
-def test_easy_pictures_hold_less_than_hard_ones() -> None:
-    counts = [sum(len(cues(scene)) for scene in drawn("Find", difficulty)) for difficulty in DIFFICULTIES]
-    assert counts == sorted(counts)
-    assert counts[0] < counts[-1]
-
-
-def test_things_words_and_lines_all_come_up() -> None:
-    labels = {target.label.split()[-1] for scene in drawn("", 0.5, 60) for target in scene.asked.targets}
-    assert labels & set(SHAPES)
-    assert labels & set(COLOUR_NAMES)
-    assert any(label[0].isdigit() for label in labels)
+        for ends in findings(scene):
+            first, last = ends.split()[1::2]
+            assert columns.index(first) <= columns.index(last)

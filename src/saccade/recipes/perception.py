@@ -1,8 +1,8 @@
 """The base checkpoint: a small model that sees, taught by the experts of all procedural families.
 
-It learns to find plates by their colour first, then to say where all the things, lines and words of a picture are,
-then scenes of coloured things, then everything together. Most demonstrations use tools as the expert does; the others
-answer directly from the view, without tools in the prompt, so that the model can also look silently.
+It is taught one thing after the other: to find things by their colour, plates, shapes, words, lines, scenes with
+coloured things, then everything together. Most demonstrations use tools as the expert does; the others answer directly
+from the view, without tools in the prompt, so that the model can also look silently.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
+from saccade.tasks.scene import PLACE_NAMES
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
@@ -32,7 +33,11 @@ CALL_PHRASES = (
     "]}}",
     "]]}}",
 )
-"""What surrounds the numbers of the experts' calls; each is one token."""
+"""What surrounds the numbers of the experts' calls; each is one token.
+
+So are the places of things in thoughts: two words for a row and a column would be two lookups, and the second, whose
+cue lies further back, is not learned.
+"""
 
 SCAFFOLD_TEXTS = (
     "system\n",
@@ -46,12 +51,43 @@ SCAFFOLD_TEXTS = (
 """What the chat template, the brief instructions and the tools write, so that it takes few tokens."""
 
 
+_DIFFICULTIES = (0.0, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What is taught for some steps, beside what was taught before."""
+
+    families: tuple[str, ...]
+    steps: int
+    difficulties: tuple[float, ...] = (0.5,)
+    repeated_share: float = 0.15
+    """Share of demonstrations from earlier lessons, each as often."""
+
+
+LESSONS = (
+    Lesson(families=("finding_colours",), steps=600),
+    Lesson(families=("visual_search",), steps=300),
+    Lesson(families=("finding_shapes",), steps=1500, difficulties=(0.0, 0.25, 0.5)),
+    Lesson(families=("finding_words",), steps=1200, difficulties=(0.0, 0.5)),
+    Lesson(families=("finding_lines",), steps=500, difficulties=(0.0, 0.5)),
+    Lesson(
+        families=("attributes", "counting", "spatial_relation", "geometry_length"),
+        steps=2500,
+        difficulties=(0.0, 0.25, 0.5),
+        repeated_share=0.25,
+    ),
+)
+"""One thing after the other: how to find things by their colour is learned in 500 steps of nothing else, and not in
+2,500 of a mixture in which most is harder to find."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PerceptionSettings:
     """Settings of the base model; the defaults made the checkpoint that ships."""
 
     sft: SuperviseSettings = SuperviseSettings(
-        steps=8_000,
+        steps=16_000,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=3e-3, muon=True, micro_batch_tokens=2600),
         warmup_steps=100,
@@ -63,45 +99,32 @@ class PerceptionSettings:
         hidden=128, layers=3, mlp=384, vision_depth=2, vision_hidden=128, vision_mlp=256, initializer_range=0.09
     )
     families: tuple[str, ...] = tuple(FAMILIES)
-    first_families: tuple[str, ...] = ("visual_search",)
-    """Taught alone at first: to find a thing by its colour is what the others build on, and it is not learned from a
-    mixture in which most things are too small to be seen from afar."""
-    first_steps: int = 150
-    finding_steps: int = 2350
-    """Then it says where everything is, beside the first families: a demonstration that asks for one thing tells too
-    little of a picture, and what to look for is not found in 2,000 steps of such demonstrations."""
-    scene_families: tuple[str, ...] = ("attributes", "counting", "spatial_relation", "geometry_length")
-    """Taught next, beside the first and ``finding``: coloured things that are large enough to be seen from afar."""
-    scene_steps: int = 2000
+    """Taught together when the lessons are over."""
     costly_families: tuple[str, ...] = ("video_event",)
     """Families of many pictures a question, of which there are fewer demonstrations."""
-    costly_share: float = 0.06
-    later_share: float = 0.06
-    """Share of the first families afterwards, so that they are not forgotten."""
-    finding_share: float = 0.2
-    """Likewise."""
+    costly_share: float = 0.05
+    lessons_share: float = 0.2
+    """Share of the lessons' families while all are taught."""
     direct_share: float = 0.15
     """Share of demonstrations that answer from the view alone."""
     evaluation_tasks: int = 1300
     """Held-out tasks, spread evenly over the families."""
 
 
-def _lesson(settings: PerceptionSettings, step: int, chance: float) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _drawn_from(settings: PerceptionSettings, step: int, chance: float) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """The families and the difficulties that a demonstration of this step is drawn from; ``chance`` is in [0, 1)."""
-    to_finding = settings.first_steps
-    to_scenes = to_finding + settings.finding_steps
-    to_all = to_scenes + settings.scene_steps
-    if step < to_finding:
-        return settings.first_families, (0.5,)
-    if chance < settings.later_share:
-        return settings.first_families, (0.0, 0.25, 0.5, 0.75)
-    if step < to_scenes or chance < settings.later_share + settings.finding_share:
-        return tuple(LESSON_FAMILIES), (0.0, 0.25, 0.5, 0.75)
-    if step < to_all:
-        return settings.scene_families, (0.0, 0.25, 0.5)
-    if chance < settings.later_share + settings.finding_share + settings.costly_share:
-        return settings.costly_families, (0.0, 0.25, 0.5, 0.75)
-    return tuple(one for one in settings.families if one not in settings.costly_families), (0.0, 0.25, 0.5, 0.75)
+    taught: list[str] = []
+    for lesson in LESSONS:
+        if step < lesson.steps:
+            is_repeated = bool(taught) and chance < lesson.repeated_share
+            return (tuple(taught), _DIFFICULTIES) if is_repeated else (lesson.families, lesson.difficulties)
+        step -= lesson.steps
+        taught += lesson.families
+    if chance < settings.lessons_share:
+        return tuple(taught), _DIFFICULTIES
+    if chance < settings.lessons_share + settings.costly_share:
+        return settings.costly_families, _DIFFICULTIES
+    return tuple(one for one in settings.families if one not in settings.costly_families), _DIFFICULTIES
 
 
 def perception(context: RecipeContext) -> Plan:
@@ -117,7 +140,7 @@ def perception(context: RecipeContext) -> Plan:
 
     def demonstration(index: int) -> Demonstration:
         chance = generator_for(context.seed, "demonstration", index)
-        families, difficulties = _lesson(settings, index // settings.sft.batch_size, chance.random())
+        families, difficulties = _drawn_from(settings, index // settings.sft.batch_size, chance.random())
         difficulty = float(chance.choice(difficulties))
         shown = example(families[int(chance.integers(len(families)))], "train", index, difficulty)
         if shown.task.family in LESSON_FAMILIES or chance.random() < settings.direct_share:
@@ -140,7 +163,7 @@ def perception(context: RecipeContext) -> Plan:
             [*vocabulary_texts(families=(*FAMILIES, *LESSON_FAMILIES)), *SCAFFOLD_TEXTS * 60],
             context.media,
             size=settings.model,
-            phrases=CALL_PHRASES,
+            phrases=(*CALL_PHRASES, *(f" {place}" for place in PLACE_NAMES)),
             seed=seed_for(context.seed, "weights"),
         )
 

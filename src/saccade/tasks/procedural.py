@@ -22,7 +22,12 @@ from saccade.tasks.families.colour_dots import draw_colour_dots
 from saccade.tasks.families.counting import draw_counting
 from saccade.tasks.families.document_text import draw_document_text
 from saccade.tasks.families.dot_table import draw_dot_table
-from saccade.tasks.families.finding import draw_finding
+from saccade.tasks.families.finding import (
+    draw_finding_colours,
+    draw_finding_lines,
+    draw_finding_shapes,
+    draw_finding_words,
+)
 from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
@@ -77,7 +82,14 @@ SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose experts call a geometry solver."""
 
-LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType({"finding": draw_finding})
+LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {
+        "finding_colours": draw_finding_colours,
+        "finding_shapes": draw_finding_shapes,
+        "finding_words": draw_finding_words,
+        "finding_lines": draw_finding_lines,
+    }
+)
 """Lessons in looking for a model that starts from nothing; no tool is needed."""
 
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(

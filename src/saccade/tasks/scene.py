@@ -55,6 +55,8 @@ class Scene:
 
 _ROWS = ("top", "upper", "lower", "bottom")
 _COLUMNS = ("leftmost", "left", "right", "rightmost")
+PLACE_NAMES = tuple(f"{row} {column}" for row in _ROWS for column in _COLUMNS)
+"""All that ``place_of`` may say."""
 
 FamilyFunction = Callable[[Generator, float], Scene]
 """Draws a scene from a generator and a difficulty in [0, 1]."""
