@@ -38,8 +38,8 @@ def small():
     return tiny_model(["some words to say"], MediaStore(), vocab_size=300)
 
 
-def decoded(model, rows, *, sharing):
-    """States of the last token of each row, which alone is decoded: the others are in the cache."""
+def slots_for(model, rows):
+    """Forwards on an empty slot for each row, and the slots."""
     cache = SlotCache(
         layer_count=model.layer_count,
         kv_heads=model.kv_heads,
@@ -48,7 +48,12 @@ def decoded(model, rows, *, sharing):
         device=model.device,
     )
     slots = [cache.take(()) for _ in rows]
-    forwards = Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096)
+    return Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096), slots
+
+
+def decoded(model, rows, *, sharing):
+    """States of the last token of each row, which alone is decoded: the others are in the cache."""
+    forwards, slots = slots_for(model, rows)
     forwards.extend([Chunk(ids=tuple(row[:-1]), images=(), cached=0, position=0) for row in rows], first=0)
     if sharing:
         prompt = Prompt(key=PromptKey(tuple(rows[0][:PROMPT_TOKENS]), ()), hidden=torch.empty(0), position=0)
@@ -60,16 +65,7 @@ def decoded(model, rows, *, sharing):
 
 def begun(model, rows, cached):
     """Forwards on slots that hold the first tokens of rows."""
-    cache = SlotCache(
-        layer_count=model.layer_count,
-        kv_heads=model.kv_heads,
-        head_dim=model.head_dim,
-        dtype=model.dtype,
-        device=model.device,
-    )
-    for _ in rows:
-        cache.take(())
-    forwards = Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096)
+    forwards, _ = slots_for(model, rows)
     if cached:
         forwards.extend([Chunk(ids=tuple(row[:cached]), images=(), cached=0, position=0) for row in rows], first=0)
     return forwards

@@ -38,7 +38,7 @@ class OptimizerSettings:
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
     muon: bool = False
     """Steps the matrices inside the layers by Muon, with the same learning rate and weight decay, and all else by
-    AdamW: a small model that starts from random weights learns to see in about half the steps."""
+    AdamW: small models that start from random weights learned faster with it (docs/results.md, "The base model")."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.
 
@@ -76,9 +76,10 @@ class MasterOptimizer:
         self.weights = [*weights, *critic]
         self.masters = [_master(weight, on_cpu=settings.offload_optimizer) for weight in self.weights]
         self._copies = [(w, m) for w, m in zip(self.weights, self.masters) if m is not w]
-        policy = list(zip(weights, self.masters))
-        inner = [master for weight, master in policy if settings.muon and is_inner_matrix(weight)]
-        others = [master for weight, master in policy if not (settings.muon and is_inner_matrix(weight))]
+        inner: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
+        for weight, master in zip(weights, self.masters):
+            (inner if settings.muon and is_inner_matrix(weight) else others).append(master)
         groups: list[dict[str, object]] = [{"params": others}]
         if critic:
             groups.append({"params": self.masters[len(weights) :]})

@@ -10,8 +10,8 @@ from typing import Protocol
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from saccade.models.native.kernels import VECTOR, Kernels, native_kernels
-from saccade.models.plain_layers import Angles, PlainNorm, PlainTrunk
+from saccade.models.native.kernels import Kernels
+from saccade.models.plain_layers import Angles, PlainNorm, PlainTrunk, native_trunk
 
 
 class CachedAttention(Protocol):
@@ -36,11 +36,8 @@ class CachedTrunk:
     @classmethod
     def of(cls, hf: PreTrainedModel) -> "CachedTrunk | None":
         """None where there are no kernels, and for a model that needs its modules."""
-        kernels = native_kernels()
-        trunk = None if kernels is None else PlainTrunk.of(hf)
-        if kernels is None or trunk is None or trunk.head_dim % VECTOR:
-            return None
-        return cls(trunk, kernels)
+        native = native_trunk(hf)
+        return None if native is None else cls(*native)
 
     def decode(self, states: Tensor, positions: Tensor, attention: CachedAttention) -> Tensor:
         """Last hidden states (rows, hidden) of a text token of each row, from embeddings and ``positions`` (rows,)."""

@@ -15,10 +15,10 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from transformers import PreTrainedModel
 
 from saccade.models.attention import Layout
-from saccade.models.native.kernels import VECTOR, Kernels, native_kernels
+from saccade.models.native.kernels import Kernels
 from saccade.models.native.visits import KeyValues, Visits
 from saccade.models.pack_visits import pack_visits
-from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct, PlainTrunk
+from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct, PlainTrunk, native_trunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,8 @@ class PackedTrunk:
     @classmethod
     def of(cls, hf: PreTrainedModel) -> "PackedTrunk | None":
         """None where the modules have to do it."""
-        kernels = native_kernels()
-        trunk = None if kernels is None else PlainTrunk.of(hf)
-        if kernels is None or trunk is None or trunk.head_dim % VECTOR:
-            return None
-        return cls(hf, trunk, kernels)
+        native = native_trunk(hf)
+        return None if native is None else cls(hf, *native)
 
     def __call__(
         self,

@@ -14,6 +14,8 @@ from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
 
+from saccade.models.native.kernels import VECTOR, Kernels, native_kernels
+
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
 
@@ -162,6 +164,15 @@ class PlainTrunk:
             scale=float(attention.scaling),
             rotary=text.rotary_emb,
         )
+
+
+def native_trunk(hf: PreTrainedModel) -> tuple[PlainTrunk, Kernels] | None:
+    """A language model's weights and the kernels to run them with; None where the modules have to do it."""
+    kernels = native_kernels()
+    trunk = None if kernels is None else PlainTrunk.of(hf)
+    if kernels is None or trunk is None or trunk.head_dim % VECTOR:
+        return None
+    return trunk, kernels
 
 
 def _is_plain(module: nn.Module) -> bool:

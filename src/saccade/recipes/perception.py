@@ -84,7 +84,7 @@ LESSONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptionSettings:
-    """Settings of the base model; the defaults made the checkpoint that ships."""
+    """Settings of the base model; the checkpoint that ships is older than they are (docs/results.md)."""
 
     sft: SuperviseSettings = SuperviseSettings(
         steps=16_000,
