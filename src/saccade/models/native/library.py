@@ -18,7 +18,8 @@ logger = logging.getLogger(__name__)
 SWITCH = "SACCADE_NATIVE"
 """Environment variable: 0 never uses the kernels, 1 insists on them; otherwise they are used where they can be."""
 
-_SOURCE = Path(__file__).with_name("kernels.cpp")
+_SOURCES = tuple(sorted(Path(__file__).parent.glob("*.cpp")))
+_HEADERS = tuple(sorted(Path(__file__).parent.glob("*.h")))
 _FLAGS = (
     "-std=c++17",
     "-O3",
@@ -85,23 +86,23 @@ def _built(compiler: str, directory: Path, key: str) -> Path:
         # Beside its place, so that it gets there whole or not at all, however many processes build it at once.
         with tempfile.TemporaryDirectory(dir=directory) as workshop:
             made = Path(workshop) / "kernels.so"
-            subprocess.run([compiler, *_FLAGS, "-o", made, _SOURCE], check=True, capture_output=True, text=True)
+            subprocess.run([compiler, *_FLAGS, "-o", made, *_SOURCES], check=True, capture_output=True, text=True)
             # The name tells what is in the file, for a damaged one could end the process.
             return made.rename(directory / f"{key}-{_digest(made.read_bytes())}.so")
     except subprocess.CalledProcessError as error:
-        raise BuildError(f"{compiler} cannot compile {_SOURCE.name}: {error.stderr[-500:]}") from error
+        raise BuildError(f"{compiler} cannot compile the kernels: {error.stderr[-500:]}") from error
     except OSError as error:
         raise BuildError(f"nothing can be built in {directory}: {error}") from error
 
 
 def _key(compiler: str) -> str:
-    """Of all that decides what the compiler makes: its version, the source, the flags, and the processor."""
+    """Of all that decides what the compiler makes: its version, the sources, the flags, and the processor."""
     try:
-        source = _SOURCE.read_bytes()
+        sources = [path.read_bytes() for path in (*_SOURCES, *_HEADERS)]
         version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        raise BuildError(f"neither {compiler} nor {_SOURCE.name} may be missing: {error}") from error
-    return _digest(b"\0".join([source, " ".join(_FLAGS).encode(), version, _processor().encode()]))
+        raise BuildError(f"neither {compiler} nor the kernels' source may be missing: {error}") from error
+    return _digest(b"\0".join([*sources, " ".join(_FLAGS).encode(), version, _processor().encode()]))
 
 
 def _processor() -> str:

@@ -1,0 +1,127 @@
+#include "attention.h"
+
+namespace {
+
+struct Running { // Of a query's softmax: its greatest score so far in units of ln 2, and its sum, lane by lane.
+    Lanes sum;
+    float greatest;
+};
+
+// All tiles of some items, in the order in which these meet them.
+class Tiles {
+  public:
+    Tiles(const Attention *a, long begin, long end) : a(a), item(begin), end(end) {
+        if (begin < end) visit = family().first_visit;
+    }
+
+    // No keys at the end.
+    Tile next() {
+        while (item < end && first >= a->visits[visit].count) {
+            first = 0;
+            if (++visit == family().last_visit && ++item < end) visit = family().first_visit;
+        }
+        if (item >= end) return {};
+        const long head = item % shares() * a->fold;
+        const long at = (a->visits[visit].keys + first) * a->kv_token + head / a->repeats * a->kv_head;
+        const long count = std::min<long>(KEYS, a->visits[visit].count - first);
+        first += KEYS;
+        return {a->key + at, a->value + at, count};
+    }
+
+  private:
+    const Attention *a;
+    long item, end, visit = 0, first = 0;
+
+    long shares() const { return a->heads / a->fold; }
+    const Family &family() const { return a->families[item / shares()]; }
+};
+
+} // namespace
+
+extern "C" {
+
+// Items are (family, heads / fold), the latter innermost.
+void attend(const Attention *a, int64_t begin, int64_t end) {
+    const long dim = a->dim, fold = a->fold, shares = a->heads / fold;
+    const float factor = a->scale * LOG2_E;
+    std::vector<float> columns(dim * KEYS);
+    std::vector<Running> running;
+    float weights[ROWS * KEYS];
+    // With few queries a tile takes longer to come from memory than to work on, so each is asked for two tiles ahead.
+    Tiles ahead(a, begin, end);
+    ahead.next(), ahead.next();
+    for (long item = begin; item < end; item++) {
+        const Family &family = a->families[item / shares];
+        const long head = item % shares * fold;
+        const auto row_of = [&](long query) { return a->order ? a->order[query] : query; };
+        const auto out_of = [&](long query, long j) { return a->out + row_of(query) * a->out_stride + (head + j) * dim; };
+        running.assign((family.last - family.first) * fold, {Lanes{}, -std::numeric_limits<float>::infinity()});
+        for (long query = family.first; query < family.last; query++)
+            std::memset(out_of(query, 0), 0, sizeof(float) * dim * fold);
+        for (long v = family.first_visit; v < family.last_visit; v++) {
+            const Visit &visit = a->visits[v];
+            const long at = visit.keys * a->kv_token + head / a->repeats * a->kv_head;
+            const long asking = visit.last - visit.first;
+            for (long first = 0; first < visit.count; first += KEYS) {
+                const long count = std::min<long>(KEYS, visit.count - first);
+                const float *value = a->value + at + first * a->kv_token;
+                // Queries before this one see none of the tile.
+                const long start = visit.is_causal ? std::max<long>(0, first - (visit.count - asking)) : 0;
+                if (start >= asking) break;
+                transposed(columns.data(), a->key + at + first * a->kv_token, a->kv_token, count, dim, ahead.next());
+                for (long q = start * fold; q < asking * fold;) {
+                    with_rows<ROWS>(asking * fold - q, [&](auto m) {
+                        constexpr int M = decltype(m)::value;
+                        const float *rows[M];
+                        float *outs[M], keeping[M];
+                        Running *state[M];
+                        for (int i = 0; i < M; i++) {
+                            const long query = visit.first + (q + i) / fold, j = (q + i) % fold;
+                            rows[i] = a->query + row_of(query) * a->query_stride + (head + j) * dim;
+                            outs[i] = out_of(query, j);
+                            state[i] = &running[(query - family.first) * fold + j];
+                        }
+                        Lanes s[M][COLUMNS];
+                        products<M>(s, rows, columns.data(), dim);
+                        const long seen = visit.is_causal ? visit.count - asking + q / fold + 1 : visit.count;
+                        if (first + KEYS > seen) {
+                            const Whole numbers = lane_numbers();
+                            for (int i = 0; i < M; i++) {
+                                const long limit =
+                                    visit.is_causal ? visit.count - asking + (q + i) / fold + 1 : visit.count;
+                                for (int j = 0; j < COLUMNS; j++)
+                                    s[i][j] = masked(s[i][j], numbers, first + j * W, limit);
+                            }
+                        }
+                        for (int i = 0; i < M; i++) {
+                            Lanes most = s[i][0];
+                            for (int j = 1; j < COLUMNS; j++) most = s[i][j] > most ? s[i][j] : most;
+                            const float before = state[i]->greatest;
+                            const float now = std::max(before, greatest(most) * factor);
+                            keeping[i] = before == now ? 1.0f : std::exp2(before - now);
+                            Lanes sum = state[i]->sum * keeping[i];
+                            for (int j = 0; j < COLUMNS; j++) {
+                                const Lanes weight = exp2_of(s[i][j] * factor - now);
+                                store(weights + i * KEYS + j * W, weight);
+                                sum += weight;
+                            }
+                            *state[i] = {sum, now};
+                        }
+                        gathered<M>(outs, keeping, weights, KEYS, 1, value, a->kv_token, count, dim);
+                        q += M;
+                    });
+                }
+            }
+        }
+        for (long query = family.first; query < family.last; query++)
+            for (long j = 0; j < fold; j++) {
+                const Running &state = running[(query - family.first) * fold + j];
+                const float total = sum_of(state.sum);
+                float *out = out_of(query, j);
+                for (long d = 0; d < dim; d++) out[d] *= 1.0f / total;
+                if (a->normaliser)
+                    a->normaliser[row_of(query) * a->heads + head + j] = state.greatest + std::log2(total);
+            }
+    }
+}
+}
