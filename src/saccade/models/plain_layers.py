@@ -103,6 +103,17 @@ class PlainLayer:
 
 
 @dataclass(frozen=True, slots=True)
+class Heads:
+    """The shape of a layer's attention."""
+
+    dim: int
+    scale: float
+    """Of the products of queries and keys."""
+    repeats: int
+    """Query heads that share a key head."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlainTrunk:
     """A view of the language model's weights, true also when they change in place."""
 
@@ -145,16 +156,15 @@ class PlainTrunk:
         """
         text = hf.model.language_model
         config = text.config
-        is_plain = (
+        layers_are_plain = (
             all(type(layer) in _LAYERS for layer in text.layers)
-            and all(_is_plain(module) for layer in (*text.layers, text.norm) for module in layer.modules())
+            and all(is_plain(module) for layer in (*text.layers, text.norm) for module in layer.modules())
             and config.hidden_act == "silu"
             and set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
             and text.rotary_emb.rope_type == "default"
-            and all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in text.parameters())
-            and not torch.is_autocast_enabled("cpu")
+            and is_fp32_on_cpu(text)
         )
-        if not is_plain:
+        if not layers_are_plain:
             return None
         attention = text.layers[0].self_attn
         return cls(
@@ -175,7 +185,13 @@ def native_trunk(hf: PreTrainedModel) -> tuple[PlainTrunk, Kernels] | None:
     return trunk, kernels
 
 
-def _is_plain(module: nn.Module) -> bool:
+def is_fp32_on_cpu(module: nn.Module) -> bool:
+    """Whether that is where and how all its weights work."""
+    are_fp32 = all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in module.parameters())
+    return are_fp32 and not torch.is_autocast_enabled("cpu")
+
+
+def is_plain(module: nn.Module) -> bool:
     """Whether a module does no more than its class in transformers or torch says."""
     kind = type(module)
     is_known = kind in (nn.Linear, nn.SiLU, SiLUActivation) or kind.__module__ in {one.__module__ for one in _LAYERS}

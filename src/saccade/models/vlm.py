@@ -26,6 +26,7 @@ from saccade.models.packed_layers import PackedTrunk
 from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.shared_prefix import SharedPrefix
+from saccade.models.vision_blocks import run_blocks_natively
 from saccade.types import ImageRef
 
 # A run has its own progress; transformers' bars for each saved file would tear it.
@@ -59,6 +60,7 @@ class VisionLanguageModel:
         config = hf.config
         enable_packs(hf)
         project_by_product(hf)
+        run_blocks_natively(hf)
         self.hf = hf
         self.media = media
         self.tokenizer = tokenizer
