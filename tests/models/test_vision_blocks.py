@@ -111,16 +111,18 @@ def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel, ima
 def test_checkpoints_of_activations_change_nothing(model: VisionLanguageModel, images: list[ImageRef]) -> None:
     exact = gradients(model, images)
     with activation_checkpointing(model):
-        assert not is_native(model, images)
         ours = gradients(model, images)
-    for name, gradient in exact.items():
-        assert float((ours[name] - gradient).norm()) <= 1e-5 * float(gradient.norm()) + 1e-7, name
+    assert ours.keys() == exact.keys()
+    assert all(torch.equal(ours[name], exact[name]) for name in exact)
 
 
-def test_a_block_with_a_hook_is_left_to_its_modules(model: VisionLanguageModel, images: list[ImageRef]) -> None:
+@pytest.mark.parametrize("inside", ["", ".mlp.up_proj"])
+def test_a_block_with_a_hook_is_left_to_its_modules(
+    model: VisionLanguageModel, images: list[ImageRef], inside: str
+) -> None:
     seen: list[int] = []
-    product = model.hf.model.visual.blocks[0].mlp.up_proj
-    hook = product.register_forward_hook(lambda module, given, out: seen.append(len(out)))
+    hooked = model.hf.get_submodule(f"model.visual.blocks.0{inside}")
+    hook = hooked.register_forward_hook(lambda module, given, out: seen.append(len(out)))
     try:
         features(model, images)
     finally:

@@ -10,8 +10,8 @@ from typing import Protocol
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from saccade.models.native.kernels import Kernels
-from saccade.models.plain_layers import Angles, PlainNorm, PlainTrunk, native_trunk
+from saccade.models.native.kernels import MANY_ROWS, Kernels
+from saccade.models.plain_layers import Angles, PlainNorm, PlainProduct, PlainTrunk, native_trunk
 
 
 class CachedAttention(Protocol):
@@ -74,18 +74,23 @@ class CachedTrunk:
         states = states.clone()
         for index, layer in enumerate(trunk.layers):
             normed, _ = kernels.rms_norm(states, layer.before_attention.weight, layer.before_attention.epsilon)
-            key, value = (product(normed).view(len(normed), -1, trunk.head_dim) for product in (layer.key, layer.value))
+            key, value = (
+                self._product(product, normed).view(len(normed), -1, trunk.head_dim)
+                for product in (layer.key, layer.value)
+            )
             attention.keep(index, self._normed(key, layer.of_keys), value, angles)
             is_last = last is not None and index == len(trunk.layers) - 1 and index >= len(deepstack)
             if last is not None and is_last:
                 normed, states, (cosines, sines) = normed[last], states[last], angles
                 angles = cosines[last], sines[last]
-            query = self._normed(layer.query(normed).view(len(normed), -1, trunk.head_dim), layer.of_queries)
+            query = self._product(layer.query, normed).view(len(normed), -1, trunk.head_dim)
+            query = self._normed(query, layer.of_queries)
             query = kernels.turn(query, query, angles)
             attended = attention.attend(index, query, trunk.scale, is_last=is_last)
-            states = layer.after_attention.onto(states, attended.flatten(1))
+            states = self._onto(states, layer.after_attention, attended.flatten(1))
             normed, _ = kernels.rms_norm(states, layer.before_mlp.weight, layer.before_mlp.epsilon)
-            states = layer.down.onto(states, kernels.gated(layer.gate(normed), layer.up(normed)))
+            active = kernels.gated(self._product(layer.gate, normed), self._product(layer.up, normed))
+            states = self._onto(states, layer.down, active)
             if index < len(deepstack):
                 assert is_image is not None
                 states.index_add_(0, is_image.nonzero()[:, 0], deepstack[index])
@@ -95,3 +100,13 @@ class CachedTrunk:
 
     def _normed(self, states: Tensor, norm: PlainNorm | None) -> Tensor:
         return states if norm is None else self.kernels.rms_norm(states, norm.weight, norm.epsilon)[0]
+
+    def _product(self, product: PlainProduct, given: Tensor) -> Tensor:
+        if len(given) < MANY_ROWS:
+            return product(given)
+        return self.kernels.product(given, product.weight.t(), bias=product.bias)
+
+    def _onto(self, residual: Tensor, product: PlainProduct, given: Tensor) -> Tensor:
+        if len(given) < MANY_ROWS:
+            return product.onto(residual, given)
+        return self.kernels.product(given, product.weight.t(), bias=product.bias, added=residual, out=residual)

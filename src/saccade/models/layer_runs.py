@@ -78,7 +78,7 @@ class LayerRun:
         normed, of_normed = kernels.rms_norm(states, layer.before_attention.weight, layer.before_attention.epsilon)
         asking, residual = self._chosen(normed), self._chosen(states)
         raw_query, raw_key, value = (
-            product(given).view(len(given), -1, self.heads.dim)
+            self._product(product, given).view(len(given), -1, self.heads.dim)
             for product, given in ((layer.query, asking), (layer.key, normed), (layer.value, normed))
         )
         query, of_query = self._turned(raw_query, layer.of_queries, self._asking_angles)
@@ -86,10 +86,10 @@ class LayerRun:
         attended, normaliser = kernels.attend(
             query, _held(key, value), self.asking.visits, self.heads.scale, repeats=self.heads.repeats
         )
-        middle = _added(residual, attended.flatten(1), layer.after_attention)
+        middle = self._product(layer.after_attention, attended.flatten(1), added=residual)
         normed_middle, of_middle = kernels.rms_norm(middle, layer.before_mlp.weight, layer.before_mlp.epsilon)
-        gate, up = layer.gate(normed_middle), layer.up(normed_middle)
-        out = _added(middle, kernels.gated(gate, up), layer.down)
+        gate, up = self._product(layer.gate, normed_middle), self._product(layer.up, normed_middle)
+        out = self._product(layer.down, kernels.gated(gate, up), added=middle)
         # fmt: off
         return out, _Kept(
             normed, of_normed, asking, raw_query, of_query, query, raw_key, of_key, key, value, attended, normaliser,
@@ -100,13 +100,13 @@ class LayerRun:
     def backward(self, grad: Tensor, states: Tensor, kept: _Kept) -> tuple[Tensor, "_Gradients"]:
         """The gradient of ``states``, and those of the weights."""
         layer, kernels = self.layer, self.kernels
-        found = _Gradients({})
+        found = _Gradients(kernels, {})
         to_active = found.through(layer.down, grad)
         active = kernels.gated_backward(to_active, kept.gate, kept.up)
         found.of_product(layer.down, grad, active)
         found.of_product(layer.gate, kept.gate, kept.normed_middle)
         found.of_product(layer.up, kept.up, kept.normed_middle)
-        to_normed = found.through(layer.gate, kept.gate).addmm_(kept.up, layer.up.weight)
+        to_normed = found.through(layer.up, kept.up, added=found.through(layer.gate, kept.gate))
         to_middle = self._through_norm(layer.before_mlp, to_normed, kept.middle, kept.of_middle, found, more=grad)
         found.of_product(layer.after_attention, to_middle, kept.attended.flatten(1))
         to_query, to_keys, to_values = kernels.attend_backward(
@@ -131,10 +131,10 @@ class LayerRun:
         found.of_product(layer.query, flat_query, kept.asking)
         found.of_product(layer.key, flat_key, kept.normed)
         found.of_product(layer.value, flat_value, kept.normed)
-        to_normed = found.through(layer.key, flat_key).addmm_(flat_value, layer.value.weight)
+        to_normed = found.through(layer.value, flat_value, added=found.through(layer.key, flat_key))
         places = self.asking.places
         if places is None:
-            to_normed.addmm_(flat_query, layer.query.weight)
+            found.through(layer.query, flat_query, added=to_normed)
             return self._through_norm(
                 layer.before_attention, to_normed, states, kept.of_normed, found, more=to_middle
             ), found
@@ -146,6 +146,9 @@ class LayerRun:
     def _asking_angles(self) -> Angles:
         cosines, sines = self.angles
         return self._chosen(cosines), self._chosen(sines)
+
+    def _product(self, product: PlainProduct, given: Tensor, *, added: Tensor | None = None) -> Tensor:
+        return self.kernels.product(given, product.weight.t(), bias=product.bias, added=added)
 
     def _chosen(self, states: Tensor) -> Tensor:
         return states if self.asking.places is None else states.index_select(0, self.asking.places)
@@ -175,6 +178,7 @@ class LayerRun:
 class _Gradients:
     """Gradients of a layer's weights, of those alone that are trained."""
 
+    kernels: Kernels
     by_weight: dict[int, Tensor]
     """By the identity of the weight."""
 
@@ -184,13 +188,13 @@ class _Gradients:
 
     def of_product(self, product: PlainProduct, grad: Tensor, given: Tensor) -> None:
         if product.weight.requires_grad:
-            self.by_weight[id(product.weight)] = grad.t() @ given
+            self.by_weight[id(product.weight)] = self.kernels.product(grad.t(), given)
         if product.bias is not None and product.bias.requires_grad:
             self.by_weight[id(product.bias)] = grad.sum(dim=0)
 
-    def through(self, product: PlainProduct, grad: Tensor) -> Tensor:
-        """The gradient of what was given to the product."""
-        return grad @ product.weight
+    def through(self, product: PlainProduct, grad: Tensor, *, added: Tensor | None = None) -> Tensor:
+        """The gradient of what was given to the product; ``added`` is overwritten with its sum with it."""
+        return self.kernels.product(grad, product.weight, added=added, out=added)
 
 
 class _Layer(torch.autograd.Function):
@@ -213,11 +217,6 @@ class _Layer(torch.autograd.Function):
             raise RuntimeError("a layer cannot go backward a second time; run the forward again")
         to_states, found = run.backward(grad.contiguous(), states, kept)
         return to_states, None, *(found.by_weight.get(id(weight)) for weight in run.weights)
-
-
-def _added(residual: Tensor, given: Tensor, product: PlainProduct) -> Tensor:
-    added = torch.addmm(residual, given, product.weight.t())
-    return added if product.bias is None else added.add_(product.bias)
 
 
 def _held(key: Tensor, value: Tensor) -> KeyValues:

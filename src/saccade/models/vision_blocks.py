@@ -19,7 +19,7 @@ from saccade.models.plain_layers import Heads, PlainLayer, PlainNorm, PlainProdu
 class VisionBlock(Qwen2_5_VLVisionBlock):  # type: ignore[misc]
     """The modules do the work where there are no kernels, and for a block with adapters, hooks or half precision."""
 
-    def forward(
+    def __call__(
         self,
         hidden_states: Tensor,
         cu_seqlens: Tensor,
@@ -29,7 +29,9 @@ class VisionBlock(Qwen2_5_VLVisionBlock):  # type: ignore[misc]
         """Shape (patches, hidden), of stretches of patches that begin at ``cu_seqlens``."""
         kernels = self._kernels()
         if kernels is None or position_embeddings is None:
-            states: Tensor = super().forward(hidden_states, cu_seqlens, position_embeddings, **others)
+            states: Tensor = super().__call__(
+                hidden_states, cu_seqlens=cu_seqlens, position_embeddings=position_embeddings, **others
+            )
             return states
         half = self.attn.head_dim // 2
         cosines, sines = (part[:, :half].contiguous() for part in position_embeddings)
@@ -42,13 +44,13 @@ class VisionBlock(Qwen2_5_VLVisionBlock):  # type: ignore[misc]
             Heads(self.attn.head_dim, self.attn.scaling, repeats=1),
             (cosines, sines),
             Asking(stretches, None),
-            keeps_little=False,
+            keeps_little=self.gradient_checkpointing,
         )
         return run_layer(hidden_states.contiguous(), run)
 
     def _kernels(self) -> Kernels | None:
-        # With checkpointing it is transformers that runs a block again, and what a layer keeps would not be let go.
-        if self.gradient_checkpointing or self.attn.head_dim % VECTOR or not is_fp32_on_cpu(self):
+        has_hooks = self._forward_hooks or self._forward_pre_hooks
+        if has_hooks or self.attn.head_dim % VECTOR or not is_fp32_on_cpu(self):
             return None
         if not all(is_plain(module) for part in self.children() for module in part.modules()):
             return None

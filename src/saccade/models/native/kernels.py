@@ -2,14 +2,15 @@
 
 import ctypes
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref, c_float, c_int64, c_void_p
+from ctypes import byref, c_int64
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
+from saccade.models.native.interface import ARGUMENTS, AttentionGradient, Product, Turning, address, attention_of
 from saccade.models.native.library import native_library
 from saccade.models.native.visits import KeyValues, Visits
 
@@ -17,39 +18,14 @@ _BLOCK_ROWS = 256
 """Rows of a block of ``rms_norm_backward``, as in the source."""
 _GATES = 4096
 """Elements of an item of the gated kernels, as in the source."""
+_PRODUCT_ROWS = 48
+"""Rows of an item of ``multiply``, as in the source."""
+MANY_ROWS = 64
+"""Below it, and below as many products in a sum, torch multiplies faster."""
 _WORTH_SPREADING = 1 << 18
 """Multiplications below which threads cost more than they save."""
 VECTOR = 16
 """Head dimensions must be multiples of it."""
-
-
-def _structure(name: str, pointers: str, integers: str, floats: str) -> type[ctypes.Structure]:
-    fields = [
-        *((field, c_void_p) for field in pointers.split()),
-        *((field, c_int64) for field in integers.split()),
-        *((field, c_float) for field in floats.split()),
-    ]
-    return type(name, (ctypes.Structure,), {"_fields_": fields})
-
-
-_Attention = _structure(
-    "_Attention",
-    "query key value out normaliser order families visits",
-    "query_stride kv_token kv_head out_stride heads repeats fold dim",
-    "scale",
-)
-_Turning = _structure(
-    "_Turning", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
-)
-
-
-class _AttentionGradient(ctypes.Structure):
-    _fields_ = (
-        ("forward", _Attention),
-        *((field, c_void_p) for field in ("grad", "to_query", "to_key", "to_value")),
-        ("grad_stride", c_int64),
-        ("to_stride", c_int64),
-    )
 
 
 class Kernels:
@@ -57,9 +33,40 @@ class Kernels:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        for name, arguments in _ARGUMENTS.items():
+        for name, arguments in ARGUMENTS.items():
             kernel = getattr(library, name)
             kernel.argtypes, kernel.restype = (*arguments, c_int64, c_int64), None
+
+    def product(
+        self,
+        left: Tensor,
+        right: Tensor,
+        *,
+        bias: Tensor | None = None,
+        added: Tensor | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """left (rows, depth) @ right (depth, columns) + bias + added, written to ``out``, which may be ``added``.
+
+        ``left`` may have any strides, ``right`` neighbours in its rows or its columns, the others in their rows.
+        """
+        rows, depth = left.shape
+        columns = right.shape[1]
+        out = left.new_empty(rows, columns) if out is None else out
+        if 1 not in right.stride():
+            raise ValueError(
+                f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
+            )
+        if min(rows, depth) < MANY_ROWS:
+            return _by_torch(left, right, bias, added, out)
+        product = Product(
+            *map(address, (left, right, bias, added, out)),
+            *(*left.stride(), *right.stride()),
+            0 if added is None else added.stride(0),
+            *(out.stride(0), rows, columns, depth),
+        )
+        self._spread(self._library.multiply, -(-rows // _PRODUCT_ROWS), rows * columns * depth, byref(product))
+        return out
 
     def rms_norm(self, x: Tensor, weight: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
         """Rows normalised and weighted, and what each row was multiplied by, for the backward pass."""
@@ -78,7 +85,7 @@ class Kernels:
         rows, width = len(kept), len(weight)
         blocks = -(-rows // _BLOCK_ROWS)
         to_x, to_weight = torch.empty_like(x), x.new_empty(blocks, width)
-        arrays = [_at(part) for part in (grad, x, weight, kept, more, to_x, to_weight)]
+        arrays = [address(part) for part in (grad, x, weight, kept, more, to_x, to_weight)]
         self._spread(self._library.rms_norm_backward, blocks, 4 * x.numel(), *arrays, width, rows)
         return to_x, to_weight.sum(dim=0)
 
@@ -86,14 +93,14 @@ class Kernels:
         """silu(gate) * up."""
         out, count = torch.empty_like(gate), gate.numel()
         items = -(-count // _GATES)
-        self._spread(self._library.gated, items, 8 * count, _at(gate), _at(up), _at(out), count)
+        self._spread(self._library.gated, items, 8 * count, address(gate), address(up), address(out), count)
         return out
 
     def gated_backward(self, grad: Tensor, gate: Tensor, up: Tensor) -> Tensor:
         """In place: ``gate`` and ``up`` become their gradients, and ``grad`` what ``gated`` gave, which is returned."""
         count = gate.numel()
         items = -(-count // _GATES)
-        self._spread(self._library.gated_backward, items, 8 * count, _at(grad), _at(gate), _at(up), count)
+        self._spread(self._library.gated_backward, items, 8 * count, address(grad), address(gate), address(up), count)
         return grad
 
     def turn(
@@ -116,12 +123,12 @@ class Kernels:
         heads //= repeats
         to_token, to_head = strides or (heads * dim, dim)
         cosines, sines = angles or (None, None)
-        turning = _Turning(
+        turning = Turning(
             source.data_ptr(),
             to.data_ptr(),
-            _at(cosines),
-            _at(sines),
-            _at(places),
+            address(cosines),
+            address(sines),
+            address(places),
             source.stride(0),
             to_token,
             to_head,
@@ -144,7 +151,7 @@ class Kernels:
         queries, heads, _ = query.shape
         out = torch.empty_like(query)
         normaliser = query.new_empty(queries, heads)
-        attention = _attention(query, held, visits, scale, repeats, out, normaliser, fold=fold)
+        attention = attention_of(query, held, visits, scale, repeats, out, normaliser, fold=fold)
         items = len(visits.families) * heads // (repeats if fold else 1)
         self._spread(self._library.attend, items, visits.pairs * query[0].numel() * 2, byref(attention))
         return out, normaliser
@@ -165,9 +172,9 @@ class Kernels:
         _, heads, dim = query.shape
         to_query = torch.empty_like(query)
         to_key, to_value = query.new_zeros(2, len(held.key), heads, dim)
-        attention = _attention(query, held, visits, scale, repeats, out, normaliser, fold=False)
-        gradient = _AttentionGradient(
-            attention, *(_at(part) for part in (grad, to_query, to_key, to_value)), heads * dim, heads * dim
+        attention = attention_of(query, held, visits, scale, repeats, out, normaliser, fold=False)
+        gradient = AttentionGradient(
+            attention, *(address(part) for part in (grad, to_query, to_key, to_value)), heads * dim, heads * dim
         )
         items = len(visits.families) * heads
         self._spread(self._library.attend_backward, items, visits.pairs * heads * dim * 5, byref(gradient))
@@ -181,7 +188,7 @@ class Kernels:
         """
         rows, width = logits.shape
         tokens, logprobs = torch.empty(rows, dtype=torch.int64), torch.empty(rows, dtype=torch.float64)
-        arrays = [_at(part) for part in (logits, shares, tokens, logprobs)]
+        arrays = [address(part) for part in (logits, shares, tokens, logprobs)]
         self._spread(self._library.draw, rows, 8 * logits.numel(), *arrays, width)
         return tokens, logprobs
 
@@ -212,52 +219,7 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="saccade-native")
 
 
-def _at(tensor: Tensor | None) -> int | None:
-    return None if tensor is None else tensor.data_ptr()
-
-
-_P, _N, _F = c_void_p, c_int64, c_float
-_ARGUMENTS: Mapping[str, tuple[object, ...]] = {
-    "rms_norm": (_P, _P, _F, _P, _P, _N),
-    "rms_norm_backward": (_P, _P, _P, _P, _P, _P, _P, _N, _N),
-    "gated": (_P, _P, _P, _N),
-    "gated_backward": (_P, _P, _P, _N),
-    "turn": (_P,),
-    "attend": (_P,),
-    "attend_backward": (_P,),
-    "draw": (_P, _P, _P, _P, _N),
-}
-"""Of each kernel, before the first and the last item that it works on."""
-
-
-def _attention(
-    query: Tensor,
-    held: KeyValues,
-    visits: Visits,
-    scale: float,
-    repeats: int,
-    out: Tensor,
-    normaliser: Tensor | None,
-    *,
-    fold: bool,
-) -> ctypes.Structure:
-    heads, dim = query.shape[1:]
-    return _Attention(
-        query.data_ptr(),
-        held.key.data_ptr(),
-        held.value.data_ptr(),
-        out.data_ptr(),
-        _at(normaliser),
-        _at(visits.order),
-        visits.families.data_ptr(),
-        visits.visits.data_ptr(),
-        query.stride(0),
-        held.token_stride,
-        held.head_stride,
-        out.stride(0),
-        heads,
-        repeats,
-        repeats if fold else 1,
-        dim,
-        scale,
-    )
+def _by_torch(left: Tensor, right: Tensor, bias: Tensor | None, added: Tensor | None, out: Tensor) -> Tensor:
+    first, second = (bias, None) if added is None else (added, bias)
+    torch.mm(left, right, out=out) if first is None else torch.addmm(first, left, right, out=out)
+    return out if second is None else out.add_(second)

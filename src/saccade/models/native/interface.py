@@ -1,0 +1,96 @@
+"""What the kernels take, as C sees it: structures and arguments."""
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import c_float, c_int64, c_void_p
+
+from torch import Tensor
+
+from saccade.models.native.visits import KeyValues, Visits
+
+
+def _structure(name: str, pointers: str, integers: str, floats: str) -> type[ctypes.Structure]:
+    fields = [
+        *((field, c_void_p) for field in pointers.split()),
+        *((field, c_int64) for field in integers.split()),
+        *((field, c_float) for field in floats.split()),
+    ]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+Attention = _structure(
+    "Attention",
+    "query key value out normaliser order families visits",
+    "query_stride kv_token kv_head out_stride heads repeats fold dim",
+    "scale",
+)
+Product = _structure(
+    "Product",
+    "left right bias added out",
+    "left_row left_step right_step right_column added_row out_row rows columns depth",
+    "",
+)
+Turning = _structure(
+    "Turning", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
+)
+
+
+class AttentionGradient(ctypes.Structure):
+    _fields_ = (
+        ("forward", Attention),
+        *((field, c_void_p) for field in ("grad", "to_query", "to_key", "to_value")),
+        ("grad_stride", c_int64),
+        ("to_stride", c_int64),
+    )
+
+
+def address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+_P, _N, _F = c_void_p, c_int64, c_float
+ARGUMENTS: Mapping[str, tuple[object, ...]] = {
+    "rms_norm": (_P, _P, _F, _P, _P, _N),
+    "rms_norm_backward": (_P, _P, _P, _P, _P, _P, _P, _N, _N),
+    "gated": (_P, _P, _P, _N),
+    "gated_backward": (_P, _P, _P, _N),
+    "turn": (_P,),
+    "multiply": (_P,),
+    "attend": (_P,),
+    "attend_backward": (_P,),
+    "draw": (_P, _P, _P, _P, _N),
+}
+"""Of each kernel, before the first and the last item that it works on."""
+
+
+def attention_of(
+    query: Tensor,
+    held: KeyValues,
+    visits: Visits,
+    scale: float,
+    repeats: int,
+    out: Tensor,
+    normaliser: Tensor | None,
+    *,
+    fold: bool,
+) -> ctypes.Structure:
+    heads, dim = query.shape[1:]
+    return Attention(
+        query.data_ptr(),
+        held.key.data_ptr(),
+        held.value.data_ptr(),
+        out.data_ptr(),
+        address(normaliser),
+        address(visits.order),
+        visits.families.data_ptr(),
+        visits.visits.data_ptr(),
+        query.stride(0),
+        held.token_stride,
+        held.head_stride,
+        out.stride(0),
+        heads,
+        repeats,
+        repeats if fold else 1,
+        dim,
+        scale,
+    )

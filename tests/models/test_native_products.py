@@ -1,0 +1,85 @@
+"""Native matrix products against the same in double precision."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from saccade.models.native.kernels import MANY_ROWS, Kernels, native_kernels
+
+SHAPES = [
+    (64, 64, 1),
+    (65, 100, 17),
+    (128, 385, 64),
+    (97, 800, 130),
+    (600, 128, 356),
+    (3, 64, 64),
+    (64, 3, 64),
+    (0, 9, 9),
+]
+"""Rows, depth and columns: none of them has to fit a tile, and what is small is left to torch."""
+
+
+@pytest.fixture(scope="module")
+def kernels() -> Kernels:
+    found = native_kernels()
+    if found is None:
+        pytest.skip("no native kernels here")
+    return found
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def assert_close(ours: Tensor, exact: Tensor) -> None:
+    torch.testing.assert_close(ours.double(), exact, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
+def test_products_are_exact_in_every_orientation(kernels: Kernels, rows: int, depth: int, columns: int) -> None:
+    left, right = numbers(rows, depth), numbers(depth, columns, seed=1)
+    exact = left.double() @ right.double()
+    for one in (left, left.t().contiguous().t(), numbers(rows, depth + 7)[:, :depth].copy_(left)):
+        for other in (right, right.t().contiguous().t(), numbers(depth, columns + 5)[:, :columns].copy_(right)):
+            assert_close(kernels.product(one, other), exact)
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
+def test_biases_and_sums_are_added_once(kernels: Kernels, rows: int, depth: int, columns: int) -> None:
+    left, right, bias = numbers(rows, depth), numbers(depth, columns, seed=1), numbers(columns, seed=2)
+    added = numbers(rows, columns, seed=3)
+    exact = left.double() @ right.double()
+    assert_close(kernels.product(left, right, bias=bias), exact + bias)
+    assert_close(kernels.product(left, right, added=added), exact + added)
+    assert_close(kernels.product(left, right, bias=bias, added=added), exact + bias + added)
+    wide = torch.full((rows, columns + 3), 7.0)
+    kernels.product(left, right, bias=bias, added=added, out=wide[:, :columns])
+    assert_close(wide[:, :columns], exact + bias + added)
+    assert torch.equal(wide[:, columns:], torch.full((rows, 3), 7.0))
+    before = added.double()
+    assert kernels.product(left, right, added=added, out=added) is added
+    assert_close(added, exact + before)
+
+
+def test_a_row_does_not_depend_on_the_others(kernels: Kernels) -> None:
+    left, right = numbers(200, 300), numbers(300, 70, seed=1)
+    whole = kernels.product(left, right)
+    assert torch.equal(kernels.product(left[70 : 70 + MANY_ROWS], right), whole[70 : 70 + MANY_ROWS])
+
+
+def test_products_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kernels) -> None:
+    left, right = numbers(500, 900), numbers(900, 70, seed=1)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = kernels.product(left, right)
+        torch.set_num_threads(3)
+        spread = kernels.product(left, right)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(alone, spread)
+
+
+def test_a_right_side_without_neighbours_is_refused(kernels: Kernels) -> None:
+    with pytest.raises(ValueError, match="neither its rows nor its columns"):
+        kernels.product(numbers(70, 80), numbers(160, 80)[::2, ::2])
