@@ -1,7 +1,7 @@
 """One token per row from its logits, by inverse distribution function of a number that belongs to the row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,8 +11,7 @@ from saccade.errors import SaccadeError
 from saccade.models.native.kernels import Kernels, native_kernels
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A sampled token and its log-probability at the sampling temperature, before top-k and top-p."""
 
     token: int

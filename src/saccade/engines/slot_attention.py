@@ -1,7 +1,7 @@
 """Attention of new tokens to their rows' slots by native kernels: what a group shares is read once for all of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,14 +14,13 @@ _SHORTEST = 32
 """Tokens that rows must share before looking at them together is worth a visit of its own."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewTokens:
+class NewTokens(NamedTuple):
     """What is appended to one slot."""
 
     slot: int
     held: int
     """Tokens in the slot already."""
-    count: int
+    added: int
     prompt: int | None
     """Equal for slots that begin alike; None for a slot that begins with nothing known."""
     prompt_length: int
@@ -40,10 +39,10 @@ class SlotAttention:
         """From slot to slot, in tokens of one head."""
         starts = [row.slot * self._steps + row.held for row in rows]
         self._places = torch.tensor(
-            [place for start, row in zip(starts, rows) for place in range(start, start + row.count)]
+            [place for start, row in zip(starts, rows) for place in range(start, start + row.added)]
         )
-        self._all = self._visits(rows, [row.count for row in rows])
-        self._last = self._visits(rows, [1] * len(rows)) if any(row.count > 1 for row in rows) else self._all
+        self._all = self._visits(rows, [row.added for row in rows])
+        self._last = self._visits(rows, [1] * len(rows)) if any(row.added > 1 for row in rows) else self._all
 
     def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
         held = self._held[layer]
@@ -75,7 +74,7 @@ class SlotAttention:
             for index in members:
                 row, start = rows[index], len(order)
                 order += range(starts[index], starts[index + 1])
-                own = row.held + row.count - shared
+                own = row.held + row.added - shared
                 family.append((start, len(order), row.slot * self._steps + shared, own, True))
             if shared:
                 family.insert(0, (first, len(order), rows[members[0]].slot * self._steps, shared, False))

@@ -153,14 +153,14 @@ class SlotCache:
             NewTokens(
                 slot=first + index,
                 held=length,
-                count=count,
+                added=count,
                 # By identity: a prompt is handed on from slot to slot, and hashing its ids would cost more.
                 prompt=None if slot.prompt is None else id(slot.prompt),
                 prompt_length=0 if slot.prompt is None else len(slot.prompt.key.ids),
             )
             for index, (slot, length, count) in enumerate(zip(slots, lengths, counts))
         ]
-        return SlotAttention(self._reserved(max(row.held + row.count for row in rows)), rows, kernels)
+        return SlotAttention(self._reserved(max(row.held + row.added for row in rows)), rows, kernels)
 
     def _prefix(self, first: int, count: int) -> SharedPrefix | None:
         """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""

@@ -206,8 +206,8 @@ class VisionLanguageModel:
 
     def logprob_logits(self, hidden: Tensor, temperature: float) -> Tensor:
         """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf; engine and learner score by it."""
-        logits: Tensor = self.hf.lm_head(hidden).float()
-        return logits.index_fill(-1, self.forbidden_ids, float("-inf")) / temperature
+        logits: Tensor = self.hf.lm_head(hidden).float().index_fill_(-1, self.forbidden_ids, float("-inf"))
+        return logits if temperature == 1 else logits / temperature
 
     def save(self, directory: Path) -> None:
         """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor.
