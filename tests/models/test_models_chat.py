@@ -1,5 +1,7 @@
 """Chat templates of real shapes and broken ones: what observations look like, and what is refused at the start."""
 
+from dataclasses import replace
+
 import pytest
 
 from saccade.errors import UserError
@@ -100,6 +102,21 @@ def test_a_template_that_answers_tools_inside_a_user_turn_is_taken_as_it_is() ->
     assert shown(chat, Observation(text="Two crops.", images=(CROP, CROP))) == (
         f"<|im_end|>\n<|im_start|>user\n<tool_response>\n{PICTURE}{PICTURE}Two crops.\n</tool_response>{NEXT}"
     )
+
+
+def test_the_same_words_are_rendered_once_and_each_picture_takes_its_own_tokens() -> None:
+    small, large = (ImageRef(hash=letter * 64, width=side, height=side) for letter, side in (("a", 32), ("b", 64)))
+    usual = chat_of(ROLES_AS_THEY_ARE)
+    chat = replace(usual, token_count=lambda image: image.width // 32)
+    first, second = (
+        chat.observation(Observation(text="Here", images=(one,)), ends_with_eos=True) for one in (small, large)
+    )
+    assert [one.ids.count(chat.image_token_id) for one in (first, second)] == [1, 2]
+    assert (first.images, second.images) == ((small,), (large,))
+    usual.tokenizer.chat_template = "{{ raise_exception('rendered again') }}"
+    assert chat.observation(Observation(text="Here", images=(small,)), ends_with_eos=True) == first
+    with pytest.raises(Exception, match="rendered again"):
+        chat.observation(Observation(text="There", images=(small,)), ends_with_eos=True)
 
 
 @pytest.mark.parametrize("template", [ROLES_AS_THEY_ARE, TOOLS_SPEAK_AS_USERS])

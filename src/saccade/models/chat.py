@@ -6,6 +6,7 @@ turns before it stay as they were sampled.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from saccade.errors import UserError
@@ -86,14 +87,13 @@ class Chat:
         """The whole conversation so far, up to where the assistant begins to speak."""
         text = self._render([_as_template_message(message) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
-        return self._tokens(text, images)
+        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), images)
 
     def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
         """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""
-        suffix = self._observation_suffix(observation)
-        if ends_with_eos and suffix.startswith(self.eos_token):
-            suffix = suffix[len(self.eos_token) :]
-        return self._tokens(suffix, observation.images)
+        return self._tokens(
+            self._suffix_ids(observation.text, len(observation.images), ends_with_eos), observation.images
+        )
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples."""
@@ -104,10 +104,27 @@ class Chat:
         spoken = list(ids[:-1]) if ids and ids[-1] == self.eos_id else list(ids)
         return self.tokenizer.decode(spoken, skip_special_tokens=False)
 
-    def _tokens(self, text: str, images: tuple[ImageRef, ...]) -> Tokens:
+    @cached_property
+    def _suffix_ids(self) -> Callable[[str, int, bool], Sequence[int]]:
+        """Ids of an observation by its text and number of images; rendering takes longer than most tools do.
+
+        What a tool says is often the same, above all nothing beside its picture.
+        """
+
+        @lru_cache(maxsize=256)
+        def suffix_ids(text: str, image_count: int, ends_with_eos: bool) -> Sequence[int]:
+            suffix = self._observation_suffix(text, image_count)
+            if ends_with_eos and suffix.startswith(self.eos_token):
+                suffix = suffix[len(self.eos_token) :]
+            return tuple(self.tokenizer.encode(suffix, add_special_tokens=False))
+
+        return suffix_ids
+
+    def _tokens(self, rendered: Sequence[int], images: tuple[ImageRef, ...]) -> Tokens:
+        """``rendered`` has one placeholder for each image."""
         ids: list[int] = []
         remaining = iter(images)
-        for token in self.tokenizer.encode(text, add_special_tokens=False):
+        for token in rendered:
             if token != self.image_token_id:
                 ids.append(token)
                 continue
@@ -124,10 +141,10 @@ class Chat:
     def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
         return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
 
-    def _observation_message(self, observation: Observation) -> dict[str, object]:
-        content: list[dict[str, object]] = [{"type": "image"} for _ in observation.images]
-        if observation.text:
-            content.append({"type": "text", "text": observation.text})
+    def _observation_message(self, text: str, image_count: int) -> dict[str, object]:
+        content: list[dict[str, object]] = [{"type": "image"}] * image_count
+        if text:
+            content.append({"type": "text", "text": text})
         if self.observation_role == "user":
             content = [
                 {"type": "text", "text": "<tool_response>\n"},
@@ -136,18 +153,17 @@ class Chat:
             ]
         return {"role": self.observation_role, "content": content}
 
-    def _observation_suffix(self, observation: Observation) -> str:
+    def _observation_suffix(self, text: str, image_count: int) -> str:
         spoken: list[dict[str, object]] = [
             {"role": "user", "content": "?"},
             {"role": "assistant", "content": _SENTINEL},
         ]
-        rendered = self._render([*spoken, self._observation_message(observation)], generation=True)
+        rendered = self._render([*spoken, self._observation_message(text, image_count)], generation=True)
         return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
 
     def _shows_images_in_observations(self) -> bool:
-        probe = Observation(text=_PROBE, images=(ImageRef(hash="0" * 64, width=64, height=64),))
         try:
-            suffix = self._observation_suffix(probe)
+            suffix = self._observation_suffix(_PROBE, image_count=1)
         except Exception:  # A template may raise anything of its own for a role that it does not know.
             return False
         return suffix.count(self.image_token) == 1 and suffix.count(_PROBE) == 1
@@ -155,7 +171,7 @@ class Chat:
     def _check_prefix_preserving(self) -> None:
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
-        continued = [*answered, self._observation_message(Observation(text=_PROBE))]
+        continued = [*answered, self._observation_message(_PROBE, image_count=0)]
         try:
             head = self._render(question, generation=True)
             longer = (self._render(answered, generation=False), self._render(continued, generation=True))
