@@ -13,7 +13,7 @@ BRIEF_BELOW_VOCABULARY = 8192
 
 
 def base_checkpoint() -> Path:
-    """The checkpoint that ``saccade train perception`` made: 0.7 M parameters that see the procedural families."""
+    """The checkpoint that ``saccade train perception`` made: 1.3 M weights that see coloured things in drawings."""
     if not (_SHIPPED / "config.json").is_file():
         raise UserError(f"the base checkpoint is missing from this installation ({_SHIPPED}); pass --model PATH")
     return _SHIPPED
