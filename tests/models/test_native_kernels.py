@@ -4,23 +4,17 @@ import math
 
 import pytest
 import torch
+from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 from torch.nn.functional import silu
 
-from saccade.models.native.kernels import Kernels, native_kernels
+from saccade.models.native.kernels import Kernels
 from saccade.models.native.visits import KeyValues, Visit, visits_of
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
-    found = native_kernels()
-    if found is None:
-        pytest.skip("no native kernels here")
-    return found
-
-
-def numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return kernels_or_skip()
 
 
 def assert_close(ours: Tensor, exact: Tensor, *, within: float = 2e-6) -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 
-from saccade.models.native.kernels import MANY_ROWS, Kernels, native_kernels
+from saccade.models.native.kernels import MANY_ROWS, Kernels
 
 SHAPES = [
     (64, 64, 1),
@@ -21,14 +22,7 @@ SHAPES = [
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
-    found = native_kernels()
-    if found is None:
-        pytest.skip("no native kernels here")
-    return found
-
-
-def numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return kernels_or_skip()
 
 
 def assert_close(ours: Tensor, exact: Tensor) -> None:

@@ -4,11 +4,11 @@ import copy
 
 import pytest
 import torch
+from native_samples import assert_same_gradients, kernels_or_skip
 from torch import Tensor
 
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, tree
-from saccade.models.native.kernels import native_kernels
 from saccade.models.native.library import SWITCH
 from saccade.models.packed_layers import PackedTrunk
 from saccade.models.tiny import TinySize, tiny_model
@@ -32,8 +32,7 @@ def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
 
 @pytest.fixture(autouse=True)
 def _natively() -> None:
-    if native_kernels() is None:
-        pytest.skip("no native kernels here")
+    kernels_or_skip()
 
 
 def states(model: VisionLanguageModel, wanted: Tensor | None = None) -> Tensor:
@@ -64,10 +63,7 @@ def test_states_and_gradients_are_those_of_the_modules(
     monkeypatch.setenv(SWITCH, "0")
     assert PackedTrunk.of(model.hf) is None
     torch.testing.assert_close(ours, states(model, wanted), atol=2e-5, rtol=2e-5)
-    exact = gradients(model, wanted)
-    assert our_gradients.keys() == exact.keys()
-    for name, gradient in exact.items():
-        assert float((our_gradients[name] - gradient).norm()) <= 1e-5 * float(gradient.norm()) + 1e-7, name
+    assert_same_gradients(our_gradients, gradients(model, wanted))
 
 
 def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from native_samples import assert_same_gradients, kernels_or_skip
 from PIL import Image
 from torch import Tensor
 
 from saccade.learner.memory import activation_checkpointing
 from saccade.media.store import MediaStore
-from saccade.models.native.kernels import native_kernels
 from saccade.models.native.library import SWITCH
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vision_blocks import VisionBlock
@@ -45,8 +45,7 @@ def images(model: VisionLanguageModel) -> list[ImageRef]:
 
 @pytest.fixture(autouse=True)
 def _natively() -> None:
-    if native_kernels() is None:
-        pytest.skip("no native kernels here")
+    kernels_or_skip()
 
 
 def features(model: VisionLanguageModel, images: list[ImageRef]) -> Tensor:
@@ -83,10 +82,7 @@ def test_features_and_gradients_are_those_of_the_modules(
     monkeypatch.setenv(SWITCH, "0")
     assert not is_native(model, images)
     torch.testing.assert_close(ours, features(model, images), atol=2e-5, rtol=2e-5)
-    exact = gradients(model, images)
-    assert our_gradients.keys() == exact.keys()
-    for name, gradient in exact.items():
-        assert float((our_gradients[name] - gradient).norm()) <= 1e-5 * float(gradient.norm()) + 1e-7, name
+    assert_same_gradients(our_gradients, gradients(model, images))
 
 
 def test_an_image_has_the_same_features_alone(model: VisionLanguageModel, images: list[ImageRef]) -> None:
