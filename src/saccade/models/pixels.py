@@ -19,7 +19,7 @@ class Patches:
     """One image's pixels in the pieces that its family encodes."""
 
     values: Tensor
-    """Shape (patches, channels * patch area), or (tiles, channels, height, width) where a family cuts tiles."""
+    """Shape (patches, channels * patch area) of one frame; of tiles (tiles, channels, height, width)."""
     rows: int
     """Of patches, before they are merged to tokens; of tiles, which form one column."""
     columns: int
@@ -30,6 +30,7 @@ class ImageProcessor(Protocol):
 
     patch_size: int
     merge_size: int
+    temporal_patch_size: int
     min_patches: int
     max_patches: int
     size: dict[str, int]

@@ -84,10 +84,17 @@ class QwenFamily:
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         made = image_processor(images=[picture], return_tensors="pt")
         _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
-        return Patches(values=made["pixel_values"].to(torch.float32), rows=rows, columns=columns)
+        patch = int(image_processor.patch_size)
+        pixels = made["pixel_values"].to(torch.float32)
+        # A still picture stands in all frames of a patch alike: (patches, channels, frames, height, width).
+        frames = pixels.view(len(pixels), -1, int(image_processor.temporal_patch_size), patch, patch)
+        return Patches(values=frames[:, :, 0].flatten(1), rows=rows, columns=columns)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        still = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        cut = hf.config.vision_config
+        frames = still.view(len(still), -1, 1, cut.patch_size, cut.patch_size)
+        pixels = frames.expand(-1, -1, cut.temporal_patch_size, -1, -1)
         grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=hf.device)
         output = hf.model.get_image_features(pixels, grid, return_dict=True)
         deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
