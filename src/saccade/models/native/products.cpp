@@ -8,6 +8,8 @@ constexpr int HIGH = 6;            // Rows of a tile,
 constexpr int WIDE = 4;            // and vectors of its columns: 24 of the 32 registers of AVX-512.
 constexpr long PANEL = WIDE * W;   // Columns that are worked on at once,
 constexpr long DEPTH = 384;        // and as many of the products that are summed.
+constexpr long PANELS = 8;         // Panels of the right side that are kept at once,
+constexpr long ROWS_AT_ONCE = 24;  // and as many rows of the left side that meet them one after the other.
 constexpr int64_t PRODUCT_ROWS = 48; // Rows of an item.
 
 } // namespace
@@ -92,14 +94,21 @@ extern "C" {
 
 // Items are blocks of PRODUCT_ROWS rows.
 void multiply(const Product *p, int64_t begin, int64_t end) {
-    std::vector<Lanes> panel(std::min<long>(DEPTH, p->depth) * WIDE);
+    const long panels = std::min<long>(PANELS, (p->columns + PANEL - 1) / PANEL), size = std::min<long>(DEPTH, p->depth) * PANEL;
+    std::vector<Lanes> kept(panels * size / W);
+    float *panel = (float *)kept.data();
     const long first = begin * PRODUCT_ROWS, last = std::min<long>(p->rows, end * PRODUCT_ROWS);
+    const auto width = [&](long at) { return std::min<long>(PANEL, p->columns - at); };
     for (long step = 0; step < p->depth; step += DEPTH) {
         const long depth = std::min<long>(DEPTH, p->depth - step);
-        for (long at = 0; at < p->columns; at += PANEL) {
-            const long count = std::min<long>(PANEL, p->columns - at);
-            packed((float *)panel.data(), *p, step, depth, at, count);
-            strip<WIDE>(*p, (const float *)panel.data(), first, last, step, depth, at, count);
+        for (long start = 0; start < p->columns; start += panels * PANEL) {
+            const long stop = std::min<long>(p->columns, start + panels * PANEL);
+            for (long at = start; at < stop; at += PANEL)
+                packed(panel + (at - start) / PANEL * size, *p, step, depth, at, width(at));
+            for (long row = first; row < last; row += ROWS_AT_ONCE)
+                for (long at = start; at < stop; at += PANEL)
+                    strip<WIDE>(*p, panel + (at - start) / PANEL * size, row, std::min<long>(row + ROWS_AT_ONCE, last), step,
+                                depth, at, width(at));
         }
     }
 }
