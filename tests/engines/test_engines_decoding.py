@@ -10,9 +10,11 @@ from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards
 from saccade.engines.slots import Prompt, PromptKey, SlotCache
 from saccade.media.store import MediaStore
+from saccade.models import token_steps
 from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
 from saccade.models.lora import LoraSettings, add_adapter
+from saccade.models.native import kernels
 from saccade.models.native.kernels import native_kernels
 from saccade.models.native.library import SWITCH
 from saccade.models.tiny import tiny_model
@@ -124,6 +126,42 @@ def test_chunks_side_by_side_have_the_states_of_the_modules(scattered, switch, m
             atol=2e-5,
             rtol=2e-5,
         )
+
+
+@torch.inference_mode()
+def test_tokens_decoded_one_after_the_other_have_the_states_of_the_modules(scattered):
+    """Each step goes on from the one before, until a row leaves."""
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+    rows = ragged_rows(scattered)
+    forwards = begun(scattered, [row[:40] for row in rows], 40)
+    whole = [plain_states(scattered, row) for row in rows]
+    for length in range(40, 54):
+        states = forwards.decode([row[length] for row in rows], [length] * 5, [length] * 5)
+        torch.testing.assert_close(states, torch.stack([one[length] for one in whole]), atol=2e-5, rtol=2e-5)
+    states = forwards.decode([row[54] for row in rows[:3]], [54] * 3, [54] * 3)
+    torch.testing.assert_close(states, torch.stack([one[54] for one in whole[:3]]), atol=2e-5, rtol=2e-5)
+
+
+@torch.inference_mode()
+def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, monkeypatch):
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+    rows = [row[:60] for row in ragged_rows(scattered, count=37)[:4] * 10][:37]
+    monkeypatch.setattr(kernels, "_WORTH_SPREADING", 0)
+    alone = decoded(scattered, rows, sharing=True)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert CachedTrunk.of(scattered.hf).token_step.groups(len(rows)) == 3
+        spread = decoded(scattered, rows, sharing=True)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(spread, alone)
+    monkeypatch.setattr(token_steps, "_SMALL", 0)
+    monkeypatch.setattr(token_steps, "_WORTH_A_THREAD", 100)
+    assert CachedTrunk.of(scattered.hf).token_step.groups(len(rows)) == 0
+    torch.testing.assert_close(decoded(scattered, rows, sharing=True), alone, atol=2e-5, rtol=2e-5)
 
 
 @torch.inference_mode()

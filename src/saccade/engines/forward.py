@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import torch
@@ -101,8 +102,7 @@ class Forwards:
         """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
         if self._native is not None:
-            attention = self._cache.attention(0, cached, [1] * len(tokens), self._native.kernels)
-            return self._native.decode(self._model.embed(ids[:, None], ()).inputs[:, 0], places, attention)
+            return self._decode_natively(self._native, ids, places, cached)
         window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
@@ -111,6 +111,19 @@ class Forwards:
             embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
         )
         return hidden[:, 0]
+
+    def _decode_natively(self, native: CachedTrunk, ids: Tensor, places: Tensor, cached: Sequence[int]) -> Tensor:
+        states = self._model.hf.get_input_embeddings()(ids)
+        step, count = native.token_step, len(cached)
+        groups = 0 if step is None else step.groups(count)
+        if step is None or not groups:
+            return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
+        self._cache.reserve(max(cached) + 1)
+        cuts = [count * group // groups for group in range(groups + 1)]
+        rows = [
+            self._cache.next_token(start, cached[start:stop], native.kernels).rows for start, stop in pairwise(cuts)
+        ]
+        return step(states, places, rows)
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Tensor, list[int]]:
         """Hidden states (rows, longest chunk, hidden) and the position after each chunk."""

@@ -1,6 +1,7 @@
 """Attention of new tokens to their rows' slots by native kernels: what a group shares is read once for all of it."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from saccade.models.native.kernels import Kernels
 from saccade.models.native.visits import KeyValues, Visit, Visits, visits_of
 from saccade.models.plain_layers import Angles
+from saccade.models.token_steps import CachedRows
 
 _SHORTEST = 32
 """Tokens that rows must share before looking at them together is worth a visit of its own."""
@@ -30,10 +32,7 @@ class SlotAttention:
     """Looks at a cache (key or value, layer, slot, head, token, dim) from the new tokens of some rows, side by side."""
 
     def __init__(self, storage: Tensor, rows: Sequence[NewTokens], kernels: Kernels) -> None:
-        self._held = [
-            KeyValues(key, value, token_stride=key.stride(2), head_stride=key.stride(1))
-            for key, value in zip(*(part.unbind() for part in storage.unbind()))
-        ]
+        self._storage = storage
         self._kernels = kernels
         self._steps = storage.shape[3] * storage.shape[4]
         """From slot to slot, in tokens of one head."""
@@ -43,6 +42,23 @@ class SlotAttention:
         )
         self._all = self._visits(rows, [row.added for row in rows])
         self._last = self._visits(rows, [1] * len(rows)) if any(row.added > 1 for row in rows) else self._all
+
+    @cached_property
+    def _held(self) -> list[KeyValues]:
+        return [
+            KeyValues(key, value, token_stride=key.stride(2), head_stride=key.stride(1))
+            for key, value in zip(*(part.unbind() for part in self._storage.unbind()))
+        ]
+
+    def advance(self) -> None:
+        """On to the next token of each row, for rows of one new token."""
+        self._places += 1
+        self._all.visits[:, 3] += self._all.visits[:, 4]
+
+    @property
+    def rows(self) -> CachedRows:
+        """For rows that are given one token each."""
+        return CachedRows(self._storage, self._places, self._all)
 
     def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
         held = self._held[layer]

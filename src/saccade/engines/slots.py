@@ -2,14 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 
 import torch
 from torch import Tensor
 
 from saccade.engines.slot_attention import NewTokens, SlotAttention
-from saccade.models.decoding import Attend
+from saccade.engines.windows import Window
 from saccade.models.native.kernels import Kernels
-from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing, shared_prefix
+from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
@@ -53,6 +54,23 @@ class Slot:
 
 
 @dataclass(slots=True)
+class _Decoded:
+    """How some slots were last given one token each."""
+
+    storage: Tensor
+    slots: Sequence[object]
+    """And their prompts."""
+    lengths: Sequence[int]
+    """Before that token."""
+    attention: SlotAttention
+
+    def goes_on(self, storage: Tensor, slots: Sequence[object], lengths: Sequence[int]) -> bool:
+        if self.storage is not storage or len(self.slots) != len(slots):
+            return False
+        return all(map(is_, self.slots, slots)) and [length + 1 for length in self.lengths] == list(lengths)
+
+
+@dataclass(slots=True)
 class SlotCache:
     """Keys and values of all layers in one tensor (key or value, layer, slot, head, token, dim)."""
 
@@ -63,6 +81,8 @@ class SlotCache:
     device: torch.device
     slots: list[Slot] = field(default_factory=list)
     _storage: Tensor | None = None
+    _decoded: dict[int, _Decoded] = field(default_factory=dict)
+    """By the first slot."""
 
     def take(self, wanted: Collection[PromptKey]) -> Slot:
         """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
@@ -93,7 +113,7 @@ class SlotCache:
     def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
         """Lets ``targets`` begin with the prompt of ``source``."""
         length = len(source.held_prompt.key.ids)
-        storage = self._reserved(length)
+        storage = self.reserve(length)
         indices = [target.index for target in targets]
         storage[:, :, indices, :, :length] = storage[:, :, source.index, None, :, :length]
         for target in targets:
@@ -101,6 +121,8 @@ class SlotCache:
 
     def arrange(self, decoding: Sequence[Slot], joining: Sequence[Slot]) -> None:
         """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""
+        if not joining and all(slot.index < len(decoding) for slot in decoding):
+            return
         places: list[Slot | None] = [None] * len(self.slots)
         for slot in decoding:
             if slot.index < len(decoding):
@@ -125,7 +147,7 @@ class SlotCache:
         moved = [(slot, index) for index, slot in enumerate(order) if slot.index != index]
         filled = [(slot.index, index) for slot, index in moved if slot.length]
         if filled:
-            storage = self._reserved(0)
+            storage = self.reserve(0)
             length = max(slot.length for slot, _ in moved)
             sources, targets = [source for source, _ in filled], [target for _, target in filled]
             # The right side is gathered before anything is written, so slots may change places in circles.
@@ -139,7 +161,7 @@ class SlotCache:
         start = torch.tensor(lengths, device=self.device)
         total = max(lengths) + width
         return Window(
-            storage=self._reserved(total)[:, :, first : first + len(lengths)],
+            storage=self.reserve(total)[:, :, first : first + len(lengths)],
             rows=torch.arange(len(lengths), device=self.device)[:, None],
             columns=start[:, None] + torch.arange(width, device=self.device),
             total=total,
@@ -160,7 +182,21 @@ class SlotCache:
             )
             for index, (slot, length, count) in enumerate(zip(slots, lengths, counts))
         ]
-        return SlotAttention(self._reserved(max(row.held + row.added for row in rows)), rows, kernels)
+        return SlotAttention(self.reserve(max(row.held + row.added for row in rows)), rows, kernels)
+
+    def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
+        storage = self.reserve(max(lengths) + 1)
+        slots = self.slots[first : first + len(lengths)]
+        begun = [*slots, *(slot.prompt for slot in slots)]
+        before = self._decoded.get(first)
+        if before is not None and before.goes_on(storage, begun, lengths):
+            before.lengths = lengths
+            before.attention.advance()
+            return before.attention
+        attention = self.attention(first, lengths, [1] * len(lengths), kernels)
+        self._decoded[first] = _Decoded(storage, begun, lengths, attention)
+        return attention
 
     def _prefix(self, first: int, count: int) -> SharedPrefix | None:
         """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""
@@ -170,7 +206,7 @@ class SlotCache:
         # By identity: a prompt is handed on from slot to slot, and hashing its ids in every tick would cost more.
         return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
 
-    def _reserved(self, length: int) -> Tensor:
+    def reserve(self, length: int) -> Tensor:
         """The storage, grown by doubling to hold every slot and ``length`` tokens."""
         held = self._storage
         slot_count, capacity = (held.shape[2], held.shape[4]) if held is not None else (0, 0)
@@ -191,51 +227,3 @@ class SlotCache:
             grown[:, :, : held.shape[2], :, : held.shape[4]] = held
         self._storage = grown
         return grown
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Window:
-    """What the attention layers of transformers write to and read from in one forward."""
-
-    storage: Tensor
-    """(key or value, layer, row, head, token, dim), a view of the slots that take part."""
-    rows: Tensor
-    """(rows, 1)"""
-    columns: Tensor
-    """(rows, width): where each new token goes in its row."""
-    total: int
-    """Tokens that attention reads, from the start of each row."""
-    prefix: SharedPrefix | None
-    """Where rows begin alike."""
-
-    @property
-    def mask(self) -> Tensor:
-        """(rows, 1, width, total): each new token looks at its own row up to itself.
-
-        Bool, true where it looks; with a ``prefix`` of what follows that alone, to be added to the scores.
-        """
-        start = self.prefix.length if self.prefix else 0
-        seen = (torch.arange(start, self.total, device=self.columns.device) <= self.columns[:, :, None])[:, None]
-        if self.prefix is None:
-            return seen
-        return torch.zeros(seen.shape, dtype=self.storage.dtype).masked_fill(~seen, float("-inf"))
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: object, **__: object) -> tuple[Tensor, Tensor]:
-        """Writes new keys and values (rows, head, width, dim); returns those of the whole rows."""
-        for part, written in zip(self.storage[:, layer], (keys, values)):
-            part[self.rows, :, self.columns] = written.transpose(1, 2)
-        held = self.storage[:, layer, :, :, : self.total]
-        return held[0], held[1]
-
-    def attention(self) -> Attend:
-        """How single new tokens attend to their rows; on a CPU only."""
-        mask, prefix = self.mask, self.prefix
-
-        def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-            keys, values = self.update(key[:, :, None], value[:, :, None], layer)
-            asking = query[:, :, None]
-            if prefix is None:
-                return attend_folded(asking, keys, values, mask, scale).flatten(1)
-            return attend_sharing(asking, keys, values, mask, prefix, scale).flatten(1)
-
-        return attend

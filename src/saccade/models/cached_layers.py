@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from saccade.models.native.kernels import MANY_ROWS, Kernels
 from saccade.models.plain_layers import Angles, PlainNorm, PlainProduct, PlainTrunk, native_trunk
+from saccade.models.token_steps import TokenStep
 
 
 class CachedAttention(Protocol):
@@ -31,6 +32,8 @@ class CachedTrunk:
 
     def __init__(self, trunk: PlainTrunk, kernels: Kernels) -> None:
         self.kernels = kernels
+        self.token_step = TokenStep.of(trunk, kernels)
+        """The faster way for one token of each row, where there is one."""
         self._trunk = trunk
 
     @classmethod

@@ -44,6 +44,17 @@ class AttentionGradient(ctypes.Structure):
     )
 
 
+class Decoding(ctypes.Structure):
+    _fields_ = (
+        ("attention", Attention),
+        *((field, c_void_p) for field in ("layers", "last", "states", "cosines", "sines", "places")),
+        *((field, c_int64) for field in ("family_count", "rows", "hidden", "mlp", "key_heads")),
+        ("layer_count", c_int64),
+        ("layer_step", c_int64),
+        ("epsilon", c_float),
+    )
+
+
 def address(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
 
@@ -58,6 +69,7 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
     "multiply": (_P,),
     "attend": (_P,),
     "attend_backward": (_P,),
+    "decode": (_P,),
     "draw": (_P, _P, _P, _P, _N),
 }
 """Of each kernel, before the first and the last item that it works on."""

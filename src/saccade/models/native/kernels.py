@@ -2,7 +2,7 @@
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import byref, c_int64
 from itertools import pairwise
@@ -10,7 +10,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from saccade.models.native.interface import ARGUMENTS, AttentionGradient, Product, Turning, address, attention_of
+from saccade.models.native.interface import (
+    ARGUMENTS,
+    AttentionGradient,
+    Decoding,
+    Product,
+    Turning,
+    address,
+    attention_of,
+)
 from saccade.models.native.library import native_library
 from saccade.models.native.visits import KeyValues, Visits
 
@@ -179,6 +187,11 @@ class Kernels:
         items = len(visits.families) * heads
         self._spread(self._library.attend_backward, items, visits.pairs * heads * dim * 5, byref(gradient))
         return to_query, to_key, to_value
+
+    def decode(self, groups: Sequence[Decoding], work: int) -> None:
+        """Runs all layers on a token of each row of some groups (``interface.Decoding``), which share none."""
+        array = (Decoding * len(groups))(*groups)
+        self._spread(self._library.decode, len(groups), work, byref(array))
 
     def draw(self, logits: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
         """For each row of ``logits`` (rows, vocabulary) a token (int64) and its log-probability (float64).

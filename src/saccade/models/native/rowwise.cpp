@@ -4,12 +4,6 @@ namespace {
 
 constexpr int64_t GATES = 4096; // Elements of an item of the gated kernels.
 
-// 1 / (1 + exp(-x))
-inline Lanes sigmoid(Lanes x) {
-    const Lanes power = x * -LOG2_E;
-    return 1.0f / (1.0f + exp2_of(power > 126.0f ? all(126.0f) : power));
-}
-
 // Calls body with vectors of `read`, whose place it gives those of `written`; the last ones may be whole only in part.
 template <int R, int N, class Body>
 inline void by_lanes(const float *const (&read)[R], float *const (&written)[N], long first, long last, Body body) {

@@ -71,6 +71,12 @@ inline Lanes exp2_of(Lanes x) {
 
 constexpr float LOG2_E = 1.4426950408889634f;
 
+// 1 / (1 + exp(-x))
+inline Lanes sigmoid(Lanes x) {
+    const Lanes power = x * -LOG2_E;
+    return 1.0f / (1.0f + exp2_of(power > 126.0f ? all(126.0f) : power));
+}
+
 // Lanes of a and b by turns, STEP of each; the first halves of such pairs of runs, or the second ones.
 template <int STEP, bool SECOND, int... LANE> inline Lanes crossed(Lanes a, Lanes b, std::integer_sequence<int, LANE...>) {
 #if defined(__clang__)
