@@ -113,7 +113,7 @@ class Forwards:
         return hidden[:, 0]
 
     def _decode_natively(self, native: CachedTrunk, ids: Tensor, places: Tensor, cached: Sequence[int]) -> Tensor:
-        states = self._model.hf.get_input_embeddings()(ids)
+        states = self._model.hf.get_input_embeddings()(ids[:, None])[:, 0]
         step, count = native.token_step, len(cached)
         groups = 0 if step is None else step.groups(count)
         if step is None or not groups:

@@ -61,7 +61,7 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
         for (long v = family.first_visit; v < family.last_visit; v++) {
             const Visit &visit = a->visits[v];
             const long at = visit.keys * a->kv_token + head / a->repeats * a->kv_head;
-            const long asking = visit.last - visit.first;
+            const long asking = visit.asking();
             for (long first = 0; first < visit.count; first += KEYS) {
                 const long count = std::min<long>(KEYS, visit.count - first);
                 const float *value = a->value + at + first * a->kv_token;
@@ -70,8 +70,8 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
                 if (start >= asking) break;
                 transposed(columns.data(), a->key + at + first * a->kv_token, a->kv_token, count, dim, ahead.next());
                 for (long q = start * fold; q < asking * fold;) {
-                    with_rows<ROWS>(asking * fold - q, [&](auto m) {
-                        constexpr int M = decltype(m)::value;
+                    const auto asked = [&](auto m, auto n, long keys) {
+                        constexpr int M = decltype(m)::value, N = decltype(n)::value;
                         const float *rows[M];
                         float *outs[M], keeping[M];
                         Running *state[M];
@@ -81,33 +81,29 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
                             outs[i] = out_of(query, j);
                             state[i] = &running[(query - family.first) * fold + j];
                         }
-                        Lanes s[M][COLUMNS];
-                        products<M>(s, rows, columns.data(), dim);
-                        const long seen = visit.is_causal ? visit.count - asking + q / fold + 1 : visit.count;
-                        if (first + KEYS > seen) {
-                            const Whole numbers = lane_numbers();
-                            for (int i = 0; i < M; i++) {
-                                const long limit =
-                                    visit.is_causal ? visit.count - asking + (q + i) / fold + 1 : visit.count;
-                                for (int j = 0; j < COLUMNS; j++)
-                                    s[i][j] = masked(s[i][j], numbers, first + j * W, limit);
-                            }
-                        }
+                        Lanes s[M][N];
+                        products<M, N>(s, rows, columns.data(), dim);
                         for (int i = 0; i < M; i++) {
+                            mask(s[i], first, visit.seen((q + i) / fold));
                             Lanes most = s[i][0];
-                            for (int j = 1; j < COLUMNS; j++) most = s[i][j] > most ? s[i][j] : most;
+                            for (int j = 1; j < N; j++) most = s[i][j] > most ? s[i][j] : most;
                             const float before = state[i]->greatest;
                             const float now = std::max(before, greatest(most) * factor);
                             keeping[i] = before == now ? 1.0f : std::exp2(before - now);
                             Lanes sum = state[i]->sum * keeping[i];
-                            for (int j = 0; j < COLUMNS; j++) {
+                            for (int j = 0; j < N; j++) {
                                 const Lanes weight = exp2_of(s[i][j] * factor - now);
                                 store(weights + i * KEYS + j * W, weight);
                                 sum += weight;
                             }
                             *state[i] = {sum, now};
                         }
-                        gathered<M>(outs, keeping, weights, KEYS, 1, value, a->kv_token, count, dim);
+                        gathered<M>(outs, keeping, weights, KEYS, 1, value, a->kv_token, keys, dim);
+                    };
+                    with_rows<ROWS>(asking * fold - q, [&](auto m) {
+                        constexpr int M = decltype(m)::value;
+                        const long keys = std::min<long>(count, visit.seen((q + M - 1) / fold) - first);
+                        with_rows<COLUMNS>((keys + W - 1) / W, [&](auto n) { asked(m, n, keys); });
                         q += M;
                     });
                 }

@@ -13,11 +13,18 @@ constexpr int COLUMNS = 2;
 #endif
 constexpr int KEYS = COLUMNS * W; // Keys of a tile.
 
+// What lies in registers must not go through memory, which it would at a call.
+#define ALWAYS_INLINE [[gnu::always_inline]] inline
+
 // A range of queries, of an order of all queries or of themselves, that looks at neighbouring keys.
 struct Visit {
     int64_t first, last; // Queries.
     int64_t keys, count; // The first key, in steps of kv_token, and how many there are.
     int64_t is_causal;   // The last query sees all of them, the one before it all but one, and so on.
+
+    long asking() const { return last - first; }
+    // How many keys a query sees, counted from the first one.
+    long seen(long query) const { return is_causal ? count - asking() + query + 1 : count; }
 };
 
 // Queries, and the visits that no other family shares them with.
@@ -68,16 +75,17 @@ void transposed(float *to, const float *from, long stride, long count, long dim,
         }
 }
 
-// Scores of M queries with the keys of a tile.
-template <int M> inline void products(Lanes (&s)[M][COLUMNS], const float *const *rows, const float *columns, long dim) {
+// Scores of M queries with the keys of a tile, in N vectors.
+template <int M, int N>
+ALWAYS_INLINE void products(Lanes (&s)[M][N], const float *const *rows, const float *columns, long dim) {
     for (int i = 0; i < M; i++)
-        for (int j = 0; j < COLUMNS; j++) s[i][j] = Lanes{};
+        for (int j = 0; j < N; j++) s[i][j] = Lanes{};
     for (long d = 0; d < dim; d++) {
-        Lanes column[COLUMNS];
-        for (int j = 0; j < COLUMNS; j++) column[j] = load(columns + d * KEYS + j * W);
+        Lanes column[N];
+        for (int j = 0; j < N; j++) column[j] = load(columns + d * KEYS + j * W);
         for (int i = 0; i < M; i++) {
             const Lanes one = all(rows[i][d]);
-            for (int j = 0; j < COLUMNS; j++) s[i][j] += column[j] * one;
+            for (int j = 0; j < N; j++) s[i][j] += column[j] * one;
         }
     }
 }
@@ -120,9 +128,12 @@ template <int M, class Body> inline void with_rows(long left, Body body) {
     if constexpr (M > 1) with_rows<M - 1>(left, body);
 }
 
-// Keys [0, limit) count: those of a query before the end, and up to itself where attention is causal.
-inline Lanes masked(Lanes s, Whole numbers, long first, long limit) {
-    return numbers + (int32_t)first < (int32_t)limit ? s : all(-std::numeric_limits<float>::infinity());
+// Keys before `limit` count, of those from `first` on.
+template <int N> ALWAYS_INLINE void mask(Lanes (&s)[N], long first, long limit) {
+    if (first + N * W <= limit) return;
+    const Whole numbers = lane_numbers();
+    for (int j = 0; j < N; j++)
+        s[j] = numbers + (int32_t)(first + j * W) < (int32_t)limit ? s[j] : all(-std::numeric_limits<float>::infinity());
 }
 
 } // namespace

@@ -20,7 +20,7 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
     const Attention *a = &g->forward;
     const long dim = a->dim;
     const float factor = a->scale * LOG2_E;
-    std::vector<float> keys(dim * KEYS), values(dim * KEYS), for_keys(dim * KEYS), for_values(dim * KEYS), dots;
+    std::vector<float> keys_over(dim * KEYS), values_over(dim * KEYS), for_keys(dim * KEYS), for_values(dim * KEYS), dots;
     std::vector<float> weights(BLOCK * KEYS), changes(BLOCK * KEYS);
     const float ones[SLIM] = {1, 1, 1, 1, 1, 1, 1, 1};
     for (long item = begin; item < end; item++) {
@@ -36,22 +36,22 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
         }
         for (long v = family.first_visit; v < family.last_visit; v++) {
             const Visit &visit = a->visits[v];
-            const long asking = visit.last - visit.first;
+            const long asking = visit.asking();
             for (long first = 0; first < visit.count; first += KEYS) {
                 const long count = std::min<long>(KEYS, visit.count - first);
                 const long start = visit.is_causal ? std::max<long>(0, first - (visit.count - asking)) : 0;
                 if (start >= asking) break;
                 const long at = (visit.keys + first) * a->kv_token + head / a->repeats * a->kv_head;
-                transposed(keys.data(), a->key + at, a->kv_token, count, dim);
-                transposed(values.data(), a->value + at, a->kv_token, count, dim);
+                transposed(keys_over.data(), a->key + at, a->kv_token, count, dim);
+                transposed(values_over.data(), a->value + at, a->kv_token, count, dim);
                 std::fill(for_keys.begin(), for_keys.end(), 0.0f);
                 std::fill(for_values.begin(), for_values.end(), 0.0f);
                 for (long block = start; block < asking; block += BLOCK) {
                     const long size = std::min<long>(BLOCK, asking - block);
                     const long base = visit.first + block;
                     for (long q = 0; q < size;) {
-                        with_rows<ROWS>(size - q, [&](auto m) {
-                            constexpr int M = decltype(m)::value;
+                        const auto asked = [&](auto m, auto n, long keys) {
+                            constexpr int M = decltype(m)::value, N = decltype(n)::value;
                             const float *rows[M], *grads[M];
                             float *to[M];
                             for (int i = 0; i < M; i++) {
@@ -59,42 +59,44 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
                                 grads[i] = g->grad + (base + q + i) * g->grad_stride + own;
                                 to[i] = g->to_query + (base + q + i) * g->to_stride + own;
                             }
-                            Lanes s[M][COLUMNS];
-                            products<M>(s, rows, keys.data(), dim);
-                            const long seen = visit.is_causal ? visit.count - asking + block + q + 1 : visit.count;
-                            if (first + KEYS > seen) {
-                                const Whole numbers = lane_numbers();
-                                for (int i = 0; i < M; i++)
-                                    for (int j = 0; j < COLUMNS; j++)
-                                        s[i][j] = masked(s[i][j], numbers, first + j * W,
-                                                         visit.is_causal ? seen + i : visit.count);
-                            }
+                            Lanes s[M][N];
+                            products<M, N>(s, rows, keys_over.data(), dim);
                             for (int i = 0; i < M; i++) {
+                                mask(s[i], first, visit.seen(block + q + i));
                                 const float total = a->normaliser[(base + q + i) * a->heads + head];
-                                for (int j = 0; j < COLUMNS; j++)
+                                for (int j = 0; j < N; j++)
                                     store(&weights[(q + i) * KEYS + j * W], exp2_of(s[i][j] * factor - total));
                             }
-                            products<M>(s, grads, values.data(), dim);
+                            products<M, N>(s, grads, values_over.data(), dim);
                             for (int i = 0; i < M; i++) {
                                 const float dot = dots[base + q + i - family.first];
-                                for (int j = 0; j < COLUMNS; j++)
+                                for (int j = 0; j < N; j++)
                                     store(&changes[(q + i) * KEYS + j * W],
                                           load(&weights[(q + i) * KEYS + j * W]) * (s[i][j] - dot));
                             }
-                            gathered<M>(to, ones, &changes[q * KEYS], KEYS, 1, a->key + at, a->kv_token, count, dim);
+                            gathered<M>(to, ones, &changes[q * KEYS], KEYS, 1, a->key + at, a->kv_token, keys, dim);
+                        };
+                        with_rows<ROWS>(size - q, [&](auto m) {
+                            constexpr int M = decltype(m)::value;
+                            const long keys = std::min<long>(count, visit.seen(block + q + M - 1) - first);
+                            with_rows<COLUMNS>((keys + W - 1) / W, [&](auto n) { asked(m, n, keys); });
                             q += M;
                         });
                     }
                     for (long key = 0; key < count; key += SLIM) {
+                        // Queries of the block before this one see none of these keys.
+                        const long q = visit.is_causal ? std::max<long>(0, first + key - (visit.count - asking) - block) : 0;
+                        if (q >= size) break;
                         float *to_key[SLIM], *to_value[SLIM];
                         for (int i = 0; i < SLIM; i++) {
                             to_key[i] = &for_keys[(key + i) * dim];
                             to_value[i] = &for_values[(key + i) * dim];
                         }
-                        gathered<SLIM>(to_value, ones, &weights[key], 1, KEYS, g->grad + base * g->grad_stride + own,
-                                       g->grad_stride, size, dim);
-                        gathered<SLIM>(to_key, ones, &changes[key], 1, KEYS, a->query + base * a->query_stride + own,
-                                       a->query_stride, size, dim);
+                        const long from = q * KEYS + key;
+                        gathered<SLIM>(to_value, ones, &weights[from], 1, KEYS,
+                                       g->grad + (base + q) * g->grad_stride + own, g->grad_stride, size - q, dim);
+                        gathered<SLIM>(to_key, ones, &changes[from], 1, KEYS,
+                                       a->query + (base + q) * a->query_stride + own, a->query_stride, size - q, dim);
                     }
                 }
                 for (long key = 0; key < count; key++) {
