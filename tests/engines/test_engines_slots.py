@@ -86,6 +86,19 @@ def test_any_order_of_active_rows_keeps_every_row_intact():
         assert [content(cache, slot) for slot in slots] == [[mark] * (1 + mark) for mark in range(7)]
 
 
+def test_slots_that_need_not_lie_together_stay_where_they_are():
+    cache = empty_cache()
+    cache.moves = False
+    slots = [cache.take(()) for _ in range(3)]
+    for mark, slot in enumerate(slots):
+        write(cache, [slot], 1 + mark, [mark])
+    before = cache.reserve(0).clone()
+    cache.arrange([slots[2]], [slots[0]])
+    assert [slot.index for slot in slots] == [1, 2, 0]
+    assert [slot.place for slot in slots] == [0, 1, 2]
+    assert torch.equal(cache.reserve(0), before)
+
+
 def test_a_prompt_is_copied_to_its_siblings():
     cache = empty_cache()
     leader, first, second = cache.take(()), cache.take(()), cache.take(())

@@ -53,10 +53,10 @@ class ScriptedDraw:
         # The work of sampling is done in full, since it belongs to a step; what is put in its place costs next to none.
         drawn = draw_tokens(logits, samplings, uniforms)
         tokens = [next(self._scripts[sampling.seed]) for sampling in samplings]
-        either = torch.tensor([[one.token for one in drawn], tokens], device=logits.device)
+        rows = torch.arange(len(tokens), device=logits.device)
         # log p of two tokens of a row differ by their logits.
-        gap = logits.gather(-1, either.T).diff(dim=-1)[:, 0].double().tolist()
-        return [Drawn(token=token, logprob=one.logprob + more) for token, one, more in zip(tokens, drawn, gap)]
+        gap = (logits[rows, tokens] - logits[rows, [one.token for one in drawn]]).tolist()
+        return [Drawn(token, one.logprob + more) for token, one, more in zip(tokens, drawn, gap)]
 
 
 class SaccadeSide:

@@ -72,6 +72,7 @@ class Forwards:
         self._max_chunk_tokens = max_chunk_tokens
         self._native = CachedTrunk.of(model.hf)
         self._decoder = TokenDecoder.of(model.hf) if self._native is None else None
+        cache.moves = self._native is None
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
         """Appends chunks, longest first, to the slots from ``first`` on."""

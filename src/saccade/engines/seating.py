@@ -18,6 +18,7 @@ from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 
 _TICKS_BETWEEN_TURNS = 4
+_UNIFORMS_AHEAD = 64
 
 
 class ImageTokens(Protocol):
@@ -55,6 +56,8 @@ class LocalSeat:
         self._seating = seating
         self._seed: int | None = None
         self._uniforms = np.random.Generator(np.random.PCG64(0))
+        self._next_uniforms: list[float] = []
+        """Some of them ahead, the next one last, since drawing them one by one takes longer."""
 
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
         """Continues ``ids``; ValueError when they do not extend this seat's sequence or images do not match them."""
@@ -85,7 +88,9 @@ class LocalSeat:
 
     def next_uniform(self) -> float:
         """The next number of the trajectory's own stream, in [0, 1); one for each sampled token."""
-        return float(self._uniforms.random())
+        if not self._next_uniforms:
+            self._next_uniforms = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
+        return self._next_uniforms.pop()
 
     @property
     def open_turn(self) -> OpenTurn:

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from operator import is_
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +17,8 @@ from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
 """Tokens of a slot before the first growth."""
+_LINE = 64
+"""Bytes of a line of the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Slot:
     """One sequence's place. A slot that was given back keeps its prompt until its place is needed."""
 
     index: int
+    place: int
+    """In memory; where a cache moves slots, it is the index."""
     is_taken: bool = False
     length: int = 0
     """Tokens whose keys and values are in the slot."""
@@ -79,6 +85,8 @@ class SlotCache:
     head_dim: int
     dtype: torch.dtype
     device: torch.device
+    moves: bool = True
+    """Whether slots that are forwarded together have to lie together in memory, as ``window`` sees them."""
     slots: list[Slot] = field(default_factory=list)
     _storage: Tensor | None = None
     _decoded: dict[int, _Decoded] = field(default_factory=dict)
@@ -90,7 +98,7 @@ class SlotCache:
             if not slot.is_taken and (slot.prompt is None or slot.prompt.key not in wanted):
                 slot.is_taken, slot.length, slot.prompt = True, 0, None
                 return slot
-        slot = Slot(index=len(self.slots), is_taken=True)
+        slot = Slot(index=len(self.slots), place=len(self.slots), is_taken=True)
         self.slots.append(slot)
         return slot
 
@@ -114,8 +122,8 @@ class SlotCache:
         """Lets ``targets`` begin with the prompt of ``source``."""
         length = len(source.held_prompt.key.ids)
         storage = self.reserve(length)
-        indices = [target.index for target in targets]
-        storage[:, :, indices, :, :length] = storage[:, :, source.index, None, :, :length]
+        places = [target.place for target in targets]
+        storage[:, :, places, :, :length] = storage[:, :, source.place, None, :, :length]
         for target in targets:
             target.prompt, target.length = source.prompt, length
 
@@ -144,17 +152,19 @@ class SlotCache:
         self._move([slot if slot is not None else next(free) for slot in places])
 
     def _move(self, order: list[Slot]) -> None:
-        moved = [(slot, index) for index, slot in enumerate(order) if slot.index != index]
-        filled = [(slot.index, index) for slot, index in moved if slot.length]
-        if filled:
-            storage = self.reserve(0)
-            length = max(slot.length for slot, _ in moved)
-            sources, targets = [source for source, _ in filled], [target for _, target in filled]
-            # The right side is gathered before anything is written, so slots may change places in circles.
-            storage[:, :, targets, :, :length] = storage[:, :, sources, :, :length]
-        for slot, index in moved:
+        for index, slot in enumerate(order):
             slot.index = index
         self.slots = order
+        moved = [slot for slot in order if self.moves and slot.place != slot.index]
+        filled = [slot for slot in moved if slot.length]
+        if filled:
+            storage = self.reserve(0)
+            length = max(slot.length for slot in moved)
+            sources, targets = [slot.place for slot in filled], [slot.index for slot in filled]
+            # The right side is gathered before anything is written, so slots may change places in circles.
+            storage[:, :, targets, :, :length] = storage[:, :, sources, :, :length]
+        for slot in moved:
+            slot.place = slot.index
 
     def window(self, first: int, lengths: Sequence[int], width: int) -> "Window":
         """The cache that a forward of ``width`` new tokens sees in the slots from ``first`` on."""
@@ -173,14 +183,14 @@ class SlotCache:
         slots = self.slots[first : first + len(lengths)]
         rows = [
             NewTokens(
-                slot=first + index,
+                slot=slot.place,
                 held=length,
                 added=count,
                 # By identity: a prompt is handed on from slot to slot, and hashing its ids would cost more.
                 prompt=None if slot.prompt is None else id(slot.prompt),
                 prompt_length=0 if slot.prompt is None else len(slot.prompt.key.ids),
             )
-            for index, (slot, length, count) in enumerate(zip(slots, lengths, counts))
+            for slot, length, count in zip(slots, lengths, counts)
         ]
         return SlotAttention(self.reserve(max(row.held + row.added for row in rows)), rows, kernels)
 
@@ -218,12 +228,20 @@ class SlotCache:
         while capacity < length:
             capacity *= 2
         # Zeros, because a masked key still meets its value as 0 * value, and stray NaNs would survive that.
-        grown = torch.zeros(
-            (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim),
-            dtype=self.dtype,
-            device=self.device,
+        grown = _zeros(
+            (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim), self.dtype, self.device
         )
         if held is not None:
             grown[:, :, : held.shape[2], :, : held.shape[4]] = held
         self._storage = grown
         return grown
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """On a CPU of pages that the system clears when they are first used, which some of them never are."""
+    if device.type != "cpu":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    size = prod(shape) * dtype.itemsize
+    raw = torch.from_numpy(np.zeros(size + _LINE, dtype=np.uint8))
+    start = -raw.data_ptr() % _LINE
+    return raw[start : start + size].view(dtype).view(shape)

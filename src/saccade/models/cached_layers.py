@@ -10,7 +10,7 @@ from typing import Protocol
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from saccade.models.native.kernels import MANY_ROWS, Kernels
+from saccade.models.native.kernels import Kernels
 from saccade.models.plain_layers import Angles, PlainNorm, PlainProduct, PlainTrunk, native_trunk
 from saccade.models.token_steps import TokenStep
 
@@ -90,10 +90,10 @@ class CachedTrunk:
             query = self._normed(query, layer.of_queries)
             query = kernels.turn(query, query, angles)
             attended = attention.attend(index, query, trunk.scale, is_last=is_last)
-            states = self._onto(states, layer.after_attention, attended.flatten(1))
+            states = self._product(layer.after_attention, attended.flatten(1), added=states)
             normed, _ = kernels.rms_norm(states, layer.before_mlp.weight, layer.before_mlp.epsilon)
             active = kernels.gated(self._product(layer.gate, normed), self._product(layer.up, normed))
-            states = self._onto(states, layer.down, active)
+            states = self._product(layer.down, active, added=states)
             if index < len(deepstack):
                 assert is_image is not None
                 states.index_add_(0, is_image.nonzero()[:, 0], deepstack[index])
@@ -104,12 +104,6 @@ class CachedTrunk:
     def _normed(self, states: Tensor, norm: PlainNorm | None) -> Tensor:
         return states if norm is None else self.kernels.rms_norm(states, norm.weight, norm.epsilon)[0]
 
-    def _product(self, product: PlainProduct, given: Tensor) -> Tensor:
-        if len(given) < MANY_ROWS:
-            return product(given)
-        return self.kernels.product(given, product.weight.t(), bias=product.bias)
-
-    def _onto(self, residual: Tensor, product: PlainProduct, given: Tensor) -> Tensor:
-        if len(given) < MANY_ROWS:
-            return product.onto(residual, given)
-        return self.kernels.product(given, product.weight.t(), bias=product.bias, added=residual, out=residual)
+    def _product(self, product: PlainProduct, given: Tensor, *, added: Tensor | None = None) -> Tensor:
+        """``added`` is overwritten with the sum."""
+        return self.kernels.product(given, product.weight.t(), bias=product.bias, added=added, out=added)
