@@ -2,6 +2,8 @@
 
 namespace {
 
+static_assert(ROWS <= W);
+
 struct Running { // Of a query's softmax: its greatest score so far in units of ln 2, and its sum, lane by lane.
     Lanes sum;
     float greatest;
@@ -73,7 +75,7 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
                     const auto asked = [&](auto m, auto n, long keys) {
                         constexpr int M = decltype(m)::value, N = decltype(n)::value;
                         const float *rows[M];
-                        float *outs[M], keeping[M];
+                        float *outs[M], keeping[W];
                         Running *state[M];
                         for (int i = 0; i < M; i++) {
                             const long query = visit.first + (q + i) / fold, j = (q + i) % fold;
@@ -83,20 +85,25 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
                         }
                         Lanes s[M][N];
                         products<M, N>(s, rows, columns.data(), dim);
+                        float now[M];
+                        Lanes gaps{}; // One exponential for all rows, since a call would send all scores through memory.
                         for (int i = 0; i < M; i++) {
                             mask(s[i], first, visit.seen((q + i) / fold));
                             Lanes most = s[i][0];
                             for (int j = 1; j < N; j++) most = s[i][j] > most ? s[i][j] : most;
                             const float before = state[i]->greatest;
-                            const float now = std::max(before, greatest(most) * factor);
-                            keeping[i] = before == now ? 1.0f : std::exp2(before - now);
+                            now[i] = std::max(before, greatest(most) * factor);
+                            gaps[i] = before == now[i] ? 0.0f : before - now[i];
+                        }
+                        store(keeping, exp2_of(gaps));
+                        for (int i = 0; i < M; i++) {
                             Lanes sum = state[i]->sum * keeping[i];
                             for (int j = 0; j < N; j++) {
-                                const Lanes weight = exp2_of(s[i][j] * factor - now);
+                                const Lanes weight = exp2_of(s[i][j] * factor - now[i]);
                                 store(weights + i * KEYS + j * W, weight);
                                 sum += weight;
                             }
-                            *state[i] = {sum, now};
+                            *state[i] = {sum, now[i]};
                         }
                         gathered<M>(outs, keeping, weights, KEYS, 1, value, a->kv_token, keys, dim);
                     };

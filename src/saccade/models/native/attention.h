@@ -13,9 +13,6 @@ constexpr int COLUMNS = 2;
 #endif
 constexpr int KEYS = COLUMNS * W; // Keys of a tile.
 
-// What lies in registers must not go through memory, which it would at a call.
-#define ALWAYS_INLINE [[gnu::always_inline]] inline
-
 // A range of queries, of an order of all queries or of themselves, that looks at neighbouring keys.
 struct Visit {
     int64_t first, last; // Queries.
@@ -92,7 +89,7 @@ ALWAYS_INLINE void products(Lanes (&s)[M][N], const float *const *rows, const fl
 
 // to[i] = scale[i] * to[i] + sum over `count` rows k of weights[i * across + k * along] * rows[k], for N vectors.
 template <int M, int N>
-inline void gather(float *const *to, const float *scale, const float *weights, long across, long along,
+ALWAYS_INLINE void gather(float *const *to, const float *scale, const float *weights, long across, long along,
                    const float *rows, long stride, long count) {
     Lanes sum[M][N];
     for (int i = 0; i < M; i++)
