@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from saccade.media import store as media_store
 from saccade.media.decode import ImageLimits, MediaError
-from saccade.media.store import MediaStore
+from saccade.media.store import MediaStore, png_bytes
 from saccade.types import ImageRef
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
@@ -47,6 +48,24 @@ def test_the_way_in_does_not_change_the_reference(tmp_path: Path) -> None:
         MediaStore().add(noise(1).convert("RGBA")),
     }
     assert len(refs) == 1
+
+
+def test_a_picture_is_encoded_only_when_it_leaves_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[bytes] = []
+
+    def counted(image: Image.Image) -> bytes:
+        encoded.append(image.tobytes())
+        return png_bytes(image)
+
+    monkeypatch.setattr(media_store, "png_bytes", counted)
+    store = MediaStore(cache_bytes=2 * 32 * 32 * 3)
+    refs = [store.add(noise(seed)) for seed in range(2)]
+    assert encoded == []
+    refs.append(store.add(noise(2)))
+    assert encoded == [noise(0).tobytes()]
+    for _ in range(2):
+        assert [store.get(ref).tobytes() for ref in refs] == [noise(seed).tobytes() for seed in range(3)]
+    assert encoded == [noise(seed).tobytes() for seed in range(3)]
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 20])

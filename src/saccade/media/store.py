@@ -1,10 +1,11 @@
-"""Images by content: each picture is held once, as its original bytes, and decoded again when needed."""
+"""Images by content: each picture is held once, as its original bytes, and decoded again when needed.
+
+A picture that a program made has no bytes; it gets some when it leaves the cache of decoded ones.
+"""
 
 import hashlib
 import io
-import os
 import struct
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
+from saccade.media.files import link_or_copy, write_whole
 from saccade.types import ImageRef
 
 BYTES_PER_PIXEL = 3
@@ -29,10 +31,20 @@ class _Encoded:
 
 
 @dataclass(frozen=True, slots=True)
+class _Fresh:
+    """Backing by the picture itself, until it leaves the cache: most that tools make are forgotten before that."""
+
+    picture: Image.Image
+
+
+@dataclass(frozen=True, slots=True)
 class _OnDisk:
     """Backing by a file that must not change while the store lives."""
 
     path: Path
+
+
+_Backing = _Encoded | _Fresh | _OnDisk
 
 
 def image_hash(image: Image.Image) -> str:
@@ -66,7 +78,7 @@ class MediaStore:
         self._directory = directory
         self._cache_bytes = cache_bytes
         self._limits = limits
-        self._backings: dict[str, _Encoded | _OnDisk] = {}
+        self._backings: dict[str, _Backing] = {}
         self._cache: OrderedDict[str, Image.Image] = OrderedDict()
         self._cached_bytes = 0
         self._lock = threading.Lock()
@@ -96,12 +108,8 @@ class MediaStore:
         rgb = to_rgb(image, "an image given to the media store")
         key = image_hash(rgb)
         if key not in self:
-            backing: _Encoded | _OnDisk
-            if self._directory is None:
-                backing = _Encoded(png_bytes(rgb), f"image {key}")
-            else:
-                backing = _OnDisk(_write_png(rgb, self._directory / f"{key}.png"))
-            self._keep(key, backing)
+            directory = self._directory
+            self._keep(key, _OnDisk(_write_png(rgb, directory / f"{key}.png")) if directory else _Fresh(rgb))
         self._remember(key, rgb)
         return ImageRef(hash=key, width=rgb.width, height=rgb.height)
 
@@ -131,6 +139,8 @@ class MediaStore:
             if path is None:
                 raise KeyError(f"no image {key} in this media store")
             backing = _OnDisk(path)
+        if isinstance(backing, _Fresh):
+            return backing.picture
         decoded = self._decode(backing)
         if image_hash(decoded) != key:
             source = backing.path if isinstance(backing, _OnDisk) else backing.where
@@ -158,7 +168,7 @@ class MediaStore:
         if not isinstance(backing, _OnDisk) or not backing.path.suffix[1:].isalnum():
             return self.export(image, directory)
         path = directory / f"{key}{backing.path.suffix.lower()}"
-        return path if path.exists() else _link_or_copy(backing.path, path)
+        return path if path.exists() else link_or_copy(backing.path, path)
 
     def __contains__(self, key: object) -> bool:
         if not isinstance(key, str):
@@ -168,13 +178,13 @@ class MediaStore:
                 return True
         return self._left_on_disk(key) is not None
 
-    def _add_decoded(self, image: Image.Image, backing: _Encoded | _OnDisk) -> ImageRef:
+    def _add_decoded(self, image: Image.Image, backing: _Backing) -> ImageRef:
         key = image_hash(image)
         self._keep(key, backing)
         self._remember(key, image)
         return ImageRef(hash=key, width=image.width, height=image.height)
 
-    def _keep(self, key: str, backing: _Encoded | _OnDisk) -> None:
+    def _keep(self, key: str, backing: _Backing) -> None:
         with self._lock:
             if key not in self._backings:
                 self._backings[key] = backing
@@ -183,14 +193,28 @@ class MediaStore:
 
     def _remember(self, key: str, image: Image.Image) -> None:
         """Cache a decoded picture; the least recently used ones make room."""
+        gone: list[str] = []
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = image
                 self._cached_bytes += _decoded_size(image)
             self._cache.move_to_end(key)
             while self._cached_bytes > self._cache_bytes:
-                _, oldest = self._cache.popitem(last=False)
-                self._cached_bytes -= _decoded_size(oldest)
+                oldest, picture = self._cache.popitem(last=False)
+                self._cached_bytes -= _decoded_size(picture)
+                gone.append(oldest)
+        for oldest in gone:
+            self._encode(oldest)
+
+    def _encode(self, key: str) -> None:
+        """Keeps a picture that has left the cache by its bytes."""
+        with self._lock:
+            fresh = self._backings.get(key)
+        if isinstance(fresh, _Fresh):
+            encoded = _Encoded(png_bytes(fresh.picture), f"image {key}")
+            with self._lock:
+                if self._backings.get(key) is fresh:
+                    self._backings[key] = encoded
 
     def _decode(self, backing: _Encoded | _OnDisk) -> Image.Image:
         if isinstance(backing, _Encoded):
@@ -218,30 +242,4 @@ def _decoded_size(image: Image.Image) -> int:
 
 
 def _write_png(image: Image.Image, path: Path) -> Path:
-    return _write(png_bytes(image), path)
-
-
-def _link_or_copy(source: Path, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        # A link to a link would break with the first one.
-        os.link(source.resolve(), path)
-    except OSError:
-        # Another disk, or one without links.
-        return _write(source.read_bytes(), path)
-    return path
-
-
-def _write(content: bytes, path: Path) -> Path:
-    """Write beside and rename, so that nobody ever sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
-    temporary = Path(beside)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return path
+    return write_whole(png_bytes(image), path)

@@ -1,0 +1,32 @@
+"""Files that are there whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def link_or_copy(source: Path, path: Path) -> Path:
+    """The content of ``source`` at ``path``, which is given back."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # A link to a link would break with the first one.
+        os.link(source.resolve(), path)
+    except OSError:
+        # Another disk, or one without links.
+        return write_whole(source.read_bytes(), path)
+    return path
+
+
+def write_whole(content: bytes, path: Path) -> Path:
+    """Write beside and rename, so that nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
+    temporary = Path(beside)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
