@@ -2,10 +2,8 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from operator import is_
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,8 +15,6 @@ from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
 """Tokens of a slot before the first growth."""
-_LINE = 64
-"""Bytes of a line of the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,21 +223,14 @@ class SlotCache:
         capacity = max(capacity, _SMALLEST_CAPACITY)
         while capacity < length:
             capacity *= 2
-        # Zeros, because a masked key still meets its value as 0 * value, and stray NaNs would survive that.
-        grown = _zeros(
-            (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim), self.dtype, self.device
+        # Where slots move, torch attends: a masked key still meets its value as 0 * value, and NaNs would survive that.
+        allocated = torch.zeros if self.moves else torch.empty
+        grown = allocated(
+            (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim),
+            dtype=self.dtype,
+            device=self.device,
         )
         if held is not None:
             grown[:, :, : held.shape[2], :, : held.shape[4]] = held
         self._storage = grown
         return grown
-
-
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    """On a CPU of pages that the system clears when they are first used, which some of them never are."""
-    if device.type != "cpu":
-        return torch.zeros(shape, dtype=dtype, device=device)
-    size = prod(shape) * dtype.itemsize
-    raw = torch.from_numpy(np.zeros(size + _LINE, dtype=np.uint8))
-    start = -raw.data_ptr() % _LINE
-    return raw[start : start + size].view(dtype).view(shape)

@@ -21,6 +21,7 @@ from saccade.models.attention import Layout, Watch, enable_packs
 from saccade.models.chat import Chat
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
+from saccade.models.freed_memory import keep_freed_memory
 from saccade.models.lora import Adapter, base_state, save_adapter
 from saccade.models.packed_layers import PackedTrunk
 from saccade.models.patch_projection import project_by_product
@@ -62,6 +63,8 @@ class VisionLanguageModel:
         project_by_product(hf)
         run_blocks_natively(hf)
         self.hf = hf
+        if self.device.type == "cpu":
+            keep_freed_memory()
         self.media = media
         self.tokenizer = tokenizer
         self.image_processor = image_processor
