@@ -1,7 +1,7 @@
 """Memory between the steps of a training: what one frees the next needs again.
 
-The C library hands large blocks back to the system as soon as they are free, and the system clears every page anew when
-it is used again. On a virtual machine that was a twentieth of a step's time.
+The C library hands what lies free at the end of its memory back to the system, and the system clears every page anew
+when it is used again. On a virtual machine that was a twentieth of a step's time.
 """
 
 import ctypes
@@ -11,8 +11,10 @@ import sys
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Numbers of glibc's settings, from malloc.h."""
-_KEPT_BYTES = 1 << 30
-"""Blocks below this are kept, and as much of what lies free at the end of the memory."""
+_LARGEST_KEPT = 32 << 20
+"""Bytes of a block. Larger ones, once freed, would leave holes that the next do not fit in."""
+_KEPT_AT_END = 1 << 30
+"""Bytes that may lie free at the end of the memory."""
 
 
 @functools.cache
@@ -28,4 +30,5 @@ def keep_freed_memory() -> bool:
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is None:
         return False
-    return all(set_option(option, _KEPT_BYTES) == 1 for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD))
+    settings = {_MMAP_THRESHOLD: _LARGEST_KEPT, _TRIM_THRESHOLD: _KEPT_AT_END}
+    return all(set_option(option, value) == 1 for option, value in settings.items())
