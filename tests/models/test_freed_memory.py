@@ -12,18 +12,20 @@ import resource
 import torch
 from saccade.models.freed_memory import keep_freed_memory
 keeps = keep_freed_memory()
-for _ in range(3):
+seen = []
+for _ in range(6):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     several = [torch.ones(1 << 22) for _ in range(8)]
     del several
-print(keeps, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    seen.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(keeps, min(seen))
 """
 """Eight of 16 MiB: 32,768 pages of 4 KiB."""
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's settings")
 
 
-def pages_of_the_third_time(**settings: str) -> tuple[str, int]:
+def fewest_pages(**settings: str) -> tuple[str, int]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
     done = subprocess.run(
         [sys.executable, "-c", PAGES_OF_BLOCKS],
@@ -37,13 +39,13 @@ def pages_of_the_third_time(**settings: str) -> tuple[str, int]:
 
 
 def test_what_was_freed_is_used_again() -> None:
-    keeps, pages = pages_of_the_third_time()
+    keeps, pages = fewest_pages()
     assert keeps == "True"
     assert pages < 100
 
 
 def test_what_the_user_has_set_up_stays() -> None:
-    keeps, pages = pages_of_the_third_time(MALLOC_TRIM_THRESHOLD_="131072")
+    keeps, pages = fewest_pages(MALLOC_TRIM_THRESHOLD_="131072")
     assert keeps == "False"
     # 64 of them where the system gives pages of 2 MiB.
     assert pages >= 64
