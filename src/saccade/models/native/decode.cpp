@@ -46,7 +46,8 @@ struct Block {
 };
 
 template <int M, int N>
-void multiplied(float *out, const float *weight, const float *bias, const float *in, long across, long depth, bool adds) {
+void multiplied(float *out, const float *weight, const float *bias, const float *in, long across, long depth,
+                bool adds) {
     Lanes sum[M][N];
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) sum[i][j] = adds ? load(out + i * across + j * W) : Lanes{};
@@ -63,14 +64,17 @@ void multiplied(float *out, const float *weight, const float *bias, const float 
 }
 
 // out = weight * in + bias, or what was there and that.
-void product(Block &out, const float *weight, const float *bias, const Block &in, long width, long depth, bool adds = false) {
+void product(Block &out, const float *weight, const float *bias, const Block &in, long width, long depth,
+             bool adds = false) {
+    const long across = in.across;
     for (long at = 0; at < width;) {
         with_rows<HIGH>(width - at, [&](auto m) {
             constexpr int M = decltype(m)::value;
             const float *rows = weight + at * depth, *more = bias ? bias + at : nullptr;
             long p = 0;
-            for (; p + WIDE * W <= in.across; p += WIDE * W) multiplied<M, WIDE>(out[at] + p, rows, more, in[0] + p, in.across, depth, adds);
-            for (; p < in.across; p += W) multiplied<M, 1>(out[at] + p, rows, more, in[0] + p, in.across, depth, adds);
+            for (; p + WIDE * W <= across; p += WIDE * W)
+                multiplied<M, WIDE>(out[at] + p, rows, more, in[0] + p, across, depth, adds);
+            for (; p < across; p += W) multiplied<M, 1>(out[at] + p, rows, more, in[0] + p, across, depth, adds);
             at += M;
         });
     }
@@ -105,7 +109,7 @@ void turned(Block &x, const float *norm, float epsilon, const Block &cosines, co
     }
 }
 
-// `dim` features from `first` on of each row, to where to(row) says, or from there. dim is a multiple of W.
+// `dim` features from `first` on of each row, to where where(row) says, or INTO x from there. dim is a multiple of W.
 template <bool INTO, class Where> void exchanged(Block &x, long first, long dim, long rows, Where where) {
     for (long row = 0; row < rows; row += W)
         for (long d = 0; d < dim; d += W) {
@@ -121,7 +125,7 @@ template <bool INTO, class Where> void exchanged(Block &x, long first, long dim,
         }
 }
 
-// (rows, width) as (width, rows), and back.
+// (rows, width) as (width, rows).
 void turned_over(Block &to, const float *from, long rows, long width) {
     for (long row = 0; row < rows; row++)
         for (long i = 0; i < width; i++) to[i][row] = from[row * width + i];
@@ -130,8 +134,9 @@ void turned_over(Block &to, const float *from, long rows, long width) {
 void decoded(const Decoding &d) {
     Attention a = d.attention;
     const long heads = a.heads * a.dim, key_heads = d.key_heads * a.dim, across = (d.rows + W - 1) / W * W;
-    Block states(d.hidden, across), normal(d.hidden, across), query(heads, across), key(key_heads, across), value(key_heads, across),
-        gate(d.mlp, across), up(d.mlp, across), cosines(a.dim / 2, across), sines(a.dim / 2, across);
+    Block states(d.hidden, across), normal(d.hidden, across);
+    Block query(heads, across), key(key_heads, across), value(key_heads, across), gate(d.mlp, across), up(d.mlp, across);
+    Block cosines(a.dim / 2, across), sines(a.dim / 2, across);
     std::vector<float> asking(d.rows * heads), found(d.rows * heads);
     turned_over(states, d.states, d.rows, d.hidden);
     turned_over(cosines, d.cosines, d.rows, a.dim / 2);

@@ -94,7 +94,8 @@ extern "C" {
 
 // Items are blocks of PRODUCT_ROWS rows.
 void multiply(const Product *p, int64_t begin, int64_t end) {
-    const long panels = std::min<long>(PANELS, (p->columns + PANEL - 1) / PANEL), size = std::min<long>(DEPTH, p->depth) * PANEL;
+    const long panels = std::min<long>(PANELS, (p->columns + PANEL - 1) / PANEL);
+    const long size = std::min<long>(DEPTH, p->depth) * PANEL;
     std::vector<Lanes> kept(panels * size / W);
     float *panel = (float *)kept.data();
     const long first = begin * PRODUCT_ROWS, last = std::min<long>(p->rows, end * PRODUCT_ROWS);
