@@ -119,6 +119,7 @@ class Forwards:
         groups = 0 if step is None else step.groups(count)
         if step is None or not groups:
             return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
+        # Before any group looks at the storage: a later one must not make it grow.
         self._cache.reserve(max(cached) + 1)
         cuts = [count * group // groups for group in range(groups + 1)]
         rows = [

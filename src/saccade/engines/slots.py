@@ -59,17 +59,15 @@ class Slot:
 class _Decoded:
     """How some slots were last given one token each."""
 
-    storage: Tensor
     slots: Sequence[object]
     """And their prompts."""
     lengths: Sequence[int]
     """Before that token."""
     attention: SlotAttention
 
-    def goes_on(self, storage: Tensor, slots: Sequence[object], lengths: Sequence[int]) -> bool:
-        if self.storage is not storage or len(self.slots) != len(slots):
-            return False
-        return all(map(is_, self.slots, slots)) and [length + 1 for length in self.lengths] == list(lengths)
+    def goes_on(self, slots: Sequence[object], lengths: Sequence[int]) -> bool:
+        are_grown = [length + 1 for length in self.lengths] == list(lengths)
+        return are_grown and all(map(is_, self.slots, slots))
 
 
 @dataclass(slots=True)
@@ -86,7 +84,7 @@ class SlotCache:
     slots: list[Slot] = field(default_factory=list)
     _storage: Tensor | None = None
     _decoded: dict[int, _Decoded] = field(default_factory=dict)
-    """By the first slot."""
+    """By the first slot; of the present storage."""
 
     def take(self, wanted: Collection[PromptKey]) -> Slot:
         """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
@@ -192,16 +190,16 @@ class SlotCache:
 
     def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
         """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
-        storage = self.reserve(max(lengths) + 1)
+        self.reserve(max(lengths) + 1)
         slots = self.slots[first : first + len(lengths)]
         begun = [*slots, *(slot.prompt for slot in slots)]
         before = self._decoded.get(first)
-        if before is not None and before.goes_on(storage, begun, lengths):
+        if before is not None and before.goes_on(begun, lengths):
             before.lengths = lengths
             before.attention.advance()
             return before.attention
         attention = self.attention(first, lengths, [1] * len(lengths), kernels)
-        self._decoded[first] = _Decoded(storage, begun, lengths, attention)
+        self._decoded[first] = _Decoded(begun, lengths, attention)
         return attention
 
     def _prefix(self, first: int, count: int) -> SharedPrefix | None:
@@ -233,4 +231,6 @@ class SlotCache:
         if held is not None:
             grown[:, :, : held.shape[2], :, : held.shape[4]] = held
         self._storage = grown
+        # They look at the storage that is given up here.
+        self._decoded.clear()
         return grown
