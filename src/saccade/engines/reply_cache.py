@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from saccade.engines.chat_wire import ChatReply
 from saccade.errors import UserError
+from saccade.media.files import write_whole
 from saccade.types import Json
 
 
@@ -33,15 +32,7 @@ class ReplyCache:
         """Written beside and renamed, so that nobody ever reads half a reply. UserError when it cannot be written."""
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{key[:16]}.", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(json.dumps(reply.as_json()).encode("ascii"))
-                Path(beside).replace(path)
-            except BaseException:
-                Path(beside).unlink(missing_ok=True)
-                raise
+            write_whole(json.dumps(reply.as_json()).encode("ascii"), path)
         except OSError as error:
             raise UserError(
                 f"{path} cannot be written ({error.strerror}); free some space, or keep the replies in another folder"

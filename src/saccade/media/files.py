@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, for many threads; unlike those of ``atomic`` not forced to the disk."""
 
 import os
 import tempfile
