@@ -37,12 +37,12 @@ constexpr int WIDE = 2; // and vectors of rows.
 
 // Features of some rows, (features, across); lanes beyond the last row hold numbers that nobody reads.
 struct Block {
-    long across;
-    std::vector<float> numbers;
+    long across; // A multiple of W.
+    std::vector<Lanes> numbers;
 
-    Block(long features, long across) : across(across), numbers(features * across) {}
-    float *operator[](long feature) { return &numbers[feature * across]; }
-    const float *operator[](long feature) const { return &numbers[feature * across]; }
+    Block(long features, long across) : across(across), numbers(features * across / W) {}
+    float *operator[](long feature) { return (float *)numbers.data() + feature * across; }
+    const float *operator[](long feature) const { return (const float *)numbers.data() + feature * across; }
 };
 
 template <int M, int N>
