@@ -130,7 +130,17 @@ def run(
         return replace(stage, streams=streams, reward=dying(stage.reward) if die_at else stage.reward)
 
     plan = with_stage(with_stage(tiny(context), spoken), change)
-    run_plan(plan, out=out, media=context.media, seed=seed, resume=resume, progress=Progress("quiet"))
+    # The reward that dies is another one than that which goes on.
+    accepted = ("stages.rl.reward",)
+    run_plan(
+        plan,
+        out=out,
+        media=context.media,
+        seed=seed,
+        resume=resume,
+        accepted=accepted,
+        progress=Progress("quiet"),
+    )
 
 
 def metric(out: Path, name: str) -> list[float]:

@@ -193,7 +193,7 @@ def test_answers_that_the_judge_says_nothing_of_are_left_out_and_never_wrong(tmp
 def test_a_judge_who_refuses_the_key_stops_the_run_with_what_to_do(tmp_path: Path) -> None:
     with ChatServer(lambda _: Served(body="no such key", status=401)) as server, pytest.raises(UserError, match="key"):
         run(tmp_path / "run", *judged_by(server.url))
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_key_comes_from_the_environment_and_is_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

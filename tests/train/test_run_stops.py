@@ -164,5 +164,9 @@ def test_an_interrupted_run_says_so_in_words(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", Evaluate(name="before", tasks=tasks, episodes=FINE, reward=OutcomeReward()))
+        run(
+            tmp_path / "run",
+            Evaluate(name="before", tasks=lambda: TASKS[:1], episodes=FINE, reward=OutcomeReward()),
+            Evaluate(name="after", tasks=tasks, episodes=FINE, reward=OutcomeReward()),
+        )
     assert read_info(RunPaths(root=tmp_path / "run")).error == "it was interrupted"

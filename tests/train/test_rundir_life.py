@@ -30,7 +30,8 @@ def test_a_new_run_has_its_settings_and_says_that_it_runs(tmp_path: Path) -> Non
         assert run.info.status == "running"
         assert run.info.title == "Looks closer"
         assert run.info.command == ("saccade", "demo")
-        assert set(run.info.versions) == {"python", "saccade", "torch", "transformers", "numpy", "pillow"}
+        packages = {"saccade", "torch", "transformers", "numpy", "pillow"}
+        assert set(run.info.versions) == {"python", "saccade_source"} | packages
         assert read_info(run.paths) == run.info
         assert not run.is_resumed
 

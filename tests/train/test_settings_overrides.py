@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from saccade.errors import UserError
-from saccade.train.settings import apply_overrides, differences, from_json, setting_keys, to_json
+from saccade.train.settings import apply_overrides, changes_between, from_json, setting_keys, to_json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,9 +183,9 @@ def test_missing_keys_of_a_file_get_defaults_and_unknown_ones_are_errors() -> No
 
 def test_differences_are_listed_by_dotted_key() -> None:
     before, after = to_json(Demo()), to_json(apply_overrides(Demo(), ["rl.steps=3", "model.path=/x"]))
-    assert differences(before, before) == []
-    assert differences(before, after) == ["rl.steps: 10 -> 3", "model.path: None -> /x"]
-    assert differences({"a": 1}, {"b": 2}) == ["a: 1 -> (absent)", "b: (absent) -> 2"]
+    assert changes_between(before, before) == []
+    assert list(map(str, changes_between(before, after))) == ["rl.steps: 10 -> 3", "model.path: None -> /x"]
+    assert list(map(str, changes_between({"a": 1}, {"b": 2}))) == ["a: 1 -> (absent)", "b: (absent) -> 2"]
 
 
 def test_all_keys_are_listed_in_order_of_definition() -> None:

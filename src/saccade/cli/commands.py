@@ -41,14 +41,32 @@ saccade.add_command(openenv)
 
 @saccade.command()
 @run_options(default_out=Path("runs/demo"))
-def demo(out: Path, seed: int, overrides: tuple[str, ...], resume: bool, threads: int | None, quiet: bool) -> None:
+def demo(
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    accepted: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+) -> None:
     """Train a small model from nothing until it looks closer by itself: minutes on a CPU."""
     threads = prepare_machine(threads)
-    from saccade.recipes.demo import demo as recipe
     from saccade.train.context import RecipeContext
+    from saccade.train.recipe_loading import load_recipe
 
     context = RecipeContext(overrides=overrides, seed=seed)
-    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet)
+    recipe = load_recipe("demo")
+    start(
+        recipe.function,
+        context,
+        source=recipe.source,
+        out=out,
+        resume=resume,
+        accepted=accepted,
+        threads=threads,
+        quiet=quiet,
+    )
 
 
 @saccade.command()
@@ -66,6 +84,7 @@ def train(
     seed: int,
     overrides: tuple[str, ...],
     resume: bool,
+    accepted: tuple[str, ...],
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -74,7 +93,17 @@ def train(
     from saccade.train.recipe_loading import load_recipe
 
     context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
-    start(load_recipe(recipe), context, out=out, resume=resume, threads=threads, quiet=quiet)
+    loaded = load_recipe(recipe)
+    start(
+        loaded.function,
+        context,
+        source=loaded.source,
+        out=out,
+        resume=resume,
+        accepted=accepted,
+        threads=threads,
+        quiet=quiet,
+    )
 
 
 @saccade.command("eval")
@@ -116,6 +145,7 @@ def evaluate(
     seed: int,
     overrides: tuple[str, ...],
     resume: bool,
+    accepted: tuple[str, ...],
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -147,7 +177,7 @@ def evaluate(
         "protocol": ",".join(protocols) or None,
         "test_time": " ".join(",".join(words) for words in looks) or None,
     }
-    start(recipe, context, out=out, resume=resume, threads=threads, quiet=quiet, measured=measured)
+    start(recipe, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, measured=measured)
 
 
 @saccade.command()

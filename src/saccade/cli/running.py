@@ -13,6 +13,7 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from saccade.train.context import RecipeContext
     from saccade.train.plan import Plan
+    from saccade.train.recipe_source import RecipeSource
 
 DEFAULT_THREADS = 1
 """Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
@@ -33,6 +34,13 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bytes."),
         click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable."),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
+        click.option(
+            "--accept-change",
+            "accepted",
+            multiple=True,
+            metavar="KEY",
+            help="With --resume: go on although this setting has changed (recipe: its source). Repeatable.",
+        ),
         click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
         click.option("--quiet", is_flag=True, help="No progress."),
     ]
@@ -66,11 +74,16 @@ def start(
     *,
     out: Path,
     resume: bool,
+    accepted: tuple[str, ...],
     threads: int,
     quiet: bool,
+    source: "Callable[[], RecipeSource] | None" = None,
     measured: Mapping[str, object] | None = None,
 ) -> None:
-    """Run a recipe into ``out``, write its report, and say where it is."""
+    """Run a recipe into ``out``, write its report, and say where it is.
+
+    ``source`` gives the recipe's own source; it is asked after the recipe was called, which may import more of it.
+    """
     log_to_stderr(is_quiet=quiet)
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
@@ -91,6 +104,8 @@ def start(
         threads=threads,
         command=("saccade", *arguments),
         inputs=inputs_of(context, measured),
+        source=None if source is None else source(),
+        accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),
     )
     write_report(RunPaths(root=out))

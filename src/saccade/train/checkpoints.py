@@ -100,6 +100,12 @@ def latest_checkpoint(
     return latest
 
 
+def position_reached(directory: Path, stages: tuple[str, ...]) -> Position | None:
+    """The position of the newest checkpoint; None before the first."""
+    latest = latest_checkpoint(directory, stages)
+    return None if latest is None else latest.position
+
+
 def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSettings) -> VisionLanguageModel:
     """The model of a checkpoint, bit by bit as it was saved."""
     model = load_model(checkpoint.path, media, settings)

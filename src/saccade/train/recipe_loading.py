@@ -8,12 +8,14 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from saccade.errors import SaccadeError, UserError
 from saccade.train.context import RecipeContext
+from saccade.train.recipe_source import RecipeSource, recipe_source
 
 if TYPE_CHECKING:
     from saccade.train.plan import Plan
@@ -24,19 +26,48 @@ SHIPPED = "saccade.recipes"
 _CUSTOM_MODULE = "saccade_custom_recipe"
 
 
-def load_recipe(target: str) -> "Callable[[RecipeContext], Plan]":
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadedRecipe:
+    """A recipe and where it came from."""
+
+    function: "Callable[[RecipeContext], Plan]"
+    name: str
+    file: Path
+
+    def __call__(self, context: RecipeContext) -> "Plan":
+        return self.function(context)
+
+    def source(self) -> RecipeSource:
+        """Its file as it is now, with the modules beside it that were imported so far."""
+        return recipe_source(self.name, self.file)
+
+
+def load_recipe(target: str) -> LoadedRecipe:
     """The recipe called ``FILE.py:function``, or the shipped one called ``name``, or ``name:function`` beside it.
 
     Raises UserError that lists what is there when it is not found, and says what a recipe's shape is.
     """
+    module, function = _found(target)
+    assert module.__file__ is not None
+    file = Path(module.__file__)
+    place = file.name if target.partition(":")[0].endswith(".py") else file.stem
+    return LoadedRecipe(
+        function=_checked(_function(module, function, target.rpartition(":")[0] or target), target),
+        name=f"{place}:{function}",
+        file=file,
+    )
+
+
+def _found(target: str) -> tuple[ModuleType, str]:
+    """The module that holds the recipe, and the name of its function; empty where a file is named alone."""
     place, colon, function = target.rpartition(":")
     if target.endswith(".py"):
         place, function = target, ""
     if place.endswith(".py"):
-        return _checked(_function(_module_of_file(Path(place)), function, place), target)
+        return _module_of_file(Path(place)), function
     beside = place.replace("-", "_")
     if colon and beside in recipe_names():
-        return _checked(_function(importlib.import_module(f"{SHIPPED}.{beside}"), function, place), target)
+        return importlib.import_module(f"{SHIPPED}.{beside}"), function
     if colon:
         raise UserError(
             f"{target!r} is neither FILE.py:function nor the name of a recipe ({', '.join(recipe_names())})"
@@ -49,7 +80,7 @@ def load_recipe(target: str) -> "Callable[[RecipeContext], Plan]":
             f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join(recipe_names()) or 'none'}; "
             "one of your own is named FILE.py:function"
         )
-    return _checked(_function(importlib.import_module(f"{SHIPPED}.{module}"), module, target), target)
+    return importlib.import_module(f"{SHIPPED}.{module}"), module
 
 
 def recipe_names() -> list[str]:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.seeding import seed_for
 from saccade.train.checkpoints import (
     load_extras,
+    position_reached,
     prune_checkpoints,
     restore_learner,
     save_checkpoint,
@@ -23,12 +24,16 @@ from saccade.train.metrics import TIME_PREFIX
 from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
+from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.position import Position
 from saccade.train.progress import Progress
+from saccade.train.recipe_source import RecipeSource
 from saccade.train.records import export_images, images_of
 from saccade.train.reinforce import Reinforcement
 from saccade.train.repeatable import repeatable
+from saccade.train.resume_rules import ResumeRules
 from saccade.train.rundir import RunDirectory
+from saccade.train.runinfo import RunPaths
 from saccade.train.settings import to_json
 from saccade.train.state import RunState, first_policy, is_done, open_run
 from saccade.train.stopping import SkippedSteps, check_scored
@@ -48,41 +53,63 @@ def run_plan(
     threads: int = 1,
     command: Sequence[str] = (),
     inputs: Mapping[str, str] | None = None,
+    source: RecipeSource | None = None,
+    accepted: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
     With ``resume`` the run in ``out`` continues from its newest checkpoint and ends, on a CPU with the same number of
     threads, with the same bytes as one that was never killed. ``media`` must be the store that the plan's tasks use.
-    ``inputs`` names what the plan was made from (data, model); a run is not resumed with others.
+    ``inputs`` names what the plan was made from (data, model), ``source`` is the recipe's own; a run is not resumed
+    with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
+    A run that fails before anything was worked out leaves nothing behind.
     """
     plan.check()
     settings: dict[str, Json] = {
         "seed": seed,
         "threads": threads,
-        "inputs": dict(inputs or {}),
+        "inputs": {**(inputs or {}), **(source.inputs() if source else {})},
         "recipe": to_json(plan.settings),
+        "stages": described(plan),
     }
+    stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
+    judge = ResumeRules(
+        plan=plan,
+        accepted=accepted,
+        reached=lambda: position_reached(paths.checkpoints, stages),
+        source=source,
+        sources=paths.recipe,
+    )
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
         for resource in plan.resources:
             stack.enter_context(resource)
         directory = stack.enter_context(
-            RunDirectory.create(out, resume=resume, settings=settings, command=tuple(command), title=plan.title)
+            RunDirectory.create(
+                out, resume=resume, settings=settings, command=tuple(command), title=plan.title, judge=judge
+            )
         )
         try:
+            tell_of_own_algorithms(plan)
+            if source is not None:
+                source.save(paths.recipe)
             run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
             for stage in plan.stages:
                 _run_stage(run, stage)
         except BaseException as error:
-            _write_down_failure(directory, error)
+            _leave(directory, error)
             raise
         directory.finish("finished")
         return run.summaries
 
 
-def _write_down_failure(directory: RunDirectory, error: BaseException) -> None:
+def _leave(directory: RunDirectory, error: BaseException) -> None:
+    """Write down why the run failed, or clear away what it wrote when it never got to its work."""
+    if not directory.is_resumed and not directory.has_records:
+        directory.discard()
+        return
     is_interrupt = isinstance(error, KeyboardInterrupt)
     try:
         directory.finish("failed", error="it was interrupted" if is_interrupt else f"{type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +17,24 @@ from saccade.errors import MachineError, UserError
 from saccade.train.position import Position
 from saccade.train.records import position_of
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
-from saccade.train.settings import differences
+from saccade.train.settings import Change, changes_between
 from saccade.types import Json
 
 _LOCK = ".lock"
 _FILES = ("settings.json", "run.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite"})
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite", "recipe"})
+
+
+logger = logging.getLogger(__name__)
+
+
+def _refuse_changes(changes: Sequence[Change]) -> tuple[str, ...]:
+    listed = "\n  ".join(map(str, changes))
+    raise UserError(
+        f"the run was started with other settings:\n  {listed}\n"
+        "Resume it with the settings that it was started with, or choose another --out"
+    )
 
 
 class RunDirectory:
@@ -52,12 +63,14 @@ class RunDirectory:
         settings: Mapping[str, Json],
         command: Sequence[str] = (),
         title: str = "",
+        judge: Callable[[Sequence[Change]], tuple[str, ...]] = _refuse_changes,
     ) -> "RunDirectory":
         """Start a run at ``path``, or take an interrupted one up again.
 
         With ``resume`` an empty or absent directory starts a new run, so that the same command may be repeated
-        until it ends. Raises UserError when the directory holds something else, a run that ``resume`` was not
-        given for, a run with other settings, or one that another process is writing.
+        until it ends. ``judge`` is asked about settings that have changed since the run was started; it gives the
+        lines that ``run.json`` keeps of them, or raises UserError. Raises UserError when the directory holds
+        something else, a run that ``resume`` was not given for, or one that another process is writing.
         """
         paths = RunPaths(root=path)
         with disk_errors(path):
@@ -66,7 +79,7 @@ class RunDirectory:
         _refuse_foreign(path, found, resume=resume)
         lock = _locked(path)
         try:
-            info = _started_info(paths, settings, command, title)
+            info = _started_info(paths, settings, command, title, judge)
             _remove_unfinished(path)
             with disk_errors(path):
                 for name in _DIRECTORIES:
@@ -84,6 +97,26 @@ class RunDirectory:
         """Write down how the run ended; it stays locked until it is closed."""
         self.info = replace(self.info, status=status, ended=_now(), error=error)
         write_json_atomic(self.paths.info, self.info.as_json())
+
+    @property
+    def has_records(self) -> bool:
+        """Whether anything was worked out so far: a step, an evaluation, a checkpoint."""
+        written = (self.paths.root / name for name in ("checkpoints", "trajectories", "evaluations"))
+        has_metrics = self.paths.metrics.exists() and self.paths.metrics.stat().st_size > 0
+        return has_metrics or any(any(directory.iterdir()) for directory in written if directory.is_dir())
+
+    def discard(self) -> None:
+        """Delete what this process wrote, and the directory where nothing else is in it: the run never began."""
+        self.close()
+        with disk_errors(self.paths.root):
+            for name in _OUR_FILES:
+                path = self.paths.root / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            if not any(self.paths.root.iterdir()):
+                self.paths.root.rmdir()
 
     def rewind(self, position: Position | None, stages: Sequence[str]) -> None:
         """Delete the trajectories and evaluations of everything after a checkpoint; None deletes all.
@@ -154,19 +187,34 @@ def _locked(path: Path) -> IO[str]:
     return lock
 
 
-def _started_info(paths: RunPaths, settings: Mapping[str, Json], command: Sequence[str], title: str) -> RunInfo:
+def _started_info(
+    paths: RunPaths,
+    settings: Mapping[str, Json],
+    command: Sequence[str],
+    title: str,
+    judge: Callable[[Sequence[Change]], tuple[str, ...]],
+) -> RunInfo:
     if not paths.info.exists():
         return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions(), title=title)
-    before = read_json_object(paths.settings)
+    before, info, now = read_json_object(paths.settings), read_info(paths), _now()
     # Through JSON, so that tuples and lists compare equal.
-    if changed := differences(before, json.loads(json.dumps(settings))):
-        listed = "\n  ".join(changed)
-        raise UserError(
-            f"{paths.root} was started with other settings:\n  {listed}\n"
-            "Resume it with the settings that it was started with, or choose another --out"
-        )
-    info = read_info(paths)
-    return replace(info, status="running", resumed=(*info.resumed, _now()), ended=None, error="", versions=versions())
+    changes = changes_between(before, json.loads(json.dumps(settings)))
+    try:
+        made = judge(changes) if changes else ()
+    except UserError as error:
+        raise UserError(f"{paths.root}: {error}") from error
+    installed = versions()
+    for change in changes_between(dict(info.versions), dict(installed)):
+        logger.warning("%s has changed since the run was started: results may differ", change)
+    return replace(
+        info,
+        status="running",
+        resumed=(*info.resumed, now),
+        changed=(*info.changed, *(f"{now} {line}" for line in made)),
+        ended=None,
+        error="",
+        versions=installed,
+    )
 
 
 def _remove_unfinished(path: Path) -> None:

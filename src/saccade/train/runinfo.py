@@ -1,9 +1,11 @@
 """What a run says about itself on disk: where its files are, what ran, with which versions, how it ended."""
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -11,6 +13,9 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.train.position import Position
 from saccade.types import Json
+
+_PACKAGE = Path(__file__).parents[1]
+_SOURCES = (".py", ".cpp", ".h")
 
 RunStatus = Literal["running", "finished", "failed"]
 
@@ -26,6 +31,8 @@ class RunInfo:
     versions: Mapping[str, str]
     resumed: tuple[str, ...] = ()
     """UTC, ISO 8601: each later start."""
+    changed: tuple[str, ...] = ()
+    """Settings that a later start changed: its time, the key, both values."""
     ended: str | None = None
     error: str = ""
     """Why the run failed."""
@@ -39,6 +46,7 @@ class RunInfo:
             "command": list(self.command),
             "started": self.started,
             "resumed": list(self.resumed),
+            "changed": list(self.changed),
             "ended": self.ended,
             "error": self.error,
             "versions": dict(self.versions),
@@ -93,6 +101,11 @@ class RunPaths:
         return self.root / "report.html"
 
     @property
+    def recipe(self) -> Path:
+        """The sources of the recipe, one folder for each version that the run was started or resumed with."""
+        return self.root / "recipe"
+
+    @property
     def log(self) -> Path:
         return self.root / "log.txt"
 
@@ -108,12 +121,13 @@ def read_info(paths: RunPaths) -> RunInfo:
     """What ``run.json`` says. Raises UserError when there is no run or the file is damaged."""
     values = read_json_object(paths.info)
     status, command, versions = values.get("status"), values.get("command"), values.get("versions")
-    resumed, ended = values.get("resumed"), values.get("ended")
+    resumed, ended, changed = values.get("resumed"), values.get("ended"), values.get("changed")
     return RunInfo(
         status="finished" if status == "finished" else "failed" if status == "failed" else "running",
         command=tuple(str(word) for word in command) if isinstance(command, list) else (),
         started=str(values.get("started", "")),
         resumed=tuple(str(time) for time in resumed) if isinstance(resumed, list) else (),
+        changed=tuple(str(line) for line in changed) if isinstance(changed, list) else (),
         ended=str(ended) if ended else None,
         error=str(values.get("error", "")),
         title=str(values.get("title", "")),
@@ -135,11 +149,23 @@ def read_json_object(path: Path) -> dict[str, Json]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what shapes the numbers of a run; nothing is imported to find them."""
-    found = {"python": sys.version.split()[0]}
+    """Versions of what shapes the numbers of a run; nothing is imported to find them.
+
+    ``saccade_source`` begins a hash of the package's own files, which may change under one version.
+    """
+    found = {"python": sys.version.split()[0], "saccade_source": _source_hash()}
     for name in ("saccade", "torch", "transformers", "numpy", "pillow"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+@cache
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*")):
+        if path.suffix in _SOURCES:
+            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]

@@ -27,6 +27,21 @@ class _Leaf:
 
 _Changes = dict[str, "_Leaf | _Changes"]
 
+ABSENT = "(absent)"
+"""Stands for the value of a key that one side of a comparison does not have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A dotted key whose values differ; written ``rl.steps: 30 -> 50``."""
+
+    key: str
+    before: Json
+    after: Json
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.before} -> {self.after}"
+
 
 def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     """New settings with each ``dotted.key=value`` applied in order; a later one wins.
@@ -108,16 +123,16 @@ def from_json(kind: type[Settings], values: Mapping[str, Json], *, where: str = 
     return settings
 
 
-def differences(before: Mapping[str, Json], after: Mapping[str, Json], prefix: str = "") -> list[str]:
-    """One line for each dotted key whose JSON value differs: ``rl.steps: 30 -> 50``."""
-    lines: list[str] = []
+def changes_between(before: Mapping[str, Json], after: Mapping[str, Json], prefix: str = "") -> list[Change]:
+    """One change for each dotted key whose JSON value differs, in the order of ``before`` and then of ``after``."""
+    changes: list[Change] = []
     for name in [*before, *(name for name in after if name not in before)]:
-        old, new = before.get(name, "(absent)"), after.get(name, "(absent)")
+        old, new = before.get(name, ABSENT), after.get(name, ABSENT)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
-            lines += differences(old, new, f"{prefix}{name}.")
+            changes += changes_between(old, new, f"{prefix}{name}.")
         elif old != new:
-            lines.append(f"{prefix}{name}: {old} -> {new}")
-    return lines
+            changes.append(Change(key=f"{prefix}{name}", before=old, after=new))
+    return changes
 
 
 def _annotations(kind: type) -> dict[str, object]:
