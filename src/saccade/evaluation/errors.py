@@ -23,11 +23,10 @@ from typing import Literal, get_args
 
 from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
-from saccade.rewards.answers import multiple_choice
-from saccade.rewards.expressions import evaluate
+from saccade.rewards.answers import multiple_choice, value_of
 from saccade.rewards.metrics_by_set import answer_is_right, value_choice
 from saccade.rewards.tool_use import call_outcome
-from saccade.tasks.quantities import parse_integer
+from saccade.tasks.quantities import Quantity
 from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 
 ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]
@@ -106,10 +105,8 @@ def rule_errors(
 def can_be_read(task: Task, answer: str) -> bool:
     """Whether the answer is of the kind that the task asks for, right or wrong: a number, or one of the options."""
     match task.answer_kind:
-        case "number":
-            return evaluate(answer) is not None
-        case "integer":
-            return evaluate(answer) is not None or parse_integer(answer) is not None
+        case "number" | "integer":
+            return value_of(answer, Quantity(0.0)) is not None
         case "choice":
             letters = [chr(ord("A") + place) for place in range(len(task.choices))]
             names = (

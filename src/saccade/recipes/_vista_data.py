@@ -53,20 +53,22 @@ def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:
 
 def _trained(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     take = DATA_SETS[name].train_size if settings.take else None
-    return _read(name, data / name, "train", take, context)
+    return _read(name, data / name, "train", take, settings, context)
 
 
 def _measured(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     """Of the test, or of validation where there is no test with answers; none where there is neither."""
     for part in ("test", "validation"):
         try:
-            return _read(name, folder, part, settings.evaluation_tasks, context)
+            return _read(name, folder, part, settings.evaluation_tasks, settings, context)
         except UserError as error:
             logger.info("%s: no %s questions (%s)", name, part, error)
     return ()
 
 
-def _read(name: str, folder: Path, part: str, take: int | None, context: RecipeContext) -> Sequence[Task]:
+def _read(
+    name: str, folder: Path, part: str, take: int | None, settings: VistaSettings, context: RecipeContext
+) -> Sequence[Task]:
     read = read_data_set(
         name,
         folder,
@@ -75,6 +77,7 @@ def _read(name: str, folder: Path, part: str, take: int | None, context: RecipeC
         take=take,
         seed=context.seed,
         skip_bad_rows=context.skip_bad_rows,
+        published_rules=settings.published_rules,
     )
     tell_of_bad_rows(folder, read.skipped, len(read.tasks))
     return read.tasks

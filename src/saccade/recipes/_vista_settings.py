@@ -105,6 +105,9 @@ class VistaSettings(GymSettings):
     """Share of a file of your own questions that is never trained on, chosen by a hash of their images."""
     evaluation_tasks: int = 200
     """Of each data set, drawn from its test split, or from validation where its test has no answers."""
+    published_rules: bool = False
+    """Whether answers count as the data sets' own scripts count them where ours is stricter: years of charts within
+    5 %, so that figures compare with published ones."""
 
     def check(self) -> None:
         super().check()

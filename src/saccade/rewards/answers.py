@@ -1,4 +1,7 @@
-"""Is the answer right? The standard metrics of the field; none of them ever looks for a substring."""
+"""Is the answer right? The standard metrics of the field; none of them ever looks for a substring.
+
+Each compares the answer as it was given and as ``replies`` undresses it: ``**B**`` and ``The answer is B`` are ``B``.
+"""
 
 import re
 import unicodedata
@@ -7,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from saccade.rewards.expressions import evaluate, normal_form
+from saccade.rewards.replies import bare, stated_quantity, yes_or_no
 from saccade.rewards.vqa import MAX_ANSWER_CHARACTERS, vqa_soft_accuracy
-from saccade.tasks.quantities import parse_integer, parse_quantity, quantities_agree
+from saccade.tasks.quantities import Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.types import Task
 
 __all__ = [
@@ -31,7 +35,7 @@ _LETTER = re.compile(
     r"[(\[]?(?P<letter>[a-z])[)\]]?[.:]?",
     re.IGNORECASE,
 )
-_LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])[)\].:]+\s*(?P<text>\S.*)", re.DOTALL)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL)
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -53,41 +57,45 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
         case "number":
             return relative_numeric(answer, task.answer, task.tolerance)
         case "text":
-            has_same_digits = _DIGITS.findall(answer) == _DIGITS.findall(task.answer)
-            return has_same_digits and anls(answer, [task.answer]) >= TEXT_SIMILARITY
+            return any(_is_nearly(said, task.answer) for said in said_forms(answer))
 
 
 def exact_match(prediction: str, gold: str) -> bool:
-    """Equal up to case, white space, surrounding quotes and one final full stop; empty is never right."""
+    """Equal up to dress, case, white space, surrounding quotes and one final full stop; empty is never right.
+
+    A sentence that says yes or no, such as ``No, it is not``, is that word.
+    """
     if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
         return False
-    given = _plain(prediction)
-    return given != "" and given == _plain(gold)
+    wanted = _plain(gold)
+    said = (_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction))
+    return wanted != "" and wanted in said
 
 
 def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
     """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
 
-    ``B``, ``(b)``, ``B.``, ``The answer is B``, ``B. a dog`` and ``a dog`` name an option; ``A or B`` and ``B. a cat``
-    with the text of another option do not. A lone letter is a letter even where an option's text is one.
-    Without choices, letters are compared.
+    ``B``, ``(b)``, ``**B.**``, ``Option B is correct``, ``B. a dog`` and ``a dog`` name an option; ``A or B``, ``B, not
+    A`` and ``B. a cat`` with the text of another option do not. A lone letter is a letter even where an option's text
+    is one. Without choices, letters are compared.
     """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
     if not choices:
-        given, wanted = _letter(prediction), _letter(gold)
+        given, wanted = _letter(bare(prediction)), _letter(gold)
         return given == wanted if given and wanted else exact_match(prediction, gold)
-    named, wanted_options = _options_named(prediction, choices), _options_named(gold, choices)
-    return bool(named & wanted_options)
+    return bool(options_named(prediction, choices) & options_named(gold, choices))
 
 
 def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
-    """ChartQA's rule: numbers within 5 %, anything else exactly.
+    """ChartQA's rule: numbers within 5 %, in digits or words, anything else exactly.
 
     A gold of 1900 to 2100 written with four digits is a year and must be met exactly unless ``years_are_exact`` is
     off (the public script lets 1990 pass for 2010). A gold of 0 is met by 0 in any spelling.
     """
-    wanted, given = parse_quantity(gold), parse_quantity(prediction)
+    in_words = number_in_words(gold)
+    wanted = parse_quantity(gold) if in_words is None else Quantity(float(in_words))
+    given = stated_quantity(prediction, of=wanted) if wanted is not None else None
     if wanted is None or given is None:
         return exact_match(prediction, gold)
     is_year = years_are_exact and _YEAR.fullmatch(gold.strip()) is not None
@@ -96,9 +104,10 @@ def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, yea
 
 def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
     """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none."""
-    wanted, given = parse_quantity(gold), parse_quantity(prediction)
+    wanted = parse_quantity(gold)
     if wanted is None:
         raise ValueError(f"the correct answer {gold[:80]!r} is not a number; give the task another answer kind")
+    given = stated_quantity(prediction, of=wanted)
     return given is not None and quantities_agree(given, wanted, tolerance)
 
 
@@ -108,21 +117,33 @@ def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
         return False
     wanted = evaluate(gold)
     if wanted is None:
-        given_text = "".join(normal_form(prediction).split())
-        return given_text != "" and given_text == "".join(normal_form(gold).split())
-    given = evaluate(prediction)
+        wanted_text = "".join(normal_form(gold).split())
+        return wanted_text != "" and wanted_text in (
+            "".join(normal_form(said).split()) for said in said_forms(prediction)
+        )
+    given = value_of(prediction, wanted)
     return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
+    """The value of an expression, or the number that a sentence states; None where there is none."""
+    return evaluate(prediction) or evaluate(bare(prediction)) or stated_quantity(prediction, of=wanted)
+
+
+def said_forms(prediction: str) -> tuple[str, str]:
+    """The answer as it was given, and undressed."""
+    return prediction, bare(prediction)
 
 
 def anls(prediction: str, golds: Sequence[str], threshold: float = 0.5) -> float:
     """Best normalised Levenshtein similarity to any gold, 0.0 where it is below the threshold.
 
-    Case and runs of white space do not count. Exactly at the threshold the similarity is kept, as in the public
+    Case, runs of white space and dress do not count. Exactly at the threshold the similarity is kept, as in the public
     evaluation script of DocVQA.
     """
     if not golds:
         raise ValueError("no correct answer to compare with; pass at least one")
-    best = max(_similarity(prediction, gold, threshold) for gold in golds)
+    best = max(_similarity(said, gold, threshold) for gold in golds for said in said_forms(prediction))
     return best if best >= threshold else 0.0
 
 
@@ -153,7 +174,13 @@ def _same_integer(prediction: str, gold: str) -> bool:
     wanted = parse_integer(gold)
     if wanted is None:
         raise ValueError(f"the correct answer {gold[:80]!r} is not whole; give the task another answer kind")
-    return parse_integer(prediction) == wanted
+    given = stated_quantity(prediction, of=Quantity(float(wanted)))
+    return given is not None and given.value == wanted
+
+
+def _is_nearly(said: str, gold: str) -> bool:
+    """Similar to the gold and with the same digits in the same order."""
+    return _DIGITS.findall(said) == _DIGITS.findall(gold) and anls(said, [gold]) >= TEXT_SIMILARITY
 
 
 def _plain(text: str) -> str:
@@ -166,17 +193,18 @@ def _letter(text: str) -> str | None:
     return match["letter"].upper() if match else None
 
 
-def _options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
+def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
     """Indices of the options that the text names; several only where options have the same text."""
     letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
-    letter = _letter(text)
-    if letter in letters:
+    forms = said_forms(text)
+    letter = next((named for said in forms if (named := _letter(said)) in letters), None)
+    if letter is not None:
         return frozenset({letters.index(letter)})
     same_text = frozenset(index for index, choice in enumerate(choices) if exact_match(text, choice))
     if same_text:
         return same_text
-    both = _LETTER_AND_TEXT.fullmatch(text.strip())
-    if both is None or both["letter"].upper() not in letters:
-        return frozenset()
-    index = letters.index(both["letter"].upper())
-    return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()
+    for both in filter(None, map(_LETTER_AND_TEXT.fullmatch, forms)):
+        if both["letter"].upper() in letters:
+            index = letters.index(both["letter"].upper())
+            return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()
+    return frozenset()

@@ -3,7 +3,8 @@
 =============================================  ====================================================================
 data set (``Task.source``)                     answers that are not an option
 =============================================  ====================================================================
-chartqa, plotqa                                numbers within 5 %, anything else exactly
+chartqa, plotqa                                numbers within 5 %, anything else exactly; years exactly, unless the
+                                               task allows a tolerance (``read_data_set``'s ``published_rules``)
 docvqa, infographicvqa                         ANLS at 0.5, the best of the spellings
 vizwiz, aokvqa-direct                          VQA's soft accuracy over the annotators
 figureqa                                       the words yes and no
@@ -17,7 +18,7 @@ thinkvl and whatever is no set of the table    by the kind of the answer (``answ
 =============================================  ====================================================================
 
 Options are named by letter or by their whole text; in the mathematical sets also by their value. No metric looks for
-an answer inside a longer text.
+an answer inside a longer text: an answer counts as it was given, or as ``replies`` undresses it.
 """
 
 import re
@@ -30,8 +31,11 @@ from saccade.rewards.answers import (
     exact_match,
     math_equal,
     multiple_choice,
+    options_named,
     relaxed_accuracy,
     right_by_kind,
+    said_forms,
+    value_of,
     vqa_soft_accuracy,
 )
 from saccade.rewards.expressions import evaluate
@@ -86,26 +90,28 @@ def golds(task: Task) -> Sequence[str]:
 
 
 def value_choice(prediction: str, gold: str, choices: Sequence[str]) -> bool:
-    """``multiple_choice``, or the value of the right option and of no other: ``60`` names ``60°``."""
-    if multiple_choice(prediction, gold, choices):
-        return True
+    """``multiple_choice``, or no option but the value of the right one and of no other: ``60`` names ``60°``."""
+    if not choices or options_named(prediction, choices):
+        return multiple_choice(prediction, gold, choices)
     same_value = [choice for choice in choices if math_equal(prediction, choice)]
     return len(same_value) == 1 and multiple_choice(same_value[0], gold, choices)
 
 
 def same_list(prediction: str, gold: str) -> bool:
     """The same items in any order, items between commas, semicolons, lines or "and"."""
-    return _items(prediction) == _items(gold) != frozenset()
+    wanted = _items(gold)
+    return wanted != frozenset() and wanted in map(_items, said_forms(prediction))
 
 
 def same_range(prediction: str, gold: str) -> bool:
     """The same range of numbers, whatever the dash, the spaces and the thousands separators: ``1,000 - 2,000``."""
-    return exact_match(_plain_range(prediction), _plain_range(gold))
+    return any(exact_match(_plain_range(said), _plain_range(gold)) for said in said_forms(prediction))
 
 
 def rounds_to(prediction: str, gold: str) -> bool:
     """A number that rounds to the gold at the gold's own decimals: 1.22 and 1.2, not 1.26, for ``1.2``."""
-    wanted, given = evaluate(gold), evaluate(prediction)
+    wanted = evaluate(gold)
+    given = value_of(prediction, wanted) if wanted is not None else None
     if wanted is None or given is None or (wanted.unit and given.unit and wanted.unit != given.unit):
         return False
     decimals = _DECIMALS.fullmatch(gold.strip())
@@ -116,7 +122,8 @@ def rounds_to(prediction: str, gold: str) -> bool:
 
 
 def _relaxed(task: Task, answer: str) -> float:
-    return float(any(relaxed_accuracy(answer, gold) for gold in golds(task)))
+    years_are_exact = not (task.answer_kind == "number" and task.tolerance > 0)
+    return float(any(relaxed_accuracy(answer, gold, years_are_exact=years_are_exact) for gold in golds(task)))
 
 
 def _anls(task: Task, answer: str) -> float:
@@ -124,7 +131,7 @@ def _anls(task: Task, answer: str) -> float:
 
 
 def _soft(task: Task, answer: str) -> float:
-    return vqa_soft_accuracy(answer, golds(task))
+    return max(vqa_soft_accuracy(said, golds(task)) for said in said_forms(answer))
 
 
 def _exact(task: Task, answer: str) -> float:
@@ -132,8 +139,9 @@ def _exact(task: Task, answer: str) -> float:
 
 
 def _word_or_count(task: Task, answer: str) -> float:
-    wanted = parse_integer(task.answer)
-    return _exact(task, answer) if wanted is None else float(parse_integer(answer) == wanted)
+    if parse_integer(task.answer) is None:
+        return _exact(task, answer)
+    return float(right_by_kind(replace(task, answer_kind="integer"), answer))
 
 
 def _same_value(task: Task, answer: str) -> float:
@@ -146,7 +154,8 @@ def _map_answer(task: Task, answer: str) -> float:
 
 def _rounded(task: Task, answer: str) -> float:
     is_right = exact_match(answer, task.answer) or rounds_to(answer, task.answer)
-    return float(is_right or "".join(answer.split()) == "".join(task.answer.split()))
+    wanted = "".join(task.answer.split())
+    return float(is_right or wanted in ("".join(said.split()) for said in said_forms(answer)))
 
 
 def _items(text: str) -> frozenset[str]:

@@ -44,6 +44,9 @@ eighteen nineteen twenty
 """
 NUMBER_WORDS = tuple(_WORDS_TO_TWENTY.split())
 
+_TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_MAX_WORDS = 12
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -74,11 +77,46 @@ def parse_quantity(text: str) -> Quantity | None:
     return Quantity(value, unit or match["currency"])
 
 
+def number_in_words(text: str) -> int | None:
+    """The whole number below a million that English words name: ``twenty-one``, ``one hundred and five``."""
+    words = text.strip().casefold().removesuffix(".").replace("-", " ").split()
+    if not words or len(words) > _MAX_WORDS:
+        return None
+    if "thousand" not in words:
+        return _below_thousand(words)
+    place = words.index("thousand")
+    thousands, rest = _below_thousand(words[:place]), words[place + 1 :]
+    below = _below_thousand(rest[1:] if rest[:1] == ["and"] else rest) if rest else 0
+    return None if not thousands or below is None or (rest and not below) else 1000 * thousands + below
+
+
+def _below_thousand(words: list[str]) -> int | None:
+    if "hundred" not in words:
+        return _below_hundred(words)
+    place = words.index("hundred")
+    hundreds, rest = _below_hundred(words[:place]), words[place + 1 :]
+    below = _below_hundred(rest[1:] if rest[:1] == ["and"] else rest) if rest else 0
+    if hundreds is None or below is None or not 1 <= hundreds <= 9 or (rest and not below):
+        return None
+    return 100 * hundreds + below
+
+
+def _below_hundred(words: list[str]) -> int | None:
+    match words:
+        case [one] if one in NUMBER_WORDS:
+            return NUMBER_WORDS.index(one)
+        case [tens] if tens in _TENS:
+            return _TENS[tens]
+        case [tens, one] if (tens in _TENS or tens == "twenty") and one in NUMBER_WORDS[1:10]:
+            return _TENS.get(tens, 20) + NUMBER_WORDS.index(one)
+    return None
+
+
 def parse_integer(text: str) -> int | None:
-    """A whole number in digits, with or without a unit, or as an English word up to twenty."""
-    word = text.strip().casefold().removesuffix(".")
-    if word in NUMBER_WORDS:
-        return NUMBER_WORDS.index(word)
+    """A whole number in digits, with or without a unit, or in English words."""
+    in_words = number_in_words(text)
+    if in_words is not None:
+        return in_words
     quantity = parse_quantity(text)
     if quantity is None or not quantity.value.is_integer():
         return None

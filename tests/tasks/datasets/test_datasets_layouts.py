@@ -239,3 +239,15 @@ def test_mathvista_tells_unit_and_decimals(tmp_path: Path) -> None:
 def test_images_have_the_size_of_their_files(tmp_path: Path) -> None:
     (image,) = read("clevr-math", tmp_path).tasks[0].images
     assert (image.width, image.height) == SIZE
+
+
+def test_years_of_charts_are_counted_as_the_public_scripts_do_where_that_is_asked_for(tmp_path: Path) -> None:
+    release = RELEASES["chartqa"][1](tmp_path)
+
+    def year(*, published: bool) -> Task:
+        found = read_data_set("chartqa", release, split="train", media=MediaStore(), published_rules=published)
+        return next(task for task in found.tasks if task.answer == "2014")
+
+    assert [answer_is_right(year(published=False), said) for said in ("2014", "2015", "1700")] == [True, False, False]
+    assert [answer_is_right(year(published=True), said) for said in ("2014", "2015", "1700")] == [True, True, False]
+    assert year(published=True).id == year(published=False).id

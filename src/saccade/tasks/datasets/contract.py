@@ -88,6 +88,8 @@ class DataSet:
     split_key: str | None = None
     """Where one file holds several splits: the key that says which."""
     hub: Hub | None = None
+    as_published: Callable[[Problem], Problem] | None = None
+    """The problem as the set's own script counts its answer, where we are stricter."""
     train_size: int = 0
     """Questions that the paper trains on (table 5); 0 for a set that it only evaluates on."""
     test_size: int = 0

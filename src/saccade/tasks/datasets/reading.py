@@ -5,7 +5,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -76,6 +76,7 @@ def read_data_set(
     seed: int = 0,
     skip_bad_rows: bool = False,
     image_root: Path | None = None,
+    published_rules: bool = False,
 ) -> DataSetTasks:
     """The tasks of a split (``train``, ``validation``, ``test``, or a name of the release's own).
 
@@ -83,7 +84,8 @@ def read_data_set(
     ``hf:name[:config]`` for another with the same columns. A folder of parquet files named by their split is read
     like the hub. ``take`` draws so many questions by ``seed``, the same ones on every machine, and opens no other
     images; fewer where there are fewer, or where some turn out to be broken. A task's id is ``name/split/`` and the
-    row's own id, else a hash of what is asked.
+    row's own id, else a hash of what is asked. With ``published_rules`` answers count as the set's own script counts
+    them where ours is stricter (years of charts within 5 %), so that figures compare with published ones.
 
     ``UserError`` names an unknown set or a missing file, and lists broken rows unless they are to be skipped.
     """
@@ -91,6 +93,8 @@ def read_data_set(
     if take is not None and take < 1:
         raise UserError(f"take={take} asks for no question; use 1 or more, or leave it out")
     told = _Told()
+    if not published_rules:
+        data_set = replace(data_set, as_published=None)
     candidates = _candidates(data_set, _sources(data_set, where, split, image_root), split, told)
     chosen = _drawn(candidates, take, seed, f"{name}/{split}") if take is not None else candidates
     tasks = _tasks(data_set.name, split, chosen, media, told)
@@ -162,7 +166,8 @@ def _read(data_set: DataSet, row: Row, source: str, number: int, told: _Told) ->
         told.bad.append(BadRow(file=source, row=number, key=error.key, why=error.why))
         return []
     told.left_out.update(one.why for one in asked if isinstance(one, LeftOut))
-    return [one for one in asked if isinstance(one, Problem)]
+    published = data_set.as_published or (lambda problem: problem)
+    return [published(one) for one in asked if isinstance(one, Problem)]
 
 
 def _drawn(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -> list[_Candidate]:
