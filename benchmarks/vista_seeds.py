@@ -9,6 +9,7 @@ it was.
 python benchmarks/vista_seeds.py --seeds 0 1 2 --at-once 2 --json docs/results/vista_seeds.json
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def main() -> None:
     rows = run_all(run, arguments, VARIANTS, base=BASE, variants_first=True)
     for heading, shown in TABLES.items():
         print(f"### {heading}\n\n{table(rows, shown)}\n")
+    print(f"### Calls\n\n{calls_table(rows)}\n")
     print(f"### Kinds of errors of wrong answers (Figure 6)\n\n{errors_table(rows)}\n")
     if arguments.json:
         write_results(arguments.json, "vista_seeds.py", rows)
@@ -111,6 +113,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
         "wall_s": report["wall_s"],
         "stages": {stage["name"]: {key: stage.get(key) for key in KEPT} for stage in report["stages"]},
         "errors": {stage["name"]: errors(directory, stage["name"]) for stage in report["stages"]},
+        "calls": {stage["name"]: calls(directory, stage["name"]) for stage in report["stages"]},
         "pass_rates": histogram(directory),
         "training": [
             {"step": one["step"], **{key: one[key] for key in CURVE if key in one}}
@@ -123,13 +126,28 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
 def errors(directory: Path, evaluation: str) -> Row:
     """The rules' kinds of errors of an evaluation, of wrong trajectories and of all."""
     from saccade.evaluation.errors import find_errors
-    from saccade.recipes._vista_gym import TOOL_FAMILIES
+    from saccade.recipes._vista_gym import gym_tools
     from saccade.train.records import read_records
     from saccade.train.runinfo import RunPaths
 
-    specs = [tool.spec for family in TOOL_FAMILIES.values() for tool in family]
+    specs = [tool.spec for tool in gym_tools().values()]
     attempts = read_records(RunPaths(root=directory).evaluation(evaluation))
     return dict(find_errors(attempts, specs).as_json())
+
+
+def calls(directory: Path, evaluation: str) -> dict[str, dict[str, int]]:
+    """How often each tool was called in an evaluation, by type of question."""
+    from saccade.recipes._vista_gym import TASK_TYPES
+    from saccade.train.records import read_records
+    from saccade.train.runinfo import RunPaths
+    from saccade.types import ToolCall
+
+    types = {family: name for name, family in TASK_TYPES.items()}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in TASK_TYPES}
+    for attempt in read_records(RunPaths(root=directory).evaluation(evaluation)):
+        called = [turn.action.name for turn in attempt.trajectory.turns if isinstance(turn.action, ToolCall)]
+        counts[types[attempt.task.family]].update(called)
+    return {name: dict(found.most_common()) for name, found in counts.items()}
 
 
 def histogram(directory: Path) -> dict[str, int]:
@@ -162,6 +180,21 @@ def table(rows: Sequence[Row], shown: dict[str, tuple[str, str]]) -> str:
         lines.append(
             f"| {label} | {pooled(found)} | {by_seed(found)} | {' | '.join(cells)} | {calls:.0%} | {turns:.2f} |"
         )
+    return "\n".join(lines)
+
+
+def calls_table(rows: Sequence[Row]) -> str:
+    """Calls of each tool in a question of its type, over all seeds, before and after reinforcement."""
+    from saccade.recipes._vista_gym import TASK_TYPES
+
+    base, lines = of(rows, BASE), ["| | after imitation | after reinforcement |", "|---|---|---|"]
+    for name, family in TASK_TYPES.items():
+        cells = []
+        for stage in ("after_sft", "after_rl"):
+            total = sum((Counter(row["calls"][stage][name]) for row in base), Counter[str]())
+            asked = sum(row["stages"][stage]["families"][family]["n"] for row in base)
+            cells.append(", ".join(f"`{tool}` {count / asked:.2f}" for tool, count in total.most_common()) or "none")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

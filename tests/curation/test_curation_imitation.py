@@ -21,13 +21,13 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol, write
-from saccade.recipes._vista_gym import TOOL_FAMILIES, VistaQuestions
+from saccade.recipes._vista_gym import VistaQuestions, gym_tools
 from saccade.recipes._vista_lessons import careful
 from saccade.tasks.files import read_tasks
 from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall
 
-TOOLS = tuple(tool for family in TOOL_FAMILIES.values() for tool in family)
+TOOLS = tuple(gym_tools().values())
 DENSE = "I ask myself what is wanted here and which of the tools can tell me that"
 ONE_AT_A_TIME = ImitationSettings(questions_at_once=1)
 
@@ -40,7 +40,7 @@ class Gym:
         self.media = MediaStore()
         asked = VistaQuestions(seed=4, media=self.media, types=types)
         drawn = [asked.example("train", number) for number in range(count)]
-        self.experts = {one.task.id: careful(one, self.media.get(one.task.images[0])) for one in drawn}
+        self.experts = {one.task.id: careful(one) for one in drawn}
         self.tasks = [one.task for one in drawn]
 
     def expert_of(self, messages: Sequence[Message]) -> Example:
@@ -122,7 +122,7 @@ def test_a_teacher_plays_turn_by_turn_and_reads_what_tools_say(gym: Gym) -> None
     assert gym.run(player).kept == 3
     first = gym.experts[gym.tasks[0].id]
     assert len(teacher.asked) == sum(len(one.turns) for one in gym.experts.values())
-    assert "read_bars" in teacher.asked[0].text
+    assert "answer_chart" in teacher.asked[0].text
     last = teacher.asked[len(first.turns) - 1].messages
     assert [message.role for message in last[-2:]] == ["assistant", "user"]
     assert first.task.answer in text_of(last[-1:])

@@ -19,6 +19,7 @@ from saccade.recipes._ivgr_settings import IvgrSettings, TinySettings
 from saccade.recipes.ivgr import EXACT, ivgr, tiny
 from saccade.rewards.answer_judge import AnswerJudge
 from saccade.rewards.consistency import Ensemble
+from saccade.rewards.erring_judge import ErringJudge, JudgeErrors
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.llm_judge import LlmJudge
 from saccade.tasks.curriculum import HARD_OF_FIVE
@@ -451,3 +452,19 @@ def test_the_settings_of_tiny_are_its_own() -> None:
     with pytest.raises(UserError, match="general_data"):
         apply_overrides(settings, ("general_data=x.jsonl",))
     assert IvgrSettings().model == LoadSettings()
+
+
+def test_the_miniatures_judge_errs_as_its_settings_say() -> None:
+    def judge(*settings: str) -> object:
+        return rewarded(tiny(RecipeContext(overrides=settings))).consistency
+
+    assert judge() == EXACT
+    blind = replace(EXACT, knows_truth=False)
+    assert judge("judge.knows_truth=false") == blind
+    erring = judge("judge.knows_truth=false", "judge.errors.wrong_share=0.2", "judge.errors.bias=-0.5")
+    assert isinstance(erring, ErringJudge)
+    assert (erring.judge, erring.errors) == (blind, JudgeErrors(wrong_share=0.2, bias=-0.5))
+    with pytest.raises(UserError, match="knows_truth=false would have no effect"):
+        judge("judge.kind=none", "judge.knows_truth=false")
+    with pytest.raises(UserError, match="bias=2"):
+        judge("judge.errors.bias=2")

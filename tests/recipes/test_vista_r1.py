@@ -12,7 +12,7 @@ from saccade.curation.tool_examples import tool_example_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
-from saccade.recipes._vista_gym import TASK_TYPES, VistaQuestions
+from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
 from saccade.recipes._vista_lessons import VistaLessons, lessons_on
 from saccade.recipes._vista_settings import TinySettings, VistaSettings
 from saccade.recipes.vista_r1 import tiny, vista_r1
@@ -100,10 +100,11 @@ def test_switches_choose_stages_tools_reward_and_algorithm() -> None:
     }
     assert stage(planned("rl.algorithm.name=ppo")[0], "rl").algorithm.critic is not None
     families = planned("tool_families=charts")[0]
-    assert [tool.spec.name for tool in stage(families, "rl").streams[0].episodes.tools] == ["read_bars", "read_cells"]
+    offered = [tool.spec.name for tool in stage(families, "rl").streams[0].episodes.tools]
+    assert offered == list(TOOL_FAMILIES["charts"])
     measured = families.stages[0]
     assert isinstance(measured, Evaluate)
-    assert len(measured.episodes.tools) == 7
+    assert len(measured.episodes.tools) == 29
     without, _ = planned("with_tools=false")
     assert stage(without, "rl").streams[0].episodes.tools == ()
     assert stage(without, "rl").streams[0].episodes.max_turns == 1
@@ -148,7 +149,9 @@ def lessons(
     lessons: VistaLessons, *, progress: float, with_tools: bool = True, reasoning: bool = True
 ) -> list[Example]:
     asked = VistaQuestions(seed=0, media=MediaStore())
-    lesson = lessons_on(asked, lessons, questions=70, seed=0, with_tools=with_tools, reasoning=reasoning)
+    lesson = lessons_on(
+        asked, lessons, questions=70, slow_questions=10, seed=0, with_tools=with_tools, reasoning=reasoning
+    )
     return [lesson(number, progress) for number in range(70)]
 
 
@@ -161,6 +164,15 @@ def test_experts_are_careful_at_first_and_careless_in_the_end() -> None:
     assert 10 <= len(right) <= 45
     assert {len(one.turns) for one in careful} == {1, 2, 3}
     assert sum(len(one.turns) == 1 for one in careless) > 20
+
+
+def test_of_questions_whose_tools_are_slow_a_few_come_again() -> None:
+    asked = VistaQuestions(seed=0, media=MediaStore())
+    lesson = lessons_on(asked, VistaLessons(), questions=70, slow_questions=2, seed=0, with_tools=True, reasoning=True)
+    shown = [lesson(number, 0.0).task for number in range(70)]
+    different = {family: len({task.id for task in shown if task.family == family}) for family in TASK_TYPES.values()}
+    slow = {TASK_TYPES[kind] for kind in SLOW_TYPES}
+    assert different == {family: 2 if family in slow else 10 for family in TASK_TYPES.values()}
 
 
 def test_without_reasoning_nothing_is_thought_and_without_tools_nothing_is_called() -> None:

@@ -21,6 +21,7 @@ from saccade.tasks.procedural import (
     NAMED_FAMILIES,
     SOLVER_FAMILIES,
     SPLITS,
+    TOOL_FAMILIES,
     generate,
 )
 from saccade.tasks.scene import Scene
@@ -51,7 +52,8 @@ def examples(media: MediaStore) -> dict[str, list[Example]]:
 
 def test_the_families_are_these() -> None:
     assert list(CODE_FAMILIES) == ["colour_dots", "scale_bar", "colour_bars", "dot_table", "big_shape"]
-    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *NAMED_FAMILIES, *SOLVER_FAMILIES, *LESSON_FAMILIES]
+    others = [*NAMED_FAMILIES, *SOLVER_FAMILIES, *TOOL_FAMILIES, *LESSON_FAMILIES]
+    assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *others]
 
 
 @every_family

@@ -16,7 +16,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.recipes._vista_gym import TASK_TYPES, TOOL_FAMILIES, VistaQuestions
+from saccade.recipes._vista_gym import TASK_TYPES, VistaQuestions, gym_tools
 from saccade.recipes._vista_lessons import careful
 from saccade.recipes._vista_tools import Tools, configured_tools
 from saccade.tasks.datasets.reading import read_data_set
@@ -72,15 +72,13 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
     }
 
     def expert(task: Task) -> Example:
-        return careful(experts[task.id], media.get(task.images[0]))
+        return careful(experts[task.id])
 
     with (
         Journal(request.out, started_with, imitable_from, resume=request.resume) as journal,
         configured_tools(request.tools, request.service) as configured,
     ):
-        tools: Tools = (
-            tuple(one for family in TOOL_FAMILIES.values() for one in family) if request.drawn else configured
-        )
+        tools: Tools = tuple(gym_tools().values()) if request.drawn else configured
         if not tools:
             raise UserError("there is no tool to call; name a tools.toml with --tools, or a service with --service")
 

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -19,6 +19,7 @@ from saccade.models.loading import LoadSettings, load_model
 from saccade.rewards.answer_judge import AnswerJudge
 from saccade.rewards.asking import Asking
 from saccade.rewards.consistency import ConsistencyJudge, Ensemble
+from saccade.rewards.erring_judge import ErringJudge, JudgeErrors
 from saccade.rewards.exact_judge import ExactJudge
 from saccade.rewards.ivgr import AccuracyJudge
 from saccade.rewards.llm_judge import LlmJudge
@@ -51,6 +52,11 @@ class JudgeSettings:
     """How often at most a model is asked for a reply that can be read."""
     keeps_boxes: bool = False
     """Whether the judge sees the coordinates of the reasoning with boxes."""
+    knows_truth: bool = True
+    """Of ``exact``: whether ground truth says what is a contradiction. A model cannot know that: without, the
+    reasoning with boxes is taken for true, whatever it says."""
+    errors: JudgeErrors = JudgeErrors()
+    """How often verdicts on agreement are spoiled on purpose, to see what training makes of a judge that errs."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the server's key."""
     cache_dir: Path | None = None
@@ -65,6 +71,10 @@ class JudgeSettings:
         for name, kind in (("base_url", "server"), ("model", "server"), ("checkpoint", "checkpoint")):
             if getattr(self, name) and self.kind != kind:
                 raise UserError(f"{name} would have no effect: it belongs to kind={kind}, and kind={self.kind} is set")
+        if not self.knows_truth and self.kind != "exact":
+            raise UserError(
+                "knows_truth=false would have no effect: no judge but kind=exact knows what a picture shows"
+            )
 
 
 class OpenTeacher(Teacher, AbstractContextManager[object], Protocol):
@@ -108,7 +118,8 @@ def judges(
                     "judge.kind=exact needs to know everything that a picture shows, which drawn questions alone tell "
                     "(saccade train ivgr:tiny); judge your own with judge.kind=server or checkpoint"
                 )
-            return Judges(consistency=exact if judges_consistency else None)
+            comparing = replace(exact, knows_truth=settings.knows_truth)
+            return Judges(consistency=_erring(comparing, settings.errors, seed) if judges_consistency else None)
         case "server":
             teachers = _servers(settings)
         case "checkpoint":
@@ -126,10 +137,14 @@ def judges(
     each = [LlmJudge(asking=one, keeps_boxes=settings.keeps_boxes) for one in asked]
     together: ConsistencyJudge = each[0] if len(each) == 1 else Ensemble(each)
     return Judges(
-        consistency=together if judges_consistency else None,
+        consistency=_erring(together, settings.errors, seed) if judges_consistency else None,
         accuracy=AnswerJudge(asking=asked[0]) if judges_answers else None,
         teachers=tuple(teachers if judges_consistency else teachers[:1]),
     )
+
+
+def _erring(judge: ConsistencyJudge, errors: JudgeErrors, seed: int) -> ConsistencyJudge:
+    return judge if errors.is_none else ErringJudge(judge=judge, errors=errors, seed=seed)
 
 
 class Meter:

@@ -4,31 +4,28 @@ A careful expert calls the tool that the question needs, writes down what it rea
 and answers. A careless one guesses, calls any tool and guesses, or forgets to work it out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from numpy.random import Generator
-from PIL import Image
 
 from saccade.errors import UserError
 from saccade.media.store import png_bytes
-from saccade.recipes._vista_gym import VistaQuestions
+from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, VistaQuestions
 from saccade.seeding import generator_for
-from saccade.tasks.code_methods import solution_of
-from saccade.tasks.families.triangle_angles import LOGIC_FORMS
+from saccade.tasks import chart_axes
 from saccade.tasks.guessing import guessed
 from saccade.tasks.scene import call
-from saccade.tools.drawn import bar_values, cell_counts
-from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
+from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall
 
 Looks = tuple[ExpertTurn, ...]
 """An expert's turns before the answer."""
 
 WRONG_CALLS = (
-    ToolCall(name="list_shapes", arguments={"like": "star"}),
-    ToolCall(name="read_bars", arguments={"colours": "red"}),
-    ToolCall(name="read_cells", arguments={"line": "row", "number": 1}),
+    ToolCall(name="read_text", arguments={"layout": "rows"}),
+    ToolCall(name="chart_to_table", arguments={}),
+    ToolCall(name="image_cdl", arguments={}),
 )
 """What a careless expert calls, whatever is asked."""
 
@@ -57,96 +54,65 @@ class VistaLessons:
             )
 
 
-def careful(example: Example, image: Image.Image) -> Example:
+def careful(example: Example) -> Example:
     """The example with the calls that its question needs; ``UserError`` for a question of another kind."""
-    task, glance = example.task, example.turns[-1].thought
-    looks, thought = _known(task, glance) or _solved(task.question, image)
+    task = example.task
+    if task.family not in TASK_TYPES.values():
+        raise UserError(f"no expert of the gym answers questions of the family {task.family!r}: {task.question!r}")
+    looks: Looks
+    match task.family:
+        case "big_shape":
+            looks, thought = (), "look"
+        case "chart_bars":
+            looks, thought = _of_chart(task)
+        case _:
+            looks = example.turns[:-1]
+            # Where the family's expert concludes without a word, it says again what it looked for.
+            thought = example.turns[-1].thought or looks[0].thought
     return replace(example, turns=(*looks, ExpertTurn(thought=thought, action=Answer(text=task.answer))))
 
 
-def _known(task: Task, glance: str) -> tuple[Looks, str] | None:
-    """The calls, and what is thought when answering; None where the question is solved by its method."""
-    match task.family:
-        case "big_shape":
-            return (), "look"
-        case "attributes":
-            like = _likeness(task.question)
-            return (call(f"find {like}", "list_shapes", like=like),), glance
-        case "triangle_angles":
-            first, second = (int(word) for word in task.question.replace(".", " ").split() if word.isdigit())
-            logic_forms = LOGIC_FORMS.format(first=first, second=second)
-            turn = call(f"solve {first} {second}", "solve_geometry", logic_forms=logic_forms)
-            return (turn,), f"{first} {second} {task.answer}"
-        case _:
-            return None
+def _of_chart(task: Task) -> tuple[Looks, str]:
+    """Single values are read in the table, differences worked out from it; the rest is asked of the chart reader."""
+    read = tuple(f"{target.label} {_value(target)}" for target in task.targets)
+    if task.question.startswith("How much"):
+        high, low = (_value(target) for target in task.targets)
+        table = call("table " + " ".join(target.label for target in task.targets), "chart_to_table")
+        return (table, call(" ".join(read), "algebra", task="evaluate", equations=f"{high}-{low}")), "difference"
+    if task.question.startswith(("What is", "How high")):
+        return (call(f"table {task.targets[0].label}", "chart_to_table"),), read[0]
+    sought = next(word for word in ("tallest", "shortest", "above", "below") if word in task.question)
+    return (call(sought, "answer_chart", question=task.question),), sought
 
 
-def _solved(question: str, image: Image.Image) -> tuple[Looks, str]:
-    solution = solution_of(question)
-    if solution is None:
-        raise UserError(f"no expert of the gym answers the question {question!r}")
-    words, name = solution.words, solution.method.name
-    match name:
-        case "count":
-            return (call(f"count {words['colour']}", "count_dots", colour=words["colour"]),), words["colour"]
-        case "length" | "area":
-            colour, units = words["colour"], int(words["units"])
-            measured = call(f"{name} {colour} {units}", "measure_scale", what=name, colour=colour, units=units)
-            return (measured,), colour
-        case "value":
-            colour = words["colour"]
-            return (call(f"value {colour}", "read_bars", colours=colour),), colour
-        case "difference" | "sum_of_bars":
-            bars, kind, sign = bar_values(image), name.partition("_")[0], "-" if name == "difference" else "+"
-            one, other = bars[words["colour"]], bars[words["other"]]
-            read = f"{words['colour']} {one} {words['other']} {other}"
-            both = f"{words['colour']} {words['other']}"
-            first = call(f"{kind} {both}", "read_bars", colours=both)
-            return (first, _work_out(read, sign, one, other)), kind
-        case "row" | "column" | "product":
-            number, sign = int(words["number"]), "*" if name == "product" else "+"
-            numbers = _cells_of(name, number - 1, image)
-            line = "column" if name == "column" else "row"
-            first = call(f"{name} {number}", "read_cells", line=line, number=number)
-            return (first, _work_out(f"{name} {' '.join(map(str, numbers))}", sign, *numbers)), name
-    raise UserError(f"no expert of the gym answers questions of the kind {name!r}")
-
-
-def _likeness(question: str) -> str:
-    """The colour or the form by which a question names a shape: the word after "the", or before "object"."""
-    words = question.partition(":")[0].replace("?", "").replace(",", "").split()
-    return words[words.index("the") + 1]
-
-
-def _cells_of(kind: str, index: int, image: Image.Image) -> list[int]:
-    """The numbers of a row, of a column, or the first and the last of a row."""
-    cells = cell_counts(image)
-    if kind == "column":
-        return [row[index] for row in cells]
-    return cells[index] if kind == "row" else [cells[index][0], cells[index][-1]]
-
-
-def _work_out(read: str, sign: str, *numbers: int) -> ExpertTurn:
-    return call(read, "calculate", expression=sign.join(map(str, numbers)))
+def _value(bar: Target) -> int:
+    return round((chart_axes.BOTTOM_PX - bar.box.y1) / chart_axes.PX_PER_UNIT)
 
 
 def lessons_on(
-    asked: VistaQuestions, lessons: VistaLessons, *, questions: int, seed: int, with_tools: bool, reasoning: bool
+    asked: VistaQuestions,
+    lessons: VistaLessons,
+    *,
+    questions: int,
+    slow_questions: int,
+    seed: int,
+    with_tools: bool,
+    reasoning: bool,
 ) -> Callable[[int, float], Example]:
     """From a demonstration's number, and how much of the imitation is over, to what it shows.
 
-    The first ``questions`` training questions come again and again, each in one careful and one careless way.
-    Without tools the careful expert answers at once, without reasoning no expert writes a thought.
+    The first ``questions`` training questions come again and again, each in one careful and one careless way; of
+    each type whose tools are slow the first ``slow_questions``. Without tools the careful expert answers at once,
+    without reasoning no expert writes a thought.
     """
 
     @cache
     def drawn(number: int) -> tuple[Example, bytes]:
         example = asked.example("train", number)
-        picture = asked.media.get(example.task.images[0])
-        return careful(example, picture), png_bytes(picture)
+        return careful(example), png_bytes(asked.media.get(example.task.images[0]))
 
     def lesson(index: int, progress: float) -> Example:
-        number = index % questions
+        number = _folded(index % questions, asked.types, slow_questions)
         example, picture = drawn(number)
         # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
         asked.media.add_encoded(picture, example.task.id)
@@ -154,11 +120,17 @@ def lessons_on(
         if not with_tools:
             example = replace(example, turns=example.turns[-1:])
         if progress >= lessons.careless_from:
-            other, _ = drawn((number + len(asked.types)) % questions)
+            other, _ = drawn(_folded((number + len(asked.types)) % questions, asked.types, slow_questions))
             example = _careless(example, other, lessons, chance)
         return example if reasoning else without_thoughts(example)
 
     return lesson
+
+
+def _folded(number: int, types: Sequence[str], slow_questions: int) -> int:
+    """The question's number, or that of an earlier question of its type where so many are not asked."""
+    index, place = divmod(number, len(types))
+    return (index % slow_questions if types[place] in SLOW_TYPES else index) * len(types) + place
 
 
 def _careless(example: Example, other: Example, lessons: VistaLessons, chance: Generator) -> Example:

@@ -124,13 +124,13 @@ class TinySettings(GymSettings):
     """The same in miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
-        steps=900,
+        steps=750,
         batch_size=24,
         optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
         decay="cosine",
         final_rate=0.1,
-        checkpoint_every=450,
+        checkpoint_every=250,
     )
     rl: ReinforceSettings = ReinforceSettings(
         steps=60,
@@ -148,8 +148,10 @@ class TinySettings(GymSettings):
     lessons: VistaLessons = VistaLessons()
     task_types: tuple[str, ...] = ()
     """Which types of questions are asked in reinforcement; none named is all seven. Evaluations ask all."""
-    sft_questions: int = 5600
+    sft_questions: int = 2800
     """Different questions of the imitation; they are shown again and again."""
+    slow_questions: int = 160
+    """How many of each type whose tools read letters, a third of a second each."""
     rl_questions: int = 210
     """Different questions of the reinforcement."""
     evaluation_tasks: int = 210

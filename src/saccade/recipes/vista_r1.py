@@ -2,7 +2,7 @@
 
 Imitation of an expert's trajectories, reinforcement by a reward for format and answer without loops, and a tail patch:
 reinforcement once more, on the questions that it answers now and then. ``tiny`` is the whole of it on drawn questions
-of the seven types with cheap tools, for a model made from nothing.
+of the seven types with the catalogue's tools that work offline, for a model made from nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from saccade.models.tiny import tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes._vista_data import read_questions
-from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, lesson_texts
+from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, VistaQuestions, gym_tools, lesson_texts
 from saccade.recipes._vista_lessons import lessons_on, without_thoughts
 from saccade.recipes._vista_parts import Played, TailPatch, played, reinforcement
 from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSettings
@@ -116,10 +116,8 @@ def _stages(
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
     settings = apply_overrides(TinySettings(), context.overrides)
-    everything = tuple(tool for family in TOOL_FAMILIES.values() for tool in family)
-    families = settings.tool_families or tuple(TOOL_FAMILIES)
-    offered = tuple(tool for family in families for tool in TOOL_FAMILIES[family])
-    how = played(settings, "brief", everything, offered)
+    tools = gym_tools() if settings.with_tools else {}
+    how = played(settings, "brief", tuple(tools.values()), of_families(tuple(tools.values()), settings.tool_families))
     seed = seed_for(context.seed, "vista")
     asked = VistaQuestions(seed=seed, media=context.media)
     trained = VistaQuestions(seed=seed, media=context.media, types=settings.task_types or tuple(TASK_TYPES))
@@ -127,6 +125,7 @@ def tiny(context: RecipeContext) -> Plan:
         asked,
         settings.lessons,
         questions=settings.sft_questions,
+        slow_questions=settings.slow_questions,
         seed=context.seed,
         with_tools=settings.with_tools,
         reasoning=settings.reasoning,

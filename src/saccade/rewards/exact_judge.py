@@ -15,6 +15,9 @@ lacks facts, or states others                          0.7
 states the same facts                                  1.0
 anything, where the reference has no fact              none: nothing can be compared
 =====================================================  =======
+
+A judge that knows no ground truth (``knows_truth=False``), as a model that sees the two texts alone, denies what the
+reference says otherwise, be it true or not.
 """
 
 import re
@@ -61,6 +64,8 @@ class ExactJudge:
     is known to be one."""
     place: Callable[[Box], str] = place_of_box
     """The value of ``place`` that a box states, which is in pixels of the original."""
+    knows_truth: bool = True
+    """Whether ground truth says what is a contradiction; else the reference does."""
 
     async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
         """``UserError`` for a task that names no objects."""
@@ -72,7 +77,7 @@ class ExactJudge:
         reader = _Reader(task.objects, self.values)
         wanted = reader.facts(reference.text, [self.place(box) for box in reference.boxes])
         stated = reader.facts(target)
-        if reader.is_denied(stated):
+        if reader.is_denied(stated) if self.knows_truth else _contradict(wanted, stated):
             return Verdict(value=CONTRADICTION)
         if not wanted:
             return NO_VERDICT
@@ -134,6 +139,12 @@ class _Reader:
             return set()
         kind = next((kind for kind in kinds if self._truth[name][kind] == by_kind[kind]), kinds[0])
         return {(name, kind, by_kind[kind])}
+
+
+def _contradict(wanted: set[Fact], stated: set[Fact]) -> bool:
+    """Whether a text says something else of what the reference speaks of."""
+    spoken_of = {(name, kind) for name, kind, _ in wanted}
+    return any(fact[:2] in spoken_of for fact in stated - wanted)
 
 
 def _is_box(token: str) -> bool:

@@ -32,10 +32,12 @@ from saccade.tasks.families.geometry_angle import draw_geometry_angle
 from saccade.tasks.families.geometry_length import draw_geometry_length
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
 from saccade.tasks.families.map_regions import draw_map_regions
+from saccade.tasks.families.placed_shapes import draw_placed_shapes
 from saccade.tasks.families.plate_marks import draw_plate_mark, draw_plate_pair
 from saccade.tasks.families.scale_bar import draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.table_lookup import draw_table_lookup
+from saccade.tasks.families.table_sums import draw_table_sums
 from saccade.tasks.families.triangle_angles import draw_triangle_angles
 from saccade.tasks.families.video_event import draw_video_event
 from saccade.tasks.families.visual_search import draw_visual_search
@@ -82,6 +84,11 @@ SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose experts call a geometry solver."""
 
+TOOL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"placed_shapes": draw_placed_shapes, "table_sums": draw_table_sums}
+)
+"""Other families whose experts call one of the catalogue's tools after another."""
+
 LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {
         "finding_colours": draw_finding_colours,
@@ -93,7 +100,7 @@ LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 """Lessons in looking for a model that starts from nothing; no tool is needed."""
 
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES, **LESSON_FAMILIES}
+    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES, **TOOL_FAMILIES, **LESSON_FAMILIES}
 )
 
 SPLITS: Mapping[str, range] = MappingProxyType(

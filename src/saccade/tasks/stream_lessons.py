@@ -57,23 +57,35 @@ class StreamLessons:
     """Of careless demonstrations: a box twice too large, or no word on where a thing is."""
     elsewhere_share: float = 0.5
     """Of careless demonstrations: some other thing is taken for the one that is asked for."""
+    astray_share: float = 0.0
+    """Of careless demonstrations: the answer is right, the box and the place are beside the thing."""
 
     def check(self) -> None:
-        shares = ("general_share", "grounded_share", "views_share", "careless_from", "loose_share", "elsewhere_share")
-        for name in shares:
+        careless = ("loose_share", "elsewhere_share", "astray_share")
+        for name in ("general_share", "grounded_share", "views_share", "careless_from", *careless):
             if not 0 <= (share := getattr(self, name)) <= 1:
                 raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
-        if self.loose_share + self.elsewhere_share > 1:
+        if sum(getattr(self, name) for name in careless) > 1:
             raise UserError(
-                f"loose_share={self.loose_share} and elsewhere_share={self.elsewhere_share} are shares of the same "
-                "demonstrations and must not be more than 1 together"
+                f"loose_share={self.loose_share}, elsewhere_share={self.elsewhere_share} and "
+                f"astray_share={self.astray_share} are shares of the same demonstrations and must not be more than 1 "
+                "together"
             )
 
     def care(self, draw: float, progress: float) -> Care:
         """How an expert looks, from a number in 0..1 drawn at random and how much of the imitation is over."""
-        if progress < self.careless_from or draw >= self.loose_share + self.elsewhere_share:
+        if progress < self.careless_from:
             return "careful"
-        return "loose" if draw < self.loose_share else "elsewhere"
+        shares: dict[Care, float] = {
+            "loose": self.loose_share,
+            "elsewhere": self.elsewhere_share,
+            "astray": self.astray_share,
+        }
+        for care, share in shares.items():
+            if draw < share:
+                return care
+            draw -= share
+        return "careful"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,14 +7,19 @@ from typing import Literal
 from numpy.random import Generator
 
 from saccade.geometry import Box
+from saccade.tasks.scene import SIZE_PX, place_of
 from saccade.types import Answer, Example, ExpertTurn, SceneObject
 
-Care = Literal["careful", "loose", "elsewhere"]
+Care = Literal["careful", "loose", "astray", "elsewhere"]
 """How well an expert looks: as well as can be; vaguely, with a box twice as large, or no word on where a thing is;
-at some other thing, which it takes for the one that is asked for."""
+beside the thing, with a box and a place that are off while the rest is right; at some other thing, which it takes for
+the one that is asked for."""
 
 LOOSE = 2.0
 """How many times longer and wider a loose box is than what it should hold: its IoU is 1/4."""
+
+ASTRAY = 0.8
+"""How far a box astray lies off at most, across and down, in sides of what it should hold: any IoU from 0.02 to 1."""
 
 
 def grounded(
@@ -23,7 +28,7 @@ def grounded(
     """The same question answered by an expert who writes each object's box after its name and its place.
 
     The place comes first because a small model finds numbers by words. Boxes are in pixels, rounded to a grid, so that
-    a beginner needs few coordinate words. ``chance`` picks what an expert sees who looks ``elsewhere``.
+    a beginner needs few coordinate words. ``chance`` picks what an expert sees who looks ``elsewhere`` or ``astray``.
     """
     grown = LOOSE if care == "loose" else 1.0
 
@@ -70,15 +75,33 @@ def _written(box: Box, grown: float, grid_px: float) -> str:
 def _reasoned(example: Example, said: Callable[[SceneObject], str], care: Care, chance: Generator | None) -> Example:
     """An expert who takes one object for another says of it what is true of the other, and answers by that."""
     named = sought_objects(example)
-    looked_at = named if care != "elsewhere" else [_another(one, example.task.objects, chance) for one in named]
+    looked_at = [_looked_at(one, example.task.objects, care, chance) for one in named]
     thought = " ".join(f"{name.name} {said(seen)}" for name, seen in zip(named, looked_at, strict=True))
     # What is asked for is always what is seen of each object, in the order of their names.
     answer = " and ".join(word for seen in looked_at for word in _seen(seen))
     return replace(example, turns=(ExpertTurn(thought=thought, action=Answer(text=answer)),))
 
 
-def _another(one: SceneObject, objects: Sequence[SceneObject], chance: Generator | None) -> SceneObject:
+def _looked_at(one: SceneObject, objects: Sequence[SceneObject], care: Care, chance: Generator | None) -> SceneObject:
+    """What an expert sees of this object, or instead of it."""
+    if care not in ("astray", "elsewhere"):
+        return one
+    if chance is None:
+        raise ValueError(f"to look {care} needs chance to pick what is seen")
+    return _beside(one, chance) if care == "astray" else _another(one, objects, chance)
+
+
+def _another(one: SceneObject, objects: Sequence[SceneObject], chance: Generator) -> SceneObject:
     others = [other for other in objects if other is not one]
-    if not others or chance is None:
-        raise ValueError("to look elsewhere needs another object in the scene, and chance to pick one")
+    if not others:
+        raise ValueError("to look elsewhere needs another object in the scene")
     return others[int(chance.integers(len(others)))]
+
+
+def _beside(one: SceneObject, chance: Generator) -> SceneObject:
+    """The object where it is not: its box moved, but not out of the picture, and the place of that box."""
+    across, down = (float(part) * ASTRAY for part in chance.uniform(-1, 1, size=2))
+    left = min(max(0.0, one.box.x1 + across * one.box.width), SIZE_PX - one.box.width)
+    top = min(max(0.0, one.box.y1 + down * one.box.height), SIZE_PX - one.box.height)
+    box = Box(left, top, left + one.box.width, top + one.box.height)
+    return replace(one, box=box, attributes={**one.attributes, "place": place_of(box.center)})

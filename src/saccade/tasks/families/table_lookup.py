@@ -29,7 +29,7 @@ WIDEST_CROP_PX = 160
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Table:
+class Table:
     """Rows of an item and its numbers; numbers differ inside a column. Boxes are those of the text."""
 
     items: tuple[str, ...]
@@ -46,12 +46,12 @@ def draw_table_lookup(rng: Generator, difficulty: float) -> Scene:
     """A ruled table of goods with whole numbers from 1 to 99."""
     rows, columns = whole_knob(difficulty, 2, 4, 8), whole_knob(difficulty, 1, 2, 4)
     canvas = Canvas()
-    table = _draw_table(rng, canvas, rows, columns, whole_knob(difficulty, 20, 15, 11))
+    table = draw_table(rng, canvas, rows, columns, whole_knob(difficulty, 20, 15, 11))
     asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, table)
     return Scene(images=(canvas.image,), asked=asked)
 
 
-def _draw_table(rng: Generator, canvas: Canvas, rows: int, columns: int, text_px: int) -> _Table:
+def draw_table(rng: Generator, canvas: Canvas, rows: int, columns: int, text_px: int) -> Table:
     items, names = pick_several(rng, ITEMS, rows), pick_several(rng, COLUMNS, columns)
     by_column = [rng.permutation(99)[:rows] + 1 for _ in range(columns)]
     numbers = tuple(tuple(int(column[row]) for column in by_column) for row in range(rows))
@@ -67,7 +67,7 @@ def _draw_table(rng: Generator, canvas: Canvas, rows: int, columns: int, text_px
 
     for column, name in enumerate(("item", *names)):
         write(name, 0, column)
-    return _Table(
+    return Table(
         items=items,
         columns=names,
         numbers=numbers,
@@ -85,7 +85,7 @@ def _rule(canvas: Canvas, around: Box, cell_height: int) -> None:
         canvas.rectangle(Box(around.x1, y, around.x2, y + (2 if row == 1 else 1)), INK)
 
 
-def _ask(table: _Table, row: int, column: int, question: str, *, is_number_asked: bool) -> Asked:
+def _ask(table: Table, row: int, column: int, question: str, *, is_number_asked: bool) -> Asked:
     """A question on one cell, whose answer is its number or the item of its row."""
     item, number = table.items[row], str(table.numbers[row][column])
     item_box, number_box = table.item_boxes[row], table.number_boxes[row][column]
@@ -104,7 +104,7 @@ def _ask(table: _Table, row: int, column: int, question: str, *, is_number_asked
     )
 
 
-def _ask_number(rng: Generator, table: _Table) -> Asked:
+def _ask_number(rng: Generator, table: Table) -> Asked:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     template = pick(rng, ("What is the {} of {}?", "Which {} does {} have?"))
     question = (
@@ -115,13 +115,13 @@ def _ask_number(rng: Generator, table: _Table) -> Asked:
     return _ask(table, row, column, question, is_number_asked=True)
 
 
-def _ask_item(rng: Generator, table: _Table) -> Asked:
+def _ask_item(rng: Generator, table: Table) -> Asked:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     question = f"Which item has {table.numbers[row][column]} in column {table.columns[column]}?"
     return _ask(table, row, column, question, is_number_asked=False)
 
 
-def _ask_extreme(rng: Generator, table: _Table) -> Asked:
+def _ask_extreme(rng: Generator, table: Table) -> Asked:
     column = int(rng.integers(len(table.columns)))
     word = pick(rng, ("largest", "smallest"))
     numbers = table.column(column)
@@ -130,4 +130,4 @@ def _ask_extreme(rng: Generator, table: _Table) -> Asked:
     return _ask(table, row, column, question, is_number_asked=False)
 
 
-_ASKS: tuple[Callable[[Generator, _Table], Asked], ...] = (_ask_number, _ask_item, _ask_extreme)
+_ASKS: tuple[Callable[[Generator, Table], Asked], ...] = (_ask_number, _ask_item, _ask_extreme)

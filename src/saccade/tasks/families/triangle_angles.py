@@ -1,9 +1,10 @@
-"""Triangles of which two angles are told: how large is the third? The question alone decides; a solver works it out.
+"""Triangles with two angles written into them: how large is the third? One tool reads them, a solver works it out.
 
-Difficulty: angles are multiples of 20 below 0.25, of 10 up to 0.5, and of 5 above.
+Difficulty: angles are 30 and more in steps of 20 below 0.25, of 10 up to 0.5, and of 5 above.
 """
 
 import math
+from collections.abc import Sequence
 
 from numpy.random import Generator
 
@@ -12,10 +13,14 @@ from saccade.tasks.drawing import Canvas, on_circle
 from saccade.tasks.palette import INK
 from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, target_of
 
-LEAST_DEGREES = 20
-RADIUS_PX = 96
-LABEL_PX = 14
-LINE_PX = 3
+LEAST_DEGREES = 30
+RADIUS_PX = 100
+LABEL_PX = 15
+AWAY_PX = 14
+"""From a corner to the middle of its letter."""
+CLEAR_PX = 16
+"""From the middle of a written angle to the lines beside it."""
+LINE_PX = 2
 
 LOGIC_FORMS = (
     "Triangle(A,B,C), Equals(MeasureOf(Angle(C,A,B)),{first}), Equals(MeasureOf(Angle(A,B,C)),{second}), "
@@ -40,22 +45,30 @@ def draw_triangle_angles(rng: Generator, difficulty: float) -> Scene:
     canvas = Canvas()
     covered = [canvas.line(one, other, LINE_PX, INK) for one, other in zip(corners, (*corners[1:], corners[0]))]
     for name, corner in zip("ABC", corners):
-        away = math.hypot(corner.x - middle.x, corner.y - middle.y)
-        outside = (RADIUS_PX + LABEL_PX) / away
-        place = Point(middle.x + (corner.x - middle.x) * outside, middle.y + (corner.y - middle.y) * outside)
-        canvas.text(name, place, LABEL_PX)
+        canvas.text(name, _towards(middle, corner, RADIUS_PX + AWAY_PX), LABEL_PX)
+    for degrees, corner, others in ((first, corners[0], corners[1:]), (second, corners[1], corners[::2])):
+        _write_inside(canvas, degrees, corner, others)
     asked = Asked(
-        question=f"In triangle ABC angle A is {first} and angle B is {second}. How many degrees has angle C?",
+        question="How many degrees has angle C of triangle ABC?",
         answer=str(180 - first - second),
         answer_kind="integer",
         targets=(target_of("triangle", covered[0] | covered[1] | covered[2]),),
         looks=(
-            call(
-                f"solve {first} {second}",
-                "solve_geometry",
-                logic_forms=LOGIC_FORMS.format(first=first, second=second),
-            ),
+            call("read angles", "image_cdl"),
+            call(f"{first} {second}", "solve_geometry", logic_forms=LOGIC_FORMS.format(first=first, second=second)),
         ),
-        conclusion="",
+        conclusion=f"{first} {second} {180 - first - second}",
     )
     return Scene(images=(canvas.image,), asked=asked)
+
+
+def _write_inside(canvas: Canvas, degrees: int, corner: Point, others: Sequence[Point]) -> None:
+    """An angle's size on its bisector, as near to the corner as it clears both sides."""
+    ends = [_towards(corner, other, 1) for other in others]
+    inwards = Point((ends[0].x + ends[1].x) / 2, (ends[0].y + ends[1].y) / 2)
+    canvas.text(f"{degrees}°", _towards(corner, inwards, CLEAR_PX / math.sin(math.radians(degrees / 2))), LABEL_PX)
+
+
+def _towards(start: Point, end: Point, away_px: float) -> Point:
+    length = math.hypot(end.x - start.x, end.y - start.y)
+    return Point(start.x + (end.x - start.x) / length * away_px, start.y + (end.y - start.y) / length * away_px)
