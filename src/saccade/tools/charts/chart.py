@@ -15,6 +15,9 @@ Arrangement = Literal["single", "grouped", "stacked"]
 
 Colour = tuple[int, int, int]
 
+SURE = 0.8
+"""The least confidence of a chart in which all that was seen was understood."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Axis:
@@ -59,6 +62,13 @@ class Chart:
     y_axis: Axis = Axis()
     confidence: float = 1.0
     """From 0 to 1: how well the parts of the chart agree with each other. No probability."""
+    doubts: tuple[str, ...] = ()
+    """What was not understood, or does not agree; any of it makes the confidence less than ``SURE``."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether all that was seen was understood."""
+        return self.confidence >= SURE
 
     @property
     def name(self) -> str:

@@ -1,0 +1,1 @@
+"""Questions on a chart's table: words, forms, meanings."""
