@@ -97,6 +97,8 @@ def test_words_of_other_sets_lose_their_dress_too() -> None:
     assert answer_is_right(task("mapqa", "Ohio, Texas"), "**Texas and Ohio**")
     assert answer_is_right(task("mathvista", "[1, 2]"), r"\boxed{[1, 2]}")
     assert answer_is_right(task("mathvision", r"2\sqrt{2}"), r"The answer is $\boxed{2\sqrt{2}}$.")
+    assert answer_is_right(task("mathvision", "125*a^2 + 250"), "**125*a^2 + 250**")
+    assert answer_is_right(task("tabmwp", "2:35 P.M."), "The answer is 2:35 P.M..")
     assert not answer_is_right(task("chartqa", "Peru"), "Peru or Chile")
 
 

@@ -5,15 +5,15 @@ data set (``Task.source``)                     answers that are not an option
 =============================================  ====================================================================
 chartqa, plotqa                                numbers within 5 %, anything else exactly; years exactly, unless the
                                                task allows a tolerance (``read_data_set``'s ``published_rules``)
-docvqa, infographicvqa                         ANLS at 0.5, the best of the spellings
-vizwiz, aokvqa-direct                          VQA's soft accuracy over the annotators
+docvqa, infographicvqa, stvqa                  ANLS at 0.5, the best of the spellings
+vizwiz, aokvqa-direct, textvqa                 VQA's soft accuracy over the annotators
 figureqa                                       the words yes and no
-clevr, clevr-math                              a whole number in digits or words, else the word
+clevr, super-clevr, clevr-math, dvqa           a whole number in digits or words, else the word
 mapqa                                          a word, a range of numbers, or a list in any order
 mathvista                                      a number rounded as the answer is; a list; a word
 geometry3k, geoqa, unigeo, mathvision,         the same value: fractions, roots, pi, degrees
 mathv360k, tabmwp, iconqa
-scienceqa, aokvqa, ai2d                        have options only
+scienceqa, aokvqa, ai2d, tqa, arxivqa, wemath  have options only
 thinkvl and whatever is no set of the table    by the kind of the answer (``answers.right_by_kind``)
 =============================================  ====================================================================
 
@@ -173,11 +173,15 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "plotqa": _relaxed,
         "docvqa": _anls,
         "infographicvqa": _anls,
+        "stvqa": _anls,
         "vizwiz": _soft,
         "aokvqa-direct": _soft,
+        "textvqa": _soft,
         "figureqa": _exact,
         "clevr": _word_or_count,
         "clevr-math": _word_or_count,
+        "super-clevr": _word_or_count,
+        "dvqa": _word_or_count,
         "mapqa": _map_answer,
         "mathvista": _rounded,
         "geometry3k": _same_value,
@@ -190,5 +194,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "scienceqa": _exact,
         "aokvqa": _exact,
         "ai2d": _exact,
+        "tqa": _exact,
+        "arxivqa": _exact,
+        "wemath": _same_value,
     }
 )

@@ -19,7 +19,7 @@ _EMPHASIS = (
     re.compile(r"(?<!\w)(__)(?=\S)([^_]+)(?<=\S)__(?!\w)"),
     re.compile(r"(`)([^`]+)`"),
 )
-_AROUND = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("*", "*"), ("_", "_"))
+_AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("*", "*"), ("_", "_"))
 _COMMAND = re.compile(r"\\(?:boxed|fbox|text|textbf|mathrm|mathbf|mathit)\s*(\{.*\})", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}\s+")
 _CALLED_OUT = re.compile(r"(?<=[^\W\d_])!+$")
@@ -117,7 +117,7 @@ def _without_a_layer(text: str) -> str:
         text = emphasis.sub(r"\2", text)
     heading = _HEADING.match(text)
     text = _CALLED_OUT.sub("", text[heading.end() :] if heading else text)
-    if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
+    if len(text) > 1 and text.endswith(".") and not text.endswith("..."):
         text = text[:-1].rstrip()
     command = _COMMAND.fullmatch(text)
     if command and _is_one_group(command[1]):

@@ -479,7 +479,12 @@ def ai2d(root: Path) -> Path:
         },
     }
     return write(
-        root, {"questions/0.png.json": {"imageName": "0.png", "questions": questions}, "images/0.png": picture()}
+        root,
+        {
+            "questions/0.png.json": {"imageName": "0.png", "questions": questions},
+            "images/0.png": picture(),
+            "ai2d_test_ids.csv": b"0\n",
+        },
     )
 
 
@@ -533,6 +538,150 @@ def mathvista(root: Path) -> Path:
     return write(root, {"testmini.json": problems, "images/1.jpg": picture()})
 
 
+def tqa(root: Path) -> Path:
+    diagram = {
+        "DQ_000001": {
+            "answerChoices": {
+                "a": {"idStructural": "a.", "processedText": "crater", "rawText": "a. crater"},
+                "b": {"idStructural": "b.", "processedText": "vent", "rawText": "b. vent"},
+            },
+            "beingAsked": {"processedText": "What is labelled B?", "rawText": "1. What is labelled B?"},
+            "correctAnswer": {"processedText": "b", "rawText": "b"},
+            "globalID": "DQ_000001",
+            "imageName": "volcano_1.png",
+            "imagePath": "question_images/volcano_1.png",
+            "questionType": "Diagram Multiple Choice",
+        }
+    }
+    plain = {"NDQ_000001": {"beingAsked": {"processedText": "Is lava hot?"}, "correctAnswer": {"processedText": "a"}}}
+    lesson = {
+        "lessonName": "volcanoes",
+        "questions": {"diagramQuestions": diagram, "nonDiagramQuestions": plain},
+        "topics": {},
+    }
+    base = "tqa_train_val_test/train"
+    return write(root, {f"{base}/tqa_v1_train.json": [lesson], f"{base}/question_images/volcano_1.png": picture()})
+
+
+def arxivqa(root: Path) -> Path:
+    rows = [
+        {
+            "id": "cond-mat-1",
+            "image": "images/1810.10511_0.jpg",
+            "options": ["A) It rises", "B) It falls", "C) It stays", "D) -"],
+            "question": "What does the curve do?",
+            "label": "B",
+            "rationale": "It goes down.",
+        },
+        {
+            "id": "cond-mat-2",
+            "image": "images/1810.10511_0.jpg",
+            "options": ["A. 1", "B. 2"],
+            "question": "How many peaks are there?",
+            "label": "A. 1",
+            "rationale": "",
+        },
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    return write(root, {"arxivqa.jsonl": lines, "images/1810.10511_0.jpg": picture()})
+
+
+def wemath(root: Path) -> Path:
+    rows = [
+        {
+            "ID": "3steps_165",
+            "split": "testmini",
+            "knowledge concept": "Area of Circles",
+            "question": "What is the area of the bed?",
+            "option": "A. 200.96;B. 3215.36; C. 6280;D. 32; E. No correct answer",
+            "answer": "B",
+            "image_path": "3steps/image/165-3.png",
+            "key": "3steps_3",
+            "question number": 1575,
+        }
+    ]
+    return write(root, {"testmini.json": rows, "3steps/image/165-3.png": picture()})
+
+
+def dvqa(root: Path) -> Path:
+    rows = [
+        {
+            "question": "How many bars are there?",
+            "question_id": 1,
+            "template_id": "structure",
+            "answer": "three",
+            "image": "bar_train_00000001.png",
+            "answer_bbox": [],
+            "bbox_answer": [],
+        },
+        {
+            "question": "What is the label of the first bar?",
+            "question_id": 2,
+            "template_id": "data",
+            "answer": "lamp",
+            "image": "bar_train_00000001.png",
+            "bbox_answer": [5, 10, 20, 15],
+        },
+    ]
+    return write(root, {"train_qa.json": rows, "images/bar_train_00000001.png": picture()})
+
+
+def super_clevr(root: Path) -> Path:
+    def row(index: int, question: str, answer: object, number: int) -> dict[str, object]:
+        return {
+            "split": "new",
+            "image_filename": f"superCLEVR_new_{index:06d}.png",
+            "image_index": index,
+            "image": f"superCLEVR_new_{index:06d}",
+            "question": question,
+            "answer": answer,
+            "template_filename": "compare_integer.json",
+            "question_family_index": 0,
+            "question_index": number,
+        }
+
+    rows = [
+        row(0, "Is the bus red?", True, 0),
+        row(0, "How many bicycles are there?", 2, 1),
+        row(20_000, "Is it blue?", False, 2),
+    ]
+    pictures = {f"images/superCLEVR_new_{index:06d}.png": picture() for index in (0, 20_000)}
+    return write(root, {"superCLEVR_questions_30k.json": {"info": {}, "questions": rows}, **pictures})
+
+
+def textvqa(root: Path) -> Path:
+    rows = [
+        {
+            "question": "what is on the sign?",
+            "image_id": "0054c91397f2fe05",
+            "image_classes": ["Sign"],
+            "image_width": 60,
+            "image_height": 40,
+            "answers": ["stop"] * 8 + ["stop sign", "STOP"],
+            "question_tokens": ["what"],
+            "question_id": 0,
+            "set_name": "train",
+        }
+    ]
+    return write(root, {"TextVQA_0.5.1_train.json": {"data": rows}, "train_images/0054c91397f2fe05.jpg": picture()})
+
+
+def stvqa(root: Path) -> Path:
+    rows = [
+        {
+            "answers": ["Burger King", "burger king restaurant"],
+            "file_name": "COCO_train2014_000000000036.jpg",
+            "file_path": "coco-text/COCO_train2014_000000000036.jpg",
+            "image_id": "COCO_train2014_000000000036",
+            "question": "What is the name of the shop?",
+            "question_id": 23,
+            "set_name": "train",
+        }
+    ]
+    picture_file = {"coco-text/COCO_train2014_000000000036.jpg": picture()}
+    return write(root, {"train_task_3.json": {"data": rows, "dataset_name": "st_vqa"}, **picture_file})
+
+
 RELEASES: Mapping[str, tuple[str, Callable[[Path], Path]]] = {
     "chartqa": ("train", chartqa),
     "figureqa": ("train", figureqa),
@@ -556,5 +705,12 @@ RELEASES: Mapping[str, tuple[str, Callable[[Path], Path]]] = {
     "ai2d": ("test", ai2d),
     "iconqa": ("test", iconqa),
     "mathvista": ("test", mathvista),
+    "tqa": ("train", tqa),
+    "arxivqa": ("train", arxivqa),
+    "wemath": ("test", wemath),
+    "dvqa": ("train", dvqa),
+    "super-clevr": ("train", super_clevr),
+    "textvqa": ("train", textvqa),
+    "stvqa": ("train", stvqa),
 }
 """The split that is there, and what writes it."""

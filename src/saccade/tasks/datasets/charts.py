@@ -1,4 +1,4 @@
-"""ChartQA, FigureQA and PlotQA: questions on drawn charts."""
+"""ChartQA, FigureQA, PlotQA and DVQA: questions on drawn charts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import replace
 from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem
 from saccade.tasks.quantities import parse_quantity
 from saccade.tasks.readers.answers import answer_text
-from saccade.tasks.readers.fields import as_number, required_text, short
+from saccade.tasks.readers.fields import as_number, listed, required_text, short
 from saccade.tasks.readers.rows import Row, RowError, RowValue
 from saccade.types import AnswerKind
 
@@ -71,6 +71,22 @@ def read_plotqa(row: Row) -> Sequence[Asked]:
             images_key="image_index",
             boxes=_corners(row.get("answer_bbox")),
             boxes_key="answer_bbox",
+        )
+    ]
+
+
+def read_dvqa(row: Row) -> Sequence[Asked]:
+    """``image, question, answer, question_id``; a box ``bbox_answer`` of ``[x, y, w, h]`` is the target."""
+    box = listed(row.get("bbox_answer"), "bbox_answer")
+    return [
+        Problem(
+            id=required_text(row, "question_id"),
+            question=required_text(row, "question"),
+            answer=answer_text(row.get("answer"), "answer"),
+            kind="exact",
+            images=(row.get("image"),),
+            boxes=_corners(dict(zip("xywh", box, strict=True))) if len(box) == 4 else None,
+            boxes_key="bbox_answer",
         )
     ]
 

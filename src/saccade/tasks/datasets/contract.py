@@ -95,24 +95,47 @@ class DataSet:
     test_size: int = 0
 
 
-def files_at(patterns: Sequence[str], images: Sequence[str] = ()) -> Files:
+def files_at(patterns: Sequence[str], images: Sequence[str] = (), *, parts: Sequence[str] = ()) -> Files:
     """The files of the first pattern that fits any, each with the first of the image folders that is there.
 
-    ``{split}`` in either stands for the split. Without an image folder the images lie beside the file. The files
-    raise ``UserError`` where nothing fits.
+    ``{split}`` in either stands for the split. Where the folder itself has none, one of the folders in it may be the
+    release; all of ``parts`` are, for a release that comes in several. Image folders are looked for in the release,
+    beside the file and in the folder that was given; without any the images lie beside the file. The files raise
+    ``UserError`` where nothing fits, and where several folders do.
     """
 
     def find(root: Path, split: str) -> Iterator[tuple[Path, Path]]:
         wanted = [pattern.format(split=split) for pattern in patterns]
-        found = next((sorted(files) for pattern in wanted if (files := list(root.glob(pattern)))), [])
-        if not found:
-            raise UserError(f"{root}: the folder holds no split {split!r} of this data set; looked for {wanted}")
-        folders = [root / folder.format(split=split) for folder in images]
-        folder = next((folder for folder in folders if folder.is_dir()), root)
-        for file in found:
-            yield file, folder if images else file.parent
+        folders = [folder.format(split=split) for folder in images]
+        for release, file in _files_of(root, wanted, parts, split):
+            beside = release if images else file.parent
+            yield file, next(_folders_at((release, file.parent, root), folders), beside)
 
     return find
+
+
+def _files_of(root: Path, wanted: Sequence[str], parts: Sequence[str], split: str) -> list[tuple[Path, Path]]:
+    """The folder of the release and a file of it, for each file of the first pattern that fits any."""
+    for pattern in wanted:
+        if files := sorted(root.glob(pattern)):
+            return [(root, file) for file in files]
+    below = sorted(folder for folder in root.iterdir() if folder.is_dir() and not folder.name.startswith("."))
+    for pattern in wanted:
+        fitting = {folder: files for folder in below if (files := sorted(folder.glob(pattern)))}
+        if len(fitting) > 1 and not all(folder.name in parts for folder in fitting):
+            names = ", ".join(folder.name for folder in fitting)
+            raise UserError(f"{root}: several folders hold the split {split!r} ({names}); give the one that is meant")
+        if fitting:
+            return [(folder, file) for folder, files in fitting.items() for file in files]
+    raise UserError(f"{root}: the folder holds no split {split!r} of this data set; looked for {list(wanted)}")
+
+
+def _folders_at(places: Sequence[Path], names: Sequence[str]) -> Iterator[Path]:
+    """Folders of these names, by name and then by place; ``*`` stands for any."""
+    for name in names:
+        for place in places:
+            found = sorted(place.glob(name)) if "*" in name else [place / name]
+            yield from (folder for folder in found if folder.is_dir())
 
 
 def letter_of(index: RowValue, choices: Sequence[str], key: str) -> str:

@@ -14,6 +14,7 @@ def read_document(row: Row) -> Sequence[Asked]:
     if not answers:
         return [LeftOut(NO_ANSWER)]
     image_key = "image_local_name" if "image_local_name" in row else "image"
+    image = row.get(image_key)
     return [
         Problem(
             id=required_text(row, "questionId"),
@@ -22,7 +23,8 @@ def read_document(row: Row) -> Sequence[Asked]:
             answer_key="answers",
             kind="text",
             accepted=tuple(dict.fromkeys(answers)),
-            images=(row.get(image_key),),
+            # Rows say documents/<name>, the archive of the pictures has <name> alone.
+            images=(image.removeprefix("documents/") if isinstance(image, str) else image,),
             images_key=image_key,
         )
     ]

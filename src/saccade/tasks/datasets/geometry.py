@@ -26,20 +26,22 @@ class LogicForm:
 
 def read_geometry3k(row: Row) -> Sequence[Asked]:
     """A folder's ``data.json``: ``compact_text, compact_choices, answer`` (a letter); on the hub ``images, problem,
-    choices, ground_truth``."""
+    choices, ground_truth``, or ``images, problem, answer`` without options."""
     on_hub = "problem" in row
-    answer_key = "ground_truth" if on_hub else "answer"
+    answer_key = "ground_truth" if on_hub and "ground_truth" in row else "answer"
     choices = choice_texts(row.get("choices") if on_hub else row.get("compact_choices", row.get("choices")))
     question = required_text(row, "problem") if on_hub else optional_text(row, "compact_text", "problem_text")
     if not question:
         raise RowError("problem_text", "is missing or empty")
+    if not on_hub and not choices:
+        raise RowError("choices", "is missing or empty")
     return [
         Problem(
             id=optional_text(row, "id", "pid"),
             question=without_image_marks(question),
             answer=required_text(row, answer_key),
             answer_key=answer_key,
-            kind="choice",
+            kind="choice" if choices else "exact",
             choices=choices,
             images=tuple(listed(row.get("images"), "images")) if on_hub else ("img_diagram.png",),
             images_key="images",

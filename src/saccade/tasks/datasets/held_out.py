@@ -5,7 +5,7 @@ from saccade.tasks.datasets.contract import DataSet, Hub, files_at
 from saccade.tasks.datasets.json_files import one_row, rows_by_id, rows_under
 from saccade.tasks.datasets.mathematics import read_mathvista, read_tabmwp
 from saccade.tasks.datasets.scenes import read_clevr_math
-from saccade.tasks.datasets.science import ai2d_rows, read_ai2d, read_iconqa
+from saccade.tasks.datasets.science import ai2d_files, ai2d_rows, read_ai2d, read_iconqa
 
 _VAL = {"validation": "val"}
 
@@ -15,9 +15,7 @@ HELD_OUT = (
         title="TABMWP",
         task_type="tables",
         read=read_tabmwp,
-        files=files_at(
-            ("problems_{split}.json", "data/tabmwp/problems_{split}.json"), ("tables", "data/tabmwp/tables")
-        ),
+        files=files_at(("problems_{split}.json", "data/tabmwp/problems_{split}.json"), ("tables",)),
         rows=rows_by_id,
         splits={"validation": "dev"},
         test_size=970,
@@ -27,7 +25,7 @@ HELD_OUT = (
         title="AI2D",
         task_type="science",
         read=read_ai2d,
-        files=files_at(("questions/*.json", "ai2d/questions/*.json"), ("ai2d", ".")),
+        files=ai2d_files,
         rows=ai2d_rows,
         hub=Hub(name="lmms-lab/ai2d"),
         test_size=810,
@@ -55,7 +53,10 @@ HELD_OUT = (
         title="CLEVR-Math",
         task_type="scenes",
         read=read_clevr_math,
-        files=files_at(("clevr-math-{split}.json",), ("CLEVR_v1.0/images/{split}", "images/{split}", "images")),
+        files=files_at(
+            ("clevr-math-{split}.json",),
+            ("CLEVR_v1.0/images/{split}", "*/CLEVR_v1.0/images/{split}", "images/{split}", "images"),
+        ),
         rows=rows_under("questions"),
         splits=_VAL,
         test_size=930,
@@ -66,7 +67,12 @@ HELD_OUT = (
         task_type="science",
         read=read_iconqa,
         files=files_at(
-            ("iconqa_data/iconqa/{split}/*/*/data.json", "iconqa/{split}/*/*/data.json", "{split}/*/*/data.json")
+            (
+                "data/iconqa_data/iconqa/{split}/*/*/data.json",
+                "iconqa_data/iconqa/{split}/*/*/data.json",
+                "iconqa/{split}/*/*/data.json",
+                "{split}/*/*/data.json",
+            )
         ),
         rows=one_row,
         splits=_VAL,

@@ -4,19 +4,19 @@ import re
 from collections.abc import Sequence
 
 from saccade.tasks.datasets.contract import NO_ANSWER, NO_SHORT_ANSWER, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.options import lettered_options
 from saccade.tasks.quantities import parse_integer, parse_quantity
 from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
 from saccade.tasks.readers.fields import as_number, optional_text, required_text, short
 from saccade.tasks.readers.layouts import conversation
-from saccade.tasks.readers.rows import Row, RowError, RowValue
+from saccade.tasks.readers.rows import Row, RowError
 from saccade.types import AnswerKind
 
 MAX_ANSWER_WORDS = 20
 """A longer answer is an explanation, which no rule checks."""
 
 _ASKED = re.compile(r"Question:\s*(.*)", re.DOTALL)
-_OPTIONS = re.compile(r"\n\s*(?:Choices|Options):\s*(?:\n|$)")
-_OPTION = re.compile(r"^\s*\(?([A-Z])[).:]\s*(\S.*)$")
+_OPTIONS = re.compile(r"\s(?:Choices|Options):\s*")
 _NAMED = re.compile(r"\(?([A-Z])[).:]\s*(.+)")
 _SAID = re.compile(r"\s*(?:the\s+)?(?:correct\s+)?answer(?:\s+is)?\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -122,12 +122,7 @@ def _asked(text: str, key: str) -> tuple[str, tuple[str, ...]]:
     parts = _OPTIONS.split(body, maxsplit=1)
     if len(parts) == 1:
         return body, ()
-    options = [_OPTION.match(line) for line in parts[1].splitlines() if line.strip()]
-    texts = [match[2].strip() for match in options if match]
-    letters = "".join(match[1] for match in options if match)
-    if len(texts) != len(options) or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(letters)]:
-        raise RowError(key, f"the options {short(parts[1])} are not lines that begin with (A), (B), ...")
-    return parts[0].strip(), choice_texts(list[RowValue](texts))
+    return parts[0].strip(), lettered_options(parts[1], key)
 
 
 def _letter(answer: str, choices: Sequence[str]) -> str:

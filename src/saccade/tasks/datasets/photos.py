@@ -1,4 +1,4 @@
-"""VizWiz and A-OKVQA: photographs, with what several people answered."""
+"""VizWiz, TextVQA and A-OKVQA: photographs, with what several people answered."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,11 @@ def read_vizwiz(row: Row) -> Sequence[Asked]:
             images=(image,),
         )
     ]
+
+
+def read_textvqa(row: Row) -> Sequence[Asked]:
+    """``question_id, question, image_id, answers`` of ten people."""
+    return read_vizwiz({**row, "image": f"{required_text(row, 'image_id')}.jpg"})
 
 
 def read_aokvqa(row: Row) -> Sequence[Asked]:

@@ -36,13 +36,14 @@ class _Array:
     shape: tuple[int, ...] = ()
     code: str = ""
     raw: bytes = b""
+    lies_by_columns: bool = False
 
     def __setstate__(self, state: object) -> None:
         match state:
-            case (_, tuple(shape), _Type() as kind, False, bytes(raw)):
-                self.shape, self.code, self.raw = shape, kind.code, raw
+            case (_, tuple(shape), _Type() as kind, bool(by_columns), bytes(raw)):
+                self.shape, self.code, self.raw, self.lies_by_columns = shape, kind.code, raw, by_columns
             case _:
-                raise pickle.UnpicklingError("an array that is not laid out row by row")
+                raise pickle.UnpicklingError("an array whose values do not lie in the pickle as plain bytes")
 
 
 def _reconstruct(*_: object) -> _Array:
@@ -52,7 +53,7 @@ def _reconstruct(*_: object) -> _Array:
 def _from_buffer(raw: object, kind: object, shape: object, order: object) -> _Array:
     """How protocol 5 spells an array."""
     array = _Array()
-    array.__setstate__((1, shape, kind, order != "C", bytes(raw) if isinstance(raw, bytearray) else raw))
+    array.__setstate__((1, shape, kind, order == "F", bytes(raw) if isinstance(raw, bytearray) else raw))
     return array
 
 
@@ -124,6 +125,7 @@ def _png(array: _Array) -> bytes | None:
         return None
     if shape[0] * shape[1] > MAX_PICTURE_PIXELS or math.prod(shape) != len(array.raw):
         return None
+    pixels = np.frombuffer(array.raw, dtype=np.uint8).reshape(shape, order="F" if array.lies_by_columns else "C")
     buffer = io.BytesIO()
-    Image.fromarray(np.frombuffer(array.raw, dtype=np.uint8).reshape(shape)).convert("RGB").save(buffer, format="PNG")
+    Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB").save(buffer, format="PNG")
     return buffer.getvalue()

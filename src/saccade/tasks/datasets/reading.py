@@ -15,7 +15,7 @@ from saccade.tasks.datasets.contract import DataSet, LeftOut, Problem
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import HUB_PREFIX, BadRow, check_bad_rows
 from saccade.tasks.readers.answers import answer_kind
-from saccade.tasks.readers.fields import is_encodable
+from saccade.tasks.readers.fields import is_encodable, listed
 from saccade.tasks.readers.images import ImageReader
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError
 from saccade.tasks.readers.tables import dataset_rows, parquet_rows
@@ -153,8 +153,10 @@ def _candidates(data_set: DataSet, sources: Iterator[_Source], split: str, told:
             if isinstance(row, RowError):
                 told.bad.append(BadRow(file=source.name, row=numbered.number, key=row.key, why=row.why))
                 continue
-            if data_set.split_key is not None and row.get(data_set.split_key, own_split) not in (own_split, split):
-                continue
+            if data_set.split_key is not None:
+                within = listed(row.get(data_set.split_key, own_split), data_set.split_key)
+                if own_split not in within and split not in within:
+                    continue
             for asked in _read(data_set, row, source.name, numbered.number, told):
                 yield _Candidate(source.name, numbered.number, source.image_root, asked)
 

@@ -1,19 +1,22 @@
 """ScienceQA, AI2D, IconQA and VL-Thinking: school science, diagrams, icons, and questions with written-out thoughts."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from saccade.errors import UserError
 from saccade.tasks.datasets.contract import (
     NO_IMAGE,
     NO_SHORT_ANSWER,
     Asked,
     LeftOut,
     Problem,
+    files_at,
     letter_of,
     without_image_marks,
 )
-from saccade.tasks.datasets.json_files import one_row
+from saccade.tasks.datasets.json_files import ID_KEY, one_row, rows_by_id
 from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
 from saccade.tasks.quantities import parse_integer
 from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
@@ -22,6 +25,10 @@ from saccade.tasks.readers.rows import NumberedRow, Row, RowError
 
 LETTERED_IMAGES = "abc_images"
 """Folder of AI2D's diagrams whose labels are replaced by letters."""
+
+AI2D_TEST_IDS = "ai2d_test_ids.csv"
+
+SPLITS_KEY = "splits"
 
 _AT_LAST = re.compile(r".*†\s*Answer:\s*(.*)", re.DOTALL)
 
@@ -41,9 +48,29 @@ def read_scienceqa(row: Row) -> Sequence[Asked]:
             answer=letter_of(row.get("answer"), choices, "answer"),
             kind="choice",
             choices=choices,
-            images=(f"{number}/{image}" if isinstance(image, str) else image,),
+            images=(f"{required_text(row, 'split')}/{number}/{image}" if isinstance(image, str) else image,),
         )
     ]
+
+
+def scienceqa_rows(path: Path) -> Iterator[NumberedRow]:
+    """The problems, each with all splits that it is in: ``pid_splits.json`` beside names smaller ones too."""
+    names = path.with_name("pid_splits.json")
+    try:
+        splits = json.loads(names.read_text(encoding="utf-8")) if names.is_file() else {}
+        of_problem: dict[str, list[str]] = {}
+        for split, problems in splits.items():
+            for problem in problems:
+                of_problem.setdefault(str(problem), []).append(split)
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise UserError(f"{names}: is no list of problems by split ({error})") from error
+    for numbered in rows_by_id(path):
+        row = numbered.row
+        if isinstance(row, RowError):
+            yield numbered
+        else:
+            within = of_problem.get(str(row.get(ID_KEY)), [row.get("split")])
+            yield NumberedRow(numbered.number, {**row, SPLITS_KEY: within})
 
 
 def read_ai2d(row: Row) -> Sequence[Asked]:
@@ -66,6 +93,25 @@ def read_ai2d(row: Row) -> Sequence[Asked]:
         _of_diagram(question, mapping(about, "questions"), name, has_letters=bool(row.get(LETTERED_IMAGES)))
         for question, about in questions.items()
     ]
+
+
+def ai2d_files(root: Path, split: str) -> Iterator[tuple[Path, Path]]:
+    """A file for each diagram. The release has no splits: a list of the diagrams of the test comes apart from it."""
+    files = list(files_at(("questions/*.json", "ai2d/questions/*.json"), ("ai2d", "."))(root, split))
+    if split == "all":
+        yield from files
+        return
+    release = files[0][0].parent.parent
+    lists = [place / AI2D_TEST_IDS for place in (release, release.parent, root) if (place / AI2D_TEST_IDS).is_file()]
+    if not lists or split not in ("train", "test"):
+        raise UserError(
+            f"{root}: AI2D has the splits train and test, told apart by {AI2D_TEST_IDS}, a list of the diagrams of the "
+            f"test, which {'is there' if lists else 'has to lie beside its folder questions'}; or ask for the split all"
+        )
+    tested = {line.strip() for line in lists[0].read_text(encoding="utf-8-sig").splitlines()}
+    yield from (
+        (file, folder) for file, folder in files if (file.name.partition(".")[0] in tested) == (split == "test")
+    )
 
 
 def ai2d_rows(path: Path) -> Iterator[NumberedRow]:

@@ -1,4 +1,4 @@
-"""All data sets of VISTA-Gym (table 5): fifteen to train on, eleven to be measured by."""
+"""Every data set by name: VISTA-Gym's 21 (table 5: 15 to train on, 11 to be measured by, five are both), and others."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,15 +6,16 @@ from types import MappingProxyType
 from saccade.tasks.datasets.charts import read_chartqa, read_figureqa, with_relaxed_years
 from saccade.tasks.datasets.contract import DataSet, Hub, files_at
 from saccade.tasks.datasets.documents import read_document
+from saccade.tasks.datasets.further import FURTHER
 from saccade.tasks.datasets.geometry import read_geometry3k, read_geoqa, read_unigeo
 from saccade.tasks.datasets.held_out import HELD_OUT
-from saccade.tasks.datasets.json_files import one_row, plain_rows, rows_by_id, rows_under
-from saccade.tasks.datasets.maps import read_mapqa
+from saccade.tasks.datasets.json_files import one_row, plain_rows, rows_under
+from saccade.tasks.datasets.maps import MAPQA_PARTS, mapqa_rows, read_mapqa
 from saccade.tasks.datasets.mathematics import read_mathv360k, read_mathvision
 from saccade.tasks.datasets.photos import read_aokvqa, read_aokvqa_direct, read_vizwiz
 from saccade.tasks.datasets.pickles import pickled_rows
 from saccade.tasks.datasets.scenes import read_clevr
-from saccade.tasks.datasets.science import read_scienceqa, read_thinkvl
+from saccade.tasks.datasets.science import SPLITS_KEY, read_scienceqa, read_thinkvl, scienceqa_rows
 
 _VAL = {"validation": "val"}
 _AOKVQA_FILES = files_at(
@@ -54,7 +55,9 @@ _TRAINED_ON = (
         title="Geometry3K",
         task_type="geometry",
         read=read_geometry3k,
-        files=files_at(("{split}/*/data.json", "geometry3k/{split}/*/data.json")),
+        files=files_at(
+            ("{split}/*/data.json", "geometry3k/{split}/*/data.json", "data/geometry3k/{split}/*/data.json")
+        ),
         rows=one_row,
         splits=_VAL,
         hub=Hub(name="hiyouga/geometry3k"),
@@ -66,7 +69,7 @@ _TRAINED_ON = (
         title="GeoQA",
         task_type="geometry",
         read=read_geoqa,
-        files=files_at(("{split}.pk", "GeoQA3/{split}.pk")),
+        files=files_at(("{split}.pk", "GeoQA3/{split}.pk", "data/GeoQA3/{split}.pk")),
         rows=pickled_rows,
         splits={"validation": "dev"},
         split_key="original_split",
@@ -79,7 +82,9 @@ _TRAINED_ON = (
         title="UniGeo",
         task_type="geometry",
         read=read_unigeo,
-        files=files_at(("calculation_{split}.pk", "UniGeo/calculation_{split}.pk")),
+        files=files_at(
+            ("calculation_{split}.pk", "UniGeo/calculation_{split}.pk", "datasets/UniGeo/calculation_{split}.pk")
+        ),
         rows=pickled_rows,
         splits=_VAL,
         train_size=2000,
@@ -102,7 +107,7 @@ _TRAINED_ON = (
         title="MathV360",
         task_type="mathematics",
         read=read_mathv360k,
-        files=files_at(("train_samples_all_tuning.json",), ("data_images",)),
+        files=files_at(("train_samples_all_tuning.json",), ("data_images", "images_data", "images")),
         rows=plain_rows,
         train_size=1500,
     ),
@@ -111,9 +116,11 @@ _TRAINED_ON = (
         title="MapQA",
         task_type="maps and infographics",
         read=read_mapqa,
-        files=files_at(("questions/{split}-QA.json", "{split}-QA.json", "{split}.json"), ("images", "img")),
-        rows=plain_rows,
-        splits=_VAL,
+        files=files_at(
+            ("questions/{split}-QA.json", "{split}-QA.json", "{split}.json"), ("images", "img"), parts=MAPQA_PARTS
+        ),
+        rows=mapqa_rows,
+        splits={"validation": "dev"},
         hub=Hub(name="HuggingFaceM4/the_cauldron", config="mapqa"),
         train_size=1500,
         test_size=2000,
@@ -124,7 +131,12 @@ _TRAINED_ON = (
         task_type="maps and infographics",
         read=read_document,
         files=files_at(
-            ("infographicsVQA_{split}_v1.0*.json", "infographicVQA_{split}_v1.0*.json"),
+            tuple(
+                f"{folder}infographic{plural}VQA_{{split}}_v1.0{types}.json"
+                for folder in ("", "infographicsvqa_qas/", "qas/", "question_answer/")
+                for plural in ("s", "")
+                for types in ("_withQT", "")
+            ),
             ("infographicsvqa_images", "images", "."),
         ),
         rows=rows_under("data"),
@@ -159,10 +171,10 @@ _TRAINED_ON = (
         title="ScienceQA",
         task_type="science",
         read=read_scienceqa,
-        files=files_at(("problems.json", "data/scienceqa/problems.json"), ("images/{split}", "{split}")),
-        rows=rows_by_id,
+        files=files_at(("problems.json", "data/scienceqa/problems.json"), ("images", "data/images", ".")),
+        rows=scienceqa_rows,
         splits=_VAL,
-        split_key="split",
+        split_key=SPLITS_KEY,
         hub=Hub(name="lmms-lab/ScienceQA", config="ScienceQA-IMG"),
         train_size=1000,
     ),
@@ -172,8 +184,12 @@ _TRAINED_ON = (
         task_type="documents",
         read=read_document,
         files=files_at(
-            ("{split}_v1.0_withQT.json", "{split}_v1.0.json", "spdocvqa_qas/{split}_v1.0*.json"),
-            ("spdocvqa_images", "."),
+            tuple(
+                f"{folder}{{split}}_v1.0{types}.json"
+                for folder in ("", "spdocvqa_qas/", "qas/", "{split}/")
+                for types in ("_withQT", "")
+            ),
+            ("spdocvqa_images", "{split}/documents", "documents", "images", "."),
         ),
         rows=rows_under("data"),
         splits=_VAL,
@@ -213,5 +229,5 @@ _TRAINED_ON = (
     ),
 )
 
-DATA_SETS: Mapping[str, DataSet] = MappingProxyType({one.name: one for one in (*_TRAINED_ON, *HELD_OUT)})
+DATA_SETS: Mapping[str, DataSet] = MappingProxyType({one.name: one for one in (*_TRAINED_ON, *HELD_OUT, *FURTHER)})
 """By name. The paper's A-OKVQA may be either of two: with its options, or without them."""
