@@ -59,10 +59,45 @@ def test_two_triangles_that_fit_leave_the_answer_open() -> None:
     assert solutions.values[0] == pytest.approx((NEAR, FAR))
 
 
-def test_the_diagram_decides_between_them() -> None:
-    assert value(SSA, {"A": (0, 0), "B": (70, 0), "C": (80, 50)}) == pytest.approx(FAR)
-    assert value(SSA, {"A": (0, 0), "B": (7, 0), "C": (2, 1.2)}) == pytest.approx(NEAR)
-    assert value(SSA, {"A": (10, 10), "B": (10, 80), "C": (-40, 90)}) == pytest.approx(FAR)
+def test_lengths_in_a_drawing_do_not_decide_between_them() -> None:
+    for places in ({"A": (0, 0), "B": (70, 0), "C": (80, 50)}, {"A": (0, 0), "B": (7, 0), "C": (2, 1.2)}):
+        assert found(SSA, places).values[0] == pytest.approx((NEAR, FAR))
+
+
+KNEE = "Line(A,B) Line(B,E) Line(E,D) Line(C,D) Equals(Angle(A,B,E),34) Equals(Angle(E,D,C),31) {}Find(Angle(B,E,D))"
+PARALLEL = "Parallel(Line(A,B),Line(C,D)) "
+
+
+@pytest.mark.parametrize("stretch", [0.5, 1.0, 1.6])
+def test_sides_in_a_drawing_decide_to_any_scale(stretch: float) -> None:
+    places = {"A": (230, -72), "B": (66, -42), "C": (203, -214), "D": (26, -182), "E": (158, -132)}
+    stretched = {name: (stretch * x, y) for name, (x, y) in places.items()}
+    assert found(KNEE.format(PARALLEL)).verdict == "not determined"
+    assert value(KNEE.format(PARALLEL), stretched) == pytest.approx(65)
+
+
+def test_the_places_of_a_few_points_determine_nothing_that_is_free() -> None:
+    text = KNEE.format(PARALLEL).replace("Equals(Angle(E,D,C),31) ", "")
+    assert found(text, {"A": (230, -72), "C": (203, -214), "E": (158, -132)}).verdict == "not determined"
+
+
+def test_one_crooked_figure_is_no_proof() -> None:
+    text = (
+        "PointLiesOnLine(C,Line(E,D)) PointLiesOnLine(B,Line(A,H)) PointLiesOnLine(C,Line(F,B)) "
+        "PointLiesOnLine(B,Line(C,G)) Equals(Angle(F,C,D),53) {}Find(Angle(C,B,H))"
+    )
+    drawn = {"E": (136, -73), "D": (220, -165), "A": (67, -86), "H": (117, -170), "F": (217, -128)}
+    places = {**drawn, "G": (45, -139), "C": (169, -100), "B": (98, -108)}
+    assert found(text.format(""), places).verdict == "not determined"
+    parallel = found(text.format("Parallel(Line(E,D),Line(A,H)) "), places)
+    assert parallel.values[0] in (pytest.approx((53,)), pytest.approx((53, 127)))
+
+
+def test_a_drawing_shows_which_corner_is_right() -> None:
+    text = "Right(Triangle(A,B,C)) Equals(Line(A,B),10) Equals(Angle(A,B,C),60) Find(Line(A,C))"
+    assert found(text).verdict == "not determined"
+    assert value(text, {"A": (0, 0), "B": (10, 0.4), "C": (7.6, 4.3)}) == pytest.approx(math.sqrt(75))
+    assert found(text, {"A": (0, 0), "B": (10, 0), "C": (6, 8)}).verdict == "not determined"
 
 
 def test_the_diagram_does_not_make_up_what_is_free() -> None:

@@ -73,11 +73,13 @@ def test_a_value_without_derivation_says_so() -> None:
 
 
 def test_places_of_points_are_pixels_with_y_downwards() -> None:
-    ambiguous = "Triangle(A,B,C) Equals(Line(A,B),7) Equals(Line(B,C),5) Equals(Angle(B,A,C),30) Find(Line(A,C))"
+    ambiguous = "PointLiesOnCircle(A,Circle(O)) PointLiesOnCircle(B,Circle(O)) PointLiesOnCircle(C,Circle(O)) "
+    ambiguous += "Equals(Angle(A,O,B),80) Find(Angle(A,C,B))"
     assert "not determined" in solve_geometry(ambiguous).text
-    assert solve_geometry(ambiguous, "A(0,0) B(70,0) C(83,48)").text.endswith("= 9.63289")
+    places = "O(0,0) A(-64,77) B(64,77) C({},{})"
+    assert solve_geometry(ambiguous, places.format(10, -99)).text.endswith("= 40")
     turned = "Counterclockwise(Polygon(A,B,C)) " + ambiguous
-    assert solve_geometry(turned, "A(0,100) B(70,100) C(83,52)").text.endswith("= 9.63289")
+    assert solve_geometry(turned, places.format(10, -99)).text.endswith("= 40")
 
 
 @pytest.mark.parametrize(
