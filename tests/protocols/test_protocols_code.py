@@ -76,7 +76,14 @@ def test_a_think_block_and_one_action_in_its_own_form_is_well_formed(text: str, 
         ("<think>a</think><code>\nHere:\n```python\nprint(1)\n```\n</code>", tolerated("a", run("print(1)"))),
         ("<think>a</think><code>```py\nprint(1)\n```</code>", tolerated("a", run("print(1)"))),
         ("<think>a</think><code>```Python3\nprint(1)\n```</code>", tolerated("a", run("print(1)"))),
-        ("<think>a</think><code>```python title=x\nprint(1)\n```</code>", tolerated("a", run("print(1)"))),
+        ("<think>a</think><code>```python print(1)```</code>", tolerated("a", run("print(1)"))),
+        ("<think>a</think><code>\n``` py\tprint(1) ```\n</code>", tolerated("a", run("print(1)"))),
+        ("<think>a</think><code>~~~python print(1)~~~</code>", tolerated("a", run("print(1)"))),
+        ("<think>a</think><code>print('```')  # ```</code>", tolerated("a", run("print('```')  # ```"))),
+        (
+            CALL.replace("print(1)", "```python\\nprint(1)\\n```"),
+            tolerated("", run("print(1)")),
+        ),
         ("<think>a</think><code>```\nprint(1)\n```</code>", tolerated("a", run("print(1)"))),
         ("<think>a</think><code>\n~~~python\nprint(1)\n~~~\n</code>", tolerated("a", run("print(1)"))),
         (
@@ -125,6 +132,16 @@ def test_an_action_beyond_doubt_counts_though_the_turn_is_not_well_formed(text: 
         ("<think>a</think>\n```python\nprint('<answer>red</answer>')\n```", "2 actions"),
         ("<think>a</think><code>```python\nx\n```\n```python\ny\n```</code>", "2 blocks"),
         ("<think>a</think><code>```bash\nls\n```</code>", "not bash"),
+        ("<think>a</think><code>```python print(1)``` ```python print(2)```</code>", "backticks stand inside"),
+        ("<think>a</think><code>```python\nx\n``` ```python\ny\n```</code>", "backticks stand inside"),
+        ("<think>a</think><code>```python\nx``` ```python\ny\n```</code>", "backticks stand inside"),
+        ("<think>a</think><code>```python\nx\n```python\ny\n```</code>", "backticks stand inside"),
+        ("<think>a</think><code>Here: ```python print(1)```</code>", "backticks stand inside"),
+        ("<think>a</think><code>```print(1)```</code>", "backticks stand inside"),
+        ("<think>a</think><code>`print(1)`</code>", "backticks stand inside"),
+        ("<think>a</think><code>```python print('```')```</code>", "backticks stand inside"),
+        ("<think>a</think><code>```python x = 1\nprint(x)\n```</code>", "code stands on the line"),
+        ("<think>a</think>\n```python x = 1\nprint(x)\n```", "code stands on the line"),
         ("<think>a</think><code>```python\nx</code>", "never closed"),
         ("<think>a</think><code>```python\nx```</code>", "never closed"),
         ("<think>a</think><code>\n```python\nx\n```", "<code> is never closed"),
@@ -160,6 +177,11 @@ def test_a_turn_whose_action_is_in_doubt_is_malformed(text: str, word: str) -> N
 def test_the_protocol_keeps_its_contract(style: str) -> None:
     check_protocol(code_protocol(style=style), (PYTHON,))  # type: ignore[arg-type]
     check_protocol(code_protocol(style=style, max_turns=6), (PYTHON, CROP))  # type: ignore[arg-type]
+
+
+def test_one_turn_leaves_none_for_code() -> None:
+    with pytest.raises(UserError, match="max_turns=1 leaves no turn for code"):
+        code_protocol(max_turns=1)
 
 
 def test_an_experts_code_is_written_as_one_fenced_block_in_its_tags() -> None:

@@ -29,12 +29,17 @@ a Python block on lines of its own, not in       the code counts, unless the blo
 <code> and not in <think>                        another; not well-formed
 think block missing, repeated, opened by a       the action counts; not well-formed
 template; text around the blocks
+a block on one line of <code>, with ``python``   the code counts; not well-formed
+after its marks
 empty code, a comment only                       ``ToolCall``: the tool reports it as a failed run
 null bytes, other control characters             stay in the code: Python reports them
 Windows or old Macintosh line ends in code       become ``\\n``, as Python reads them
 neither code, call nor answer                    ``Malformed``
 several codes, calls or answers, or a mixture    ``Malformed``; nothing is run and no answer is taken
-two blocks in one <code>                         ``Malformed``
+two blocks in one <code>, also on one line       ``Malformed``
+backticks in code outside comments and texts     ``Malformed``: Python knows none
+(in a block: as many as its marks); code on the
+line that opens a block
 a block of another language in <code>            ``Malformed``
 a tag or block opened but never closed, also     ``Malformed`` (also when the token limit cut the turn)
 where </code> or another tag cuts a block short
@@ -56,7 +61,7 @@ from saccade.protocols.blocks import Block, find_blocks, is_strict, outside, tag
 from saccade.protocols.call_json import read_call, written_call
 from saccade.protocols.code_words import PYTHON_TOOL, observation, prompt
 from saccade.protocols.contract import ChatProtocol, ParsedTurn, check_written
-from saccade.protocols.fences import Fence, fenced, find_fences, outdented
+from saccade.protocols.fences import Fence, fenced, find_fences, holds_marks, one_line_fence, outdented
 from saccade.protocols.instructions import Style
 from saccade.types import (
     Action,
@@ -89,8 +94,13 @@ _LINE_END = re.compile(r"\r\n?")
 def code_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
     """Think, run Python, answer. ``brief`` instructions and observations are a few words, for models that cannot read.
 
-    For an environment with ``saccade.tools.code.python_tool``; other tools may stand beside it.
+    For an environment with ``saccade.tools.code.python_tool``; other tools may stand beside it. UserError for one turn,
+    for code in the last turn is not run.
     """
+    if max_turns is not None and max_turns < 2:
+        raise UserError(
+            f"max_turns={max_turns} leaves no turn for code before the answer; use 2 or more, or the direct protocol"
+        )
 
     def build_prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         return prompt(task, tools, view, style=style, max_turns=max_turns)
@@ -162,6 +172,9 @@ def _action(text: str, blocks: Sequence[Block]) -> tuple[Action, bool]:
 
 
 def _code(content: str) -> tuple[Action, bool]:
+    on_one_line = one_line_fence(content)
+    if on_one_line is not None and on_one_line.language in _PYTHON:
+        return _code_in(on_one_line), False
     fences, rest = find_fences(content)
     if len(fences) > 1:
         return Malformed(why=f"{len(fences)} blocks in one <code>; write one"), False
@@ -178,10 +191,14 @@ def _code(content: str) -> tuple[Action, bool]:
 def _code_in(fence: Fence) -> Action:
     if not fence.is_closed:
         return Malformed(why=f"the block of code is never closed; end it with {fence.marks} on a line of its own")
-    return _python(fence.code)
+    if len(fence.info.split()) > 1:
+        return Malformed(why=f"code stands on the line that opens its block; begin it below {fence.marks}python")
+    return _python(fence.code, fence.marks)
 
 
-def _python(code: str) -> ToolCall | Malformed:
+def _python(code: str, marks: str = "`") -> ToolCall | Malformed:
+    if holds_marks(code, marks):
+        return Malformed(why="backticks stand inside the code; write one block, its marks on lines of their own")
     if len(code) > MAX_CODE_CHARS:
         return Malformed(why=f"the code is longer than {MAX_CODE_CHARS} characters")
     return ToolCall(name=PYTHON_TOOL, arguments={"code": code})
@@ -193,7 +210,8 @@ def _call(content: str) -> tuple[Action, bool]:
         return call, True
     code = call.arguments.get("code")
     if set(call.arguments) == {"code"} and isinstance(code, str):
-        return _python(_with_line_ends(code)), False
+        code = _with_line_ends(code)
+        return (_code(code)[0] if find_fences(code)[0] or one_line_fence(code) else _python(code)), False
     return call, False
 
 

@@ -5,6 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
+_MARKS = re.compile(r"`++")
+# Where Python may hold marks: comments and texts. Possessive throughout, hence linear.
+_COMMENT_OR_TEXT = re.compile(
+    r"""\#[^\n]*+
+      | \"{3}(?:[^\\\"]|\\[\s\S]|\"(?!\"\"))*+\"{3} | '{3}(?:[^\\']|\\[\s\S]|'(?!''))*+'{3}
+      | \"(?:[^\\\"\n]|\\[\s\S])*+\" | '(?:[^\\'\n]|\\[\s\S])*+'""",
+    re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +60,28 @@ def find_fences(text: str) -> tuple[list[Fence], str]:
     return fences, "\n".join(rest)
 
 
+def one_line_fence(text: str) -> Fence | None:
+    """The block that a text of one line is, with its marks at both ends and ``python`` or the like after the first."""
+    line = text.strip()
+    marks = next((mark * (len(line) - len(line.lstrip(mark))) for mark in "`~" if line.startswith(3 * mark)), "")
+    inside = line[len(marks) : -len(marks)] if marks else ""
+    words = inside.split(maxsplit=1)
+    if "\n" in line or len(words) < 2 or not line.endswith(marks) or marks[:3] in inside:
+        return None
+    return Fence(indent=0, marks=marks, info=words[0], code=words[1].rstrip(), is_closed=True)
+
+
+def holds_marks(code: str, marks: str) -> bool:
+    """Whether Python code has backticks in a row, as many as ``marks`` or more, outside its comments and texts."""
+    if not marks.startswith("`") or marks not in code:
+        return False
+    return any(len(run) >= len(marks) for run in _MARKS.findall(_COMMENT_OR_TEXT.sub("", code)))
+
+
 def fenced(code: str) -> str:
-    """The code in a Python block whose marks are longer than any line of the code that could end it."""
+    """The code in a Python block whose marks are longer than any in the code."""
     runs = [len(match.group(2)) for line in code.split("\n") if (match := _FENCE.match(line))]
+    runs += map(len, _MARKS.findall(_COMMENT_OR_TEXT.sub("", code)))
     marks = "`" * max([3, *(run + 1 for run in runs)])
     return f"{marks}python\n{code}\n{marks}"
 
