@@ -15,6 +15,13 @@ AnswerKind = Literal["exact", "choice", "integer", "number", "text"]
 TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
 """``failed`` is the machine's failure: such a trajectory is counted and left out, never scored."""
 
+Work = Literal["looks", "computes", "idle"]
+"""What a run of code did, by ``saccade.tools.code_work``: shows what depends on a picture, shows what it worked out of
+numbers, neither."""
+
+WORK = "work"
+"""The key of ``ToolResult.data`` under which a tool says so."""
+
 Finish = Literal["stop", "eos", "length"]
 """Why the engine stopped: a stop string, the end-of-turn token, the token limit."""
 

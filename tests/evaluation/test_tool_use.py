@@ -97,4 +97,5 @@ def test_a_tool_names_its_failures_in_a_word() -> None:
     assert failure_kind(failing({})) == "error"
     assert failure_kind(failing({"error_kind": "<b>" * 999})) == "error"
     assert failure_kind(failing({"error_kind": 7})) == "error"
-    assert [failure_kind(turn) for turn in (RUNS, REFUSED, UNSEEN)] == [None, "refused", None]
+    idle = replace(RUNS, result=ToolResult(text="", data={"work": "idle"}))
+    assert [failure_kind(turn) for turn in (RUNS, REFUSED, UNSEEN, idle)] == [None, "refused", None, "idle"]

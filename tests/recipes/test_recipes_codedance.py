@@ -1,6 +1,7 @@
 """The CodeDance recipe: the paper's settings, its choices of reward, and the same in miniature."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,34 @@ from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.tasks.code_lessons import EASY, HARD, Lessons
+from saccade.tools.code import PythonTool
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
 from saccade.train.settings import apply_overrides
-from saccade.types import Answer, Example, ImageRef, ToolCall
+from saccade.types import Answer, Example, Group, ImageRef, Score, Task, ToolCall, ToolResult, Trajectory, Turn
+
+RUN = Turn(
+    index=0, text="", thought="", action=ToolCall(name="python", arguments={}), is_well_formed=True, result=ToolResult()
+)
+FAILED = replace(RUN, result=ToolResult(is_ok=False))
+ANSWERED = replace(RUN, action=Answer(text="red"), result=None)
+
+
+def played(*turns: Turn) -> Trajectory:
+    return Trajectory(
+        task_id="t",
+        family="f",
+        stream="main",
+        sample=0,
+        seed=0,
+        policy_version=0,
+        segments=(),
+        turns=turns,
+        status="answered",
+        score=Score(total=1.0, parts={}),
+    )
 
 
 def stages(plan: Plan) -> list[str]:
@@ -62,6 +85,53 @@ def test_each_reward_has_its_name() -> None:
     assert isinstance(reward(CodeDanceSettings(reward="outcome")), OutcomeReward)
     with pytest.raises(UserError, match="reward"):
         apply_overrides(CodeDanceSettings(), ("reward=best",))
+
+
+def test_the_public_code_s_form_can_be_asked_for() -> None:
+    overrides = (
+        *("form=code", "base_weight=1", "accuracy_weight=1.2", "format_weight=0.4"),
+        *("final_turn=false", "equal_turns=true", "signal_limit=inf"),
+        *("paid_calls=successful", "pays_unanswered=true"),
+    )
+    settings = apply_overrides(CodeDanceSettings(), overrides)
+    assert reward(settings) == CodeDanceReward(
+        outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4),
+        form="code",
+        base_weight=1.0,
+        pays_unanswered=True,
+    )
+    assert reward(CodeDanceSettings()) == CodeDanceReward()
+    plan = tiny(RecipeContext(overrides=overrides))
+    (measured, *_) = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
+    assert measured.reward == OutcomeReward(accuracy_weight=1.2, format_weight=0.4)
+    task = Task(id="t", family="f", question="?", answer="red", answer_kind="exact", images=())
+    alike = (played(FAILED, RUN, ANSWERED), played(FAILED, ANSWERED))
+    batch = [Group(task=task, stream="main", trajectories=alike)]
+    episodes = reinforcement(plan).streams[0].episodes
+    public, ours = (algorithm(chosen, episodes).advantages(batch) for chosen in (settings, CodeDanceSettings()))
+    # Returns -0.5, 0 and -0.5, without the answers: mean -1/3, std sqrt(1/18).
+    assert public == [[pytest.approx([-(0.02**0.5), 0.08**0.5, 0.0]), pytest.approx([-(0.02**0.5), 0.0])]]
+    first, second = -0.06 / 0.06**0.5, 0.04 / 0.06**0.5
+    assert ours == [[pytest.approx([first, second, second]), pytest.approx([first, second])]]
+
+
+def test_work_is_checked_where_a_reward_reads_it() -> None:
+    def checks(*overrides: str) -> list[list[bool]]:
+        plan = tiny(RecipeContext(overrides=("sft.steps=1", "sft.batch_size=1", *overrides)))
+        shown = [one.episodes for one in imitation(plan).demonstrations(0)]
+        trained = [stream.episodes for stream in reinforcement(plan).streams]
+        measured = [stage.episodes for stage in plan.stages if isinstance(stage, Evaluate)]
+        tools = [[tool for one in each for tool in one.tools] for each in (shown, trained, measured[:1])]
+        return [[tool.checks_work for tool in each if isinstance(tool, PythonTool)] for each in tools]
+
+    assert checks() == checks("reward=deepeyes") == [[False], [True], [False]]
+    assert checks("reward=outcome") == checks("paid_calls=successful") == [[False], [False], [False]]
+
+
+@pytest.mark.parametrize("name", ["training_turns", "evaluation_turns"])
+def test_one_turn_leaves_none_for_code_and_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match=f"{name}=1 leaves no turn for code"):
+        apply_overrides(CodeDanceSettings(), (f"{name}=1",))
 
 
 def test_turns_have_credit_of_their_own_unless_it_is_switched_off() -> None:

@@ -26,6 +26,8 @@ UNSEEN = Turn(
 """A call in the last turn: nobody ran it and nothing is shown."""
 REFUSED = replace(UNSEEN, observation=Observation(text="there is no such tool"))
 RUNS = replace(UNSEEN, result=ToolResult(text="1"), observation=Observation(text="1"))
+IDLE = replace(RUNS, result=ToolResult(text="", data={"work": "idle"}), observation=Observation(text=""))
+"""A call that ran and, as the tool says, did no work."""
 DRAWS = replace(UNSEEN, result=ToolResult(images=(PICTURE,)), observation=Observation(text="", images=(PICTURE,)))
 FAILS = replace(UNSEEN, result=ToolResult(text="NameError", is_ok=False), observation=Observation(text="NameError"))
 MALFORMED = replace(

@@ -4,13 +4,20 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from reward_samples import DRAWS, FAILS, REFUSED, RUNS, TASK, UNSEEN, group, played
+from reward_samples import DRAWS, FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, group, played
 
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.groups import score_question
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of, execution_returns
+from saccade.rewards.tool_use import (
+    Calls,
+    DifficultyForm,
+    adaptive_tool_reward,
+    calls_of,
+    difficulty_scale,
+    execution_returns,
+)
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import Observation, Score, ToolResult, Trajectory, Turn
 
@@ -27,8 +34,8 @@ def printing(text: str, *, is_ok: bool = True) -> Turn:
     return replace(RUNS, text=text, result=ToolResult(text=text, is_ok=is_ok), observation=Observation(text=text))
 
 
-def score(trajectory: Trajectory, *siblings: Trajectory) -> Score:
-    ((scored,), _) = score_question([group(trajectory, *siblings)], CodeDanceReward())
+def score(trajectory: Trajectory, *siblings: Trajectory, reward: CodeDanceReward = CodeDanceReward()) -> Score:
+    ((scored,), _) = score_question([group(trajectory, *siblings)], reward)
     found = scored.trajectories[0].score
     assert found is not None
     return found
@@ -66,6 +73,46 @@ def test_empty_code_and_code_of_comments_alone_are_failed_calls() -> None:
     assert score(trick, WRONG).parts["tool"] == 0.0
     assert execution_returns(trick) == [-0.5, 0.0]
     assert DeepEyesReward(needs_image=False)(TASK, trick).parts["tool"] == 0.0
+
+
+def test_code_that_did_no_work_is_neither_paid_nor_penalised() -> None:
+    idle, none = played(IDLE, IDLE, answer="blue"), played(answer="blue")
+    assert (
+        score(idle, WRONG)
+        == score(none, WRONG)
+        == Score(total=0.2, parts={"accuracy": 0.0, "format": 1.0, "tool": 0.0})
+    )
+    assert execution_returns(idle) == [0.0, 0.0, 0.0]
+    assert DeepEyesReward(needs_image=False)(TASK, played(IDLE, answer="red")).parts["tool"] == 0.0
+    assert score(played(IDLE, RUNS, answer="red"), WRONG) == score(played(RUNS, answer="red"), WRONG)
+
+
+def test_nine_idle_calls_do_not_dilute_a_failure() -> None:
+    assert calls_of(played(*[IDLE] * 9, FAILS)) == Calls(succeeded=0, total=10, idle=9)
+    assert score(played(*[IDLE] * 9, FAILS, answer="blue"), WRONG).parts["tool"] == 0.0
+    mixed, plain = played(*[IDLE] * 9, RUNS, FAILS, answer="blue"), played(RUNS, FAILS, answer="blue")
+    assert score(mixed, WRONG) == score(plain, WRONG)
+
+
+@pytest.mark.parametrize("turns", [(), (RUNS,), (RUNS,) * 5, (FAILS,), (IDLE, RUNS), ("malformed",)])
+@pytest.mark.parametrize("shift", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("right", range(5))
+def test_no_answer_pays_less_than_any_wrong_answer(turns: tuple[Turn, ...], shift: float, right: int) -> None:
+    """The turn limit pays nothing that an answer would not, whatever was called, on hard questions and easy ones."""
+    reward = CodeDanceReward(shift=shift)
+    siblings = [played(answer="red")] * right + [WRONG] * (4 - right)
+    unanswered = score(played(*turns, UNSEEN), *siblings, reward=reward)
+    for calls in ((), (RUNS,), (FAILS,), (RUNS, FAILS)):
+        assert unanswered.total < score(played(*calls, answer="blue"), *siblings, reward=reward).total
+        shapeless = score(played(*calls, "malformed", answer="blue"), *siblings, reward=reward)
+        assert unanswered.total <= shapeless.total + 1e-12
+
+
+def test_the_paper_s_formula_pays_code_without_an_answer_more_than_a_wrong_answer() -> None:
+    paper = CodeDanceReward(pays_unanswered=True)
+    code, wrong = score(played(RUNS), WRONG, reward=paper), score(WRONG, WRONG, reward=paper)
+    assert (code.total, wrong.total) == (pytest.approx(0.5 * difficulty_scale(0.0)), 0.2)
+    assert score(played(RUNS), WRONG).total == 0.0
 
 
 @pytest.mark.parametrize(

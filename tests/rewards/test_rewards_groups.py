@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from reward_samples import DRAWS, FAILS, REFUSED, RUNS, TASK, group, played
 
+from saccade.algorithms.advantages import group_relative
 from saccade.errors import UserError
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.contract import GroupScores
@@ -83,6 +84,22 @@ def test_the_codes_form_can_be_asked_for() -> None:
     (score,) = codedance(played(RUNS, answer="blue"), reward=CodeDanceReward(form="code", gamma=2.0, shift=0.1))
     assert score is not None
     assert score.parts["tool"] == 0.5 * difficulty_scale(0.0, gamma=2.0, shift=0.1, form="code")
+
+
+def test_a_format_that_counts_from_minus_one_moves_no_advantage() -> None:
+    """As the public code counts it: every score of a group is then smaller by one number."""
+
+    def below_zero(task: Task, trajectory: Trajectory) -> Score:
+        ours = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)(task, trajectory)
+        return replace(ours, total=ours.total - 0.2)
+
+    members = [played(RUNS, answer="red"), played(RUNS, FAILS, answer="blue"), played("malformed", answer="blue")]
+    advantages = [
+        group_relative(score_question([group(*members)], reward)[0])
+        for reward in (CodeDanceReward(), CodeDanceReward(outcome=below_zero))
+    ]
+    for ours, theirs in zip(advantages[0][0], advantages[1][0], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-12)
 
 
 def test_settings_that_mean_nothing_are_refused_before_a_run() -> None:

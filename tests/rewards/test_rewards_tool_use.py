@@ -1,9 +1,10 @@
 """CodeDance's and DeepEyes' rewards by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
-from reward_samples import FAILS, REFUSED, RUNS, UNSEEN, played
+from reward_samples import FAILS, IDLE, REFUSED, RUNS, UNSEEN, played
 
 from saccade.errors import UserError
 from saccade.rewards.tool_use import (
@@ -16,6 +17,7 @@ from saccade.rewards.tool_use import (
     execution_returns,
     turn_returns,
 )
+from saccade.types import ToolResult
 
 
 def test_hard_questions_scale_the_bonus_up_and_easy_ones_turn_it_around() -> None:
@@ -100,6 +102,12 @@ def test_deepeyes_pays_a_right_answer_with_a_tool_once() -> None:
     assert deepeyes_tool_reward(is_correct=True, is_tool_used=False) == 0.0
 
 
+@pytest.mark.parametrize(("succeeded", "idle", "total"), [(1, 1, 1), (0, 2, 1), (0, -1, 1)])
+def test_a_call_is_not_both_idle_and_a_success(succeeded: int, idle: int, total: int) -> None:
+    with pytest.raises(ValueError, match=f"{idle} were idle"):
+        Calls(succeeded=succeeded, total=total, idle=idle)
+
+
 def test_returns_of_turns_by_hand() -> None:
     # From the back: 0, -0.5 + 0.2 * 0, 0 + 0.2 * -0.5, -0.5 + 0.2 * -0.1
     assert turn_returns([True, False, True, False]) == pytest.approx([-0.52, -0.1, -0.5, 0.0])
@@ -120,6 +128,8 @@ def test_returns_that_pay_for_failures_are_refused(name: str, value: float) -> N
 
 def test_a_call_succeeded_failed_or_was_refused_as_the_tool_says() -> None:
     assert [call_outcome(turn) for turn in (RUNS, FAILS, REFUSED)] == ["succeeded", "failed", "refused"]
+    failed = replace(FAILS, result=ToolResult(is_ok=False, data={"work": "idle"}))
+    assert [call_outcome(turn) for turn in (IDLE, failed)] == ["idle", "failed"]
 
 
 def test_answers_malformed_turns_and_a_call_that_nobody_ran_are_no_calls() -> None:

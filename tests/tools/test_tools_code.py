@@ -293,3 +293,22 @@ def test_settings_that_cannot_work_are_refused() -> None:
 def test_the_schema_says_which_image_the_code_gets() -> None:
     assert "in its original size" in python_tool(ScriptedSandbox()).spec.description
     assert "in the size in which you see it" in python_tool(ScriptedSandbox(), shows="view").spec.description
+
+
+def test_a_run_whose_session_took_longer_than_one_run_may_is_not_run_again() -> None:
+    """Every run takes 0.1 s."""
+    sandbox = ScriptedSandbox()
+    episode = Opened(sandbox, checks_work=True, timeout_s=0.15)
+    assert [episode.run(code).data["work"] for code in ("a", "b")] == ["idle", "idle"]
+    # One for the episode, and for the first run alone one with a blank picture and one with the negative.
+    assert len(sandbox.sessions) == 3
+    assert [session.is_open for session in sandbox.sessions] == [True, False, False]
+
+
+def test_a_session_lost_in_a_check_is_the_machine_s_failure_and_the_first_run_may_be_tried_again() -> None:
+    sandbox, codes = failing_once(after=1)
+    episode = Opened(sandbox, checks_work=True)
+    with pytest.raises(MachineError, match="the session is lost"):
+        episode.run("a")
+    assert episode.run("a").data == {**OK, "work": "idle"}
+    assert codes == ["a"] * 5

@@ -171,7 +171,7 @@ def _is_right(attempt: Attempt, is_right: IsRight) -> bool:
 
 
 def _has_run(trajectory: Trajectory) -> bool:
-    return any(call_outcome(turn) == "succeeded" for turn in trajectory.turns)
+    return any(call_outcome(turn) in ("succeeded", "idle") for turn in trajectory.turns)
 
 
 def _turn_error(

@@ -46,7 +46,8 @@ class ToolUse:
     answered_without_call: float | None = None
     """Share of trajectories that end with an answer and have no call."""
     failures: Mapping[str, int] = field(default_factory=dict)
-    """Calls that did not succeed, by kind: ``refused``, what the tool says of it, or ``error`` without a word."""
+    """Calls that did not succeed, by kind: ``refused``, ``idle`` (ran and did no work, where the tool checks that),
+    what the tool says of it, or ``error`` without a word."""
     bands: tuple[Band, ...] = ()
     """By accuracy of the group (task and stream), from low to high; bands without a group are left out. A task that
     was played once is right or wrong: the first and the last band."""
@@ -80,15 +81,17 @@ def tool_use(attempts: Iterable[Attempt]) -> ToolUse:
 
 
 def uses_tool(trajectory: Trajectory) -> bool:
-    """At least one tool call ran without an error."""
+    """At least one tool call ran without an error, and was not idle."""
     return calls_of(trajectory).succeeded > 0
 
 
 def failure_kind(turn: Turn) -> str | None:
-    """How a turn's call failed, in a word of small letters; None for one that succeeded and for a turn without one."""
+    """Why a turn's call did not succeed, in a word of small letters; None where it did or there was none."""
     outcome = call_outcome(turn)
     if outcome is None or outcome == "succeeded":
         return None
+    if outcome == "idle":
+        return "idle"
     told = turn.result.data.get(ERROR_KIND) if turn.result is not None else "refused"
     return told if isinstance(told, str) and _KIND.fullmatch(told) else "error"
 

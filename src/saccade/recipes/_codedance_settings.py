@@ -9,6 +9,7 @@ from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
 from saccade.models.tiny import TinySize
 from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS
+from saccade.rewards.tool_use import DifficultyForm
 from saccade.rollout.settings import RolloutSettings
 from saccade.sandbox.contract import Isolation
 from saccade.tasks.code_lessons import Lessons
@@ -45,20 +46,45 @@ class CodeDanceSettings:
     evaluation_turns: int = EVALUATION_TURNS
     reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
     """``adaptive`` is the paper's; the others are those of its Table 3."""
+    accuracy_weight: float = 1.0
+    """Of the outcome; 1.2 in the public code's form for mathematics."""
+    format_weight: float = 0.2
+    """0.4 in the public code's form for mathematics."""
     gamma: float = 4.0
     """How steeply the adaptive bonus falls with a group's accuracy."""
     shift: float = 0.2
     """What is taken from the bonus, so that calls cost something where nearly all are right."""
+    form: DifficultyForm = "paper"
+    """``code`` is the public code's curve, twice as steep."""
+    base_weight: float = 0.5
+    """Weight of a wrong answer's adaptive bonus; 1 in the public code's form for mathematics."""
+    paid_calls: Literal["working", "successful"] = "working"
+    """``working``: code that shows nothing of a picture and works nothing out counts neither way, for which code is run
+    again on other pictures. ``successful``: every run without an error counts, as in the paper."""
+    pays_unanswered: bool = False
+    """Whether a trajectory without an answer earns the adaptive bonus, as in the paper's formula."""
     turn_credit: bool = True
     """Whether turns whose code fails are penalised by themselves (the paper's equation 2)."""
     turn_weight: float = 0.2
     penalty: float = -0.5
     discount: float = 0.2
+    final_turn: bool = True
+    """Whether the last turn has a part in the turns' signal and its mean; not so in the public code."""
+    equal_turns: bool = False
+    """Whether turns keep their returns where all of a batch are alike, as in the public code."""
+    signal_limit: float = 10.0
+    """Cuts a turn's normalised signal; inf never does, as in the public code."""
     isolation: Isolation = "full"
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their images."""
 
     def check(self) -> None:
+        for name in ("training_turns", "evaluation_turns"):
+            if getattr(self, name) < 2:
+                raise UserError(
+                    f"{name}={getattr(self, name)} leaves no turn for code, which is not run in the last one; use 2 or "
+                    "more"
+                )
         if not 0 < self.held_out_share < 1:
             raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
 

@@ -38,8 +38,6 @@ from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforc
 from saccade.train.settings import apply_overrides
 from saccade.types import Example, Task
 
-OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
-
 
 def codedance(context: RecipeContext) -> Plan:
     """Imitation and reinforcement of a checkpoint: ``--model``, ``--data`` with questions, ``--set sft_data=FILE``."""
@@ -64,7 +62,7 @@ def codedance(context: RecipeContext) -> Plan:
         stages += [
             Supervise(
                 name="sft",
-                demonstrations=_shuffled(examples, settings, played.training, context),
+                demonstrations=_shuffled(examples, settings, played.shown, context),
                 settings=settings.sft,
             ),
             played.evaluate("after_sft", lambda: held_out),
@@ -101,7 +99,7 @@ def tiny(context: RecipeContext) -> Plan:
     def demonstrations(step: int) -> Sequence[Demonstration]:
         first, progress = step * settings.sft.batch_size, step / settings.sft.steps
         examples = [lesson(index, progress) for index in range(first, first + settings.sft.batch_size)]
-        return [Demonstration(example=one, episodes=played.training, may_fail=True) for one in examples]
+        return [Demonstration(example=one, episodes=played.shown, may_fail=True) for one in examples]
 
     # After the pictures of the imitation, so that no question comes twice.
     imitated = settings.sft_questions + 1
@@ -142,16 +140,28 @@ def tiny(context: RecipeContext) -> Plan:
     )
 
 
+def outcome(settings: CodeDanceSettings) -> OutcomeReward:
+    """What every answer is worth; evaluations have it too."""
+    return OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
+
+
 def reward(settings: CodeDanceSettings) -> Scorer | GroupScorer:
     """The reward of the settings' name."""
     match settings.reward:
         case "adaptive":
-            return CodeDanceReward(outcome=OUTCOME, gamma=settings.gamma, shift=settings.shift)
+            return CodeDanceReward(
+                outcome=outcome(settings),
+                gamma=settings.gamma,
+                shift=settings.shift,
+                base_weight=settings.base_weight,
+                form=settings.form,
+                pays_unanswered=settings.pays_unanswered,
+            )
         case "deepeyes":
             # Code that prints a number helps as much as code that shows a picture.
             return DeepEyesReward(needs_image=False)
         case "outcome":
-            return OUTCOME
+            return outcome(settings)
 
 
 def algorithm(settings: CodeDanceSettings, episodes: Episodes) -> Algorithm:
@@ -163,30 +173,42 @@ def algorithm(settings: CodeDanceSettings, episodes: Episodes) -> Algorithm:
         base,
         lambda trajectory: execution_returns(trajectory, penalty=settings.penalty, discount=settings.discount),
         weight=settings.turn_weight,
+        includes_final_turn=settings.final_turn,
+        keeps_equal=settings.equal_turns,
+        limit=settings.signal_limit,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Played:
-    """How questions are played in training and, with more turns, in evaluations."""
+    """How questions are shown to be solved, played in reinforcement and, with more turns, in evaluations."""
 
+    shown: Episodes
     training: Episodes
     evaluation: Episodes
+    outcome: OutcomeReward
 
     def evaluate(self, name: str, tasks: Callable[[], Sequence[Task]]) -> Evaluate:
-        return Evaluate(name=name, tasks=tasks, episodes=self.evaluation, reward=OUTCOME)
+        return Evaluate(name=name, tasks=tasks, episodes=self.evaluation, reward=self.outcome)
 
 
 def _played(settings: CodeDanceSettings, sessions: Sessions, style: Style) -> _Played:
-    def episodes(turns: int) -> Episodes:
+    def episodes(turns: int, *, checks_work: bool = False) -> Episodes:
         return Episodes(
             protocol=code_protocol(style=style, max_turns=turns),
-            tools=(python_tool(sessions),),
+            tools=(python_tool(sessions, checks_work=checks_work),),
             rollout=settings.rollout,
             max_turns=turns,
         )
 
-    return _Played(training=episodes(settings.training_turns), evaluation=episodes(settings.evaluation_turns))
+    # Checking makes runs anew: only where a reward reads what comes of it.
+    checks_work = settings.paid_calls == "working" and settings.reward != "outcome"
+    return _Played(
+        shown=episodes(settings.training_turns),
+        training=episodes(settings.training_turns, checks_work=checks_work),
+        evaluation=episodes(settings.evaluation_turns),
+        outcome=outcome(settings),
+    )
 
 
 def _reinforcement(

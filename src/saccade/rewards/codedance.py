@@ -1,4 +1,4 @@
-"""CodeDance's reward: the outcome, and a bonus for code that runs where the question is hard."""
+"""CodeDance's reward: the outcome, and a bonus for code that runs and works where the question is hard."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,12 @@ class CodeDanceReward:
     """A group scorer: the outcome's total plus R_seq, which is recorded as the part ``tool``.
 
     The group's accuracy is the mean of the outcome's part ``accuracy`` over all trajectories of a stream that the
-    machine did not fail. The defaults are those for general questions; the public code's for mathematics are
-    ``outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4), base_weight=1.0``. The public code takes the mean
-    of the score instead of the accuracy, and counts as failed what prints "Error"; neither is offered.
+    machine did not fail. Calls that did no work (``idle``) count neither as calls nor as successes. The defaults are
+    those for general questions; the public code's for mathematics are
+    ``outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4), base_weight=1.0, form="code"``. The public code
+    takes the mean of the score instead of the accuracy, and counts as failed what prints "Error"; neither is offered.
+    Its format counts from -1 to 0 where ours counts from 0 to 1. That shifts all scores of a group by one number,
+    which advantages of groups subtract again; a critic learns it.
     """
 
     outcome: Scorer = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
@@ -29,6 +32,10 @@ class CodeDanceReward:
     base_weight: float = 0.5
     """Weight of the bonus of a wrong answer; a right one has 1 more."""
     form: DifficultyForm = "paper"
+    pays_unanswered: bool = False
+    """Whether a trajectory without an answer earns the bonus too, as the paper's formula has it: code until the turns
+    are over then pays more than a wrong answer at once. Otherwise such a trajectory has no bonus, and where calls cost
+    something the cost of a wrong answer whose every call ran, so that no answer is worth less than none."""
 
     def __post_init__(self) -> None:
         self._tool(is_correct=False, succeeded=0, total=0, group_accuracy=0.0)
@@ -46,12 +53,15 @@ class CodeDanceReward:
 
     def _with_tool(self, outcome: Score, trajectory: Trajectory, group_accuracy: float) -> Score:
         calls = calls_of(trajectory)
-        tool = self._tool(
-            is_correct=accuracy_of(outcome) > 0,
-            succeeded=calls.succeeded,
-            total=calls.total,
-            group_accuracy=group_accuracy,
-        )
+        if trajectory.status == "answered" or self.pays_unanswered:
+            tool = self._tool(
+                is_correct=accuracy_of(outcome) > 0,
+                succeeded=calls.succeeded,
+                total=calls.judged,
+                group_accuracy=group_accuracy,
+            )
+        else:
+            tool = min(0.0, self._tool(is_correct=False, succeeded=1, total=1, group_accuracy=group_accuracy))
         return Score(total=outcome.total + tool, parts={**outcome.parts, "tool": tool})
 
     def _tool(self, *, is_correct: bool, succeeded: int, total: int, group_accuracy: float) -> float:

@@ -1,7 +1,8 @@
 """Rewards for calling tools: which calls ran, and what CodeDance and DeepEyes pay for them.
 
 Whether a call ran is read from the tool's own result, never from text: neither what the model prints nor what a
-picture says can make a run fail or succeed.
+picture says can make a run fail or succeed. Whether it did any work is the tool's to say too (``WORK``), if it checks
+that; a call of a tool that does not say so did.
 """
 
 import math
@@ -10,24 +11,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.errors import UserError
-from saccade.types import ToolCall, Trajectory, Turn
+from saccade.types import WORK, ToolCall, Trajectory, Turn
 
-CallOutcome = Literal["succeeded", "failed", "refused"]
-"""``refused``: an unknown tool or wrong arguments, so that nothing ran; the model is told so."""
+CallOutcome = Literal["succeeded", "idle", "failed", "refused"]
+"""``idle``: ran without an error and did no work, which is neither paid nor penalised. ``refused``: an unknown tool or
+wrong arguments, so that nothing ran; the model is told so."""
 
 DifficultyForm = Literal["paper", "code"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calls:
-    """How the calls of a trajectory went; a refused one is a call that did not succeed."""
+    """How the calls of a trajectory went; a refused one is a call that did not succeed, and so is an idle one."""
 
     succeeded: int
     total: int
+    idle: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.succeeded <= self.total:
-            raise ValueError(f"{self.succeeded} of {self.total} calls succeeded: give 0 <= succeeded <= total")
+        if not 0 <= self.succeeded <= self.total - self.idle <= self.total:
+            raise ValueError(
+                f"{self.succeeded} of {self.total} calls succeeded and {self.idle} were idle: give 0 or more, and no "
+                "more of both than calls"
+            )
+
+    @property
+    def judged(self) -> int:
+        """Calls that a reward counts: all but the idle ones, which could else dilute a failure."""
+        return self.total - self.idle
 
 
 def call_outcome(turn: Turn) -> CallOutcome | None:
@@ -35,7 +46,9 @@ def call_outcome(turn: Turn) -> CallOutcome | None:
     if not isinstance(turn.action, ToolCall):
         return None
     if turn.result is not None:
-        return "succeeded" if turn.result.is_ok else "failed"
+        if not turn.result.is_ok:
+            return "failed"
+        return "idle" if turn.result.data.get(WORK) == "idle" else "succeeded"
     # A refusal is shown to the model; after a call in the last turn there is nothing to show.
     return None if turn.observation is None else "refused"
 
@@ -43,7 +56,7 @@ def call_outcome(turn: Turn) -> CallOutcome | None:
 def calls_of(trajectory: Trajectory) -> Calls:
     """Succeeded and all calls of a trajectory, of whatever tools."""
     outcomes = [outcome for turn in trajectory.turns if (outcome := call_outcome(turn)) is not None]
-    return Calls(succeeded=outcomes.count("succeeded"), total=len(outcomes))
+    return Calls(succeeded=outcomes.count("succeeded"), total=len(outcomes), idle=outcomes.count("idle"))
 
 
 def difficulty_scale(

@@ -1,23 +1,31 @@
 """Python as a tool: code that a model writes, run in a session of the sandbox that lasts for its episode."""
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore, image_hash
 from saccade.protocols.code import MAX_CODE_CHARS
 from saccade.protocols.code_words import PYTHON_TOOL, input_file
 from saccade.sandbox.contract import RunResult
-from saccade.tools.code_results import does_nothing, nothing_done, tool_result
+from saccade.tools.code_results import does_nothing, nothing_done, picture_shown, tool_result
+from saccade.tools.code_work import Shown, WorkChecks
 from saccade.tools.contract import Episode, OpenTool, Tool
 from saccade.tools.schema import Parameter
-from saccade.types import Json, ToolResult, ToolSpec
+from saccade.types import WORK, Json, ToolResult, ToolSpec, Work
 
 MAX_INPUT_IMAGES = 64
 """Of a question, given to the code; a long video's later frames are left out."""
+
+MAX_CHECKS = 3
+"""Times that a session's runs are made again to see what the last of them did."""
+
+REPEATABLE = ("exception", "exit")
+"""Kinds of errors that do not depend on how busy the machine is."""
 
 MAX_WAIT_S = 300.0
 """A run's limit beside its own time: what it may wait for others to finish."""
@@ -47,6 +55,7 @@ def python_tool(
     min_side_px: int = 56,
     max_images: int = 4,
     max_output_chars: int = 4096,
+    checks_work: bool = False,
 ) -> "PythonTool":
     """A tool ``execute_python_code`` with the argument ``code``; each episode has a session of its own.
 
@@ -58,6 +67,10 @@ def python_tool(
     A run that fails is a result with ``is_ok=False``; so is code that does nothing, which is not even run. The data of
     a result are ``ok``, ``error_kind`` (None, ``empty`` or one of ``saccade.sandbox.contract.ErrorKind``) and
     ``error_name`` (None or the exception's class). A call in an episode's last turn is not run and has no result.
+
+    With ``checks_work`` the data of a run that succeeded also say by ``WORK`` what it did: see
+    ``saccade.tools.code_work``. For that the session's runs are made again in two or three sessions more, unless the
+    run showed nothing new; a run whose session took longer than ``timeout_s`` altogether is not checked and ``idle``.
     """
     if not timeout_s > 0 or min_side_px < 1 or max_images < 0 or max_output_chars < 1:
         raise UserError(
@@ -71,6 +84,7 @@ def python_tool(
         min_side_px=min_side_px,
         max_images=max_images,
         max_output_chars=max_output_chars,
+        checks_work=checks_work,
     )
 
 
@@ -84,6 +98,7 @@ class PythonTool:
     min_side_px: int
     max_images: int
     max_output_chars: int
+    checks_work: bool
 
     def __deepcopy__(self, memo: dict[int, object]) -> "PythonTool":
         """A sandbox is shared, never copied."""
@@ -114,9 +129,19 @@ class PythonTool:
             spec=self.spec,
             parameters=(Parameter(name="code", kind="text", max_chars=MAX_CODE_CHARS),),
             function=python.run,
-            deadline_s=self.timeout_s + MAX_WAIT_S,
+            deadline_s=(self.timeout_s + MAX_WAIT_S) * (1 + MAX_CHECKS * self.checks_work),
         )
         return OpenTool(tool=tool, close=python.close)
+
+    def shown(self, result: RunResult, media: MediaStore) -> ToolResult:
+        """The run as the model sees it."""
+        return tool_result(
+            result,
+            media,
+            min_side_px=self.min_side_px,
+            max_images=self.max_images,
+            max_output_chars=self.max_output_chars,
+        )
 
 
 class _EpisodePython:
@@ -135,6 +160,9 @@ class _EpisodePython:
         self._is_running = False
         self._has_state = False
         self._is_closed = False
+        self._checks: WorkChecks | None = None
+        self._ran_s = 0.0
+        """Of the runs that succeeded."""
 
     def run(self, code: str) -> ToolResult:
         """What the run gave; MachineError when the sandbox fails."""
@@ -143,17 +171,14 @@ class _EpisodePython:
         session = self._begin()
         try:
             result = session.run(code, timeout_s=self._tool.timeout_s)
+            given = self._tool.shown(result, self._episode.media)
+            if self._tool.checks_work and result.ok:
+                given = replace(given, data={**given.data, WORK: self._work(code, result, given)})
         except BaseException:
             self._lose(session)
             raise
         self._end(session, result)
-        return tool_result(
-            result,
-            self._episode.media,
-            min_side_px=self._tool.min_side_px,
-            max_images=self._tool.max_images,
-            max_output_chars=self._tool.max_output_chars,
-        )
+        return given
 
     def close(self) -> None:
         with self._lock:
@@ -191,6 +216,28 @@ class _EpisodePython:
         if session is not None:
             session.close()
 
+    def _work(self, code: str, result: RunResult, given: ToolResult) -> Work:
+        if self._checks is None:
+            inputs = self._inputs()
+            as_shown = [picture_shown(picture, min_side_px=self._tool.min_side_px) for picture in inputs.values()]
+            seen = {image.hash for image in self._episode.images} | {image_hash(picture) for picture in as_shown}
+            self._checks = WorkChecks(self._again, pictures=inputs, seen=seen, seed=self._episode.seed)
+        ran_s = self._ran_s + result.elapsed_s
+        work = self._checks.work(code, _shown(given), is_checked=ran_s <= self._tool.timeout_s)
+        self._ran_s = ran_s
+        return work
+
+    def _again(self, codes: Sequence[str], pictures: Mapping[str, Image.Image], seed: int) -> Shown | None:
+        """The runs in a session of their own."""
+        session = self._tool.sandbox.session(images=pictures, seed=seed)
+        try:
+            results = [session.run(code, timeout_s=self._tool.timeout_s) for code in codes]
+        finally:
+            session.close()
+        if any(result.error and result.error.kind not in REPEATABLE for result in results):
+            return None
+        return _shown(self._tool.shown(results[-1], MediaStore()))
+
     def _inputs(self) -> dict[str, Image.Image]:
         episode = self._episode
         inputs = {}
@@ -201,3 +248,7 @@ class _EpisodePython:
                 picture if picture.size == size else picture.resize(size, Image.Resampling.BICUBIC)
             )
         return inputs
+
+
+def _shown(result: ToolResult) -> Shown:
+    return Shown(text=result.text, pictures=tuple(image.hash for image in result.images))

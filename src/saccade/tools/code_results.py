@@ -80,12 +80,13 @@ def _shown_images(
         notes.append(f"[{count} of the pictures not shown: over {MAX_ASPECT_RATIO:.0f} times longer than wide]")
     if len(compact) > max_images:
         notes.append(f"[{len(compact) - max_images} more pictures not shown: a run shows {max_images}]")
-    shown = [_enlarged(bounded(image, MAX_SIDE_PX)[0], min_side_px) for image in compact[:max_images]]
+    shown = [picture_shown(image, min_side_px=min_side_px) for image in compact[:max_images]]
     return tuple(media.add(image) for image in shown), notes
 
 
-def _enlarged(image: Image.Image, min_side_px: int) -> Image.Image:
-    """Until the shorter side has ``min_side_px``: less is too little for a vision tower."""
+def picture_shown(image: Image.Image, *, min_side_px: int) -> Image.Image:
+    """Enlarged until the shorter side has ``min_side_px``, for less is too little for a vision tower; not too large."""
+    image = bounded(image, MAX_SIDE_PX)[0]
     scale = min_side_px / min(image.size)
     if scale <= 1:
         return image
