@@ -106,6 +106,9 @@ def test_the_same_box_again_is_mentioned_again() -> None:
         "[1000000001,2,3,4]",
         "[1,2,3,4000000000]",
         "[" + "9" * 13 + ",2,3,4]",
+        "[\u0661,\u0662,\u0663,\u0664]",
+        "[\uff11,2,3,4]",
+        "[1,2,3,\u096a]",
         "the plate",
         "<i>[1,2,3,4]</i>",
     ],
@@ -119,11 +122,16 @@ def test_the_lenient_form_wants_nothing_after_the_four_numbers(content: str) -> 
     assert find_boxes(tagged(content)) == FoundBoxes(mentions=one_mention(content, None), is_well_formed=False)
 
 
-@pytest.mark.parametrize("content", ["[ 1,2,3,4]", "[1, 2, 3, 4]", " [1,2,3,4]", "[-1,2,3,4]", "[1.0,2,3,4]"])
+@pytest.mark.parametrize("content", ["[ 1,2,3,4]", "[1, 2, 3, 4]", "[1,2,3,4 ]", "[-1,2,3,4]", "[1.0,2,3,4]"])
 def test_the_strict_form_wants_whole_numbers_without_signs_and_spaces(content: str) -> None:
     assert find_boxes(tagged(content), "strict") == FoundBoxes(
         mentions=one_mention(content, None), is_well_formed=False
     )
+
+
+@pytest.mark.parametrize("content", [" [1,2,3,4]", "[1,2,3,4] ", "\n\t[1,2,3,4]\r\n"])
+def test_white_space_around_the_brackets_is_no_matter_in_either_form(content: str) -> None:
+    assert [read_box(content, form) for form in FORMS] == [Box(1, 2, 3, 4)] * 2
 
 
 def test_the_strict_form_ignores_what_follows_the_brackets() -> None:

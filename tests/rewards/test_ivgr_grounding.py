@@ -1,6 +1,5 @@
 """The grounded stream's reward (equations 1 and 2), and what a policy may try to be paid for boxes."""
 
-import itertools
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,10 @@ from ivgr_samples import BLUE, GROUNDED, HALF_RED, RED, TASK, UNTARGETED, ground
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
-from saccade.rewards.boxes import distinct_boxes, dual_iou
+from saccade.recipes._ivgr_judges import Judges
+from saccade.recipes._ivgr_parts import reward as reward_of
+from saccade.recipes._ivgr_settings import TinySettings
+from saccade.rewards.boxes import dual_iou
 from saccade.rewards.grounding import GroundingReward, box_validity, mentioned_boxes
 from saccade.testing import check_reward
 from saccade.types import BoxMention, Score, Target, Task
@@ -49,7 +51,7 @@ def test_equation_2_by_hand() -> None:
     # Two targets; one is met by half of it. Recall (0.5 + 0) / 2, precision 0.5.
     assert box_part(HALF_RED, task=BOTH) == 0.5 * (0.25 + 0.5)
     # Recall (1 + 0) / 2, precision (1 + 0.5) / 2: half of a box is another box.
-    assert box_part(RED, HALF_RED, task=BOTH) == 0.5 * (0.5 + 0.75)
+    assert box_part(RED, HALF_RED, task=BOTH, reward=GroundingReward(box_rule="equation")) == 0.5 * (0.5 + 0.75)
     assert box_part(RED, BLUE, task=BOTH) == 1.0
 
 
@@ -97,19 +99,33 @@ def test_the_same_box_again_changes_nothing() -> None:
     assert box_part(RED, BLUE, *[RED] * 40) == alone
 
 
-def test_near_copies_of_a_good_box_do_not_dilute_a_bad_one() -> None:
-    near = [Box(8 + step / 10, 8, 56 + step / 10, 56) for step in range(1, 20)]
-    assert dual_iou([RED, BLUE, *near], [RED]) > 0.9
-    assert box_part(RED, BLUE, *near) == box_part(RED, BLUE)
-    assert GroundingReward(distinct_iou=1.0)(TASK, grounded(tag(RED, BLUE, *near))).notes["boxes"] == 21.0
+def shifted(step: float) -> Box:
+    return Box(RED.x1 + step, RED.y1, RED.x2 + step, RED.y2)
 
 
-def test_a_chain_of_boxes_that_wanders_off_is_many_boxes() -> None:
-    chain = [Box(8 + 2 * step, 8, 56 + 2 * step, 56) for step in range(60)]
-    assert all(iou(a, b) > 0.9 for a, b in itertools.pairwise(chain))
-    kept = distinct_boxes(chain)
-    assert len(kept) > 15
-    assert box_part(*chain) == dual_iou(kept, [RED])
+@pytest.mark.parametrize("step", [0.1, 1.0, 2.5, 5.0, 10.0, 30.0])
+@pytest.mark.parametrize("copies", [1, 5, 50])
+def test_copies_of_any_closeness_never_pay(step: float, copies: int) -> None:
+    jittered = [shifted(step * (1 + index / 100)) for index in range(copies)]
+    for task in (TASK, BOTH):
+        for beside in ((), (Box(100, 8, 148, 56),)):
+            assert box_part(RED, *beside, *jittered, task=task) < box_part(RED, *beside, task=task)
+
+
+def test_the_plain_equation_and_the_public_code_are_settings() -> None:
+    equation, code = GroundingReward(box_rule="equation"), GroundingReward(box_rule="code")
+    boxes = [RED, BLUE, *[shifted(1.0)] * 3]
+    assert box_part(*boxes, reward=equation) == box_part(*boxes, reward=code) == dual_iou(boxes, [RED])
+    assert box_part(RED, RED, BLUE, reward=equation) == pytest.approx(0.5 * (1 + 2 / 3))
+    # What is no ordered box is a miss by the equation; the code drops it, and its ``box_validity`` counts it.
+    assert box_part(RED, Box(56, 56, 8, 8), reward=equation) == 0.75
+    assert box_part(RED, Box(56, 56, 8, 8), reward=code) == 1.0
+
+
+def test_the_recipes_rule_of_boxes_is_a_setting() -> None:
+    assert reward_of(TinySettings(), Judges()).grounding == GroundingReward()
+    public = TinySettings(box_rule="code", validity_weight=1.0)
+    assert reward_of(public, Judges()).grounding == GroundingReward(box_rule="code", validity_weight=1.0)
 
 
 def test_inverted_and_unreadable_boxes_are_misses_each_time() -> None:
@@ -167,10 +183,8 @@ def test_validity_is_paid_only_where_it_is_asked_for() -> None:
     assert "box_valid" not in asked(UNTARGETED, grounded(f"red {tag(RED)}", task=UNTARGETED)).parts
 
 
-@pytest.mark.parametrize(
-    "settings", [{"box_weight": -1.0}, {"validity_weight": float("nan")}, {"distinct_iou": 0.0}, {"distinct_iou": 1.5}]
-)
-def test_settings_that_mean_nothing_are_refused(settings: dict[str, float]) -> None:
+@pytest.mark.parametrize("settings", [{"box_weight": -1.0}, {"validity_weight": float("nan")}, {"box_rule": "paper"}])
+def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
     with pytest.raises(UserError, match=next(iter(settings))):
         GroundingReward(**settings)
 

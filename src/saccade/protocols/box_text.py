@@ -5,18 +5,19 @@ between the tags                                   what becomes of it
 =================================================  ================================================================
 four numbers in one pair of brackets               a box; spaces, decimals and signs are allowed
 inverted, empty, negative, outside of the image    a box as written; the reward finds nothing in what is not ordered
-the same box again                                 mentioned again; the reward counts it once
+the same box again                                 mentioned again; for the reward it is nothing new
 other than four numbers, no brackets, nested       unreadable: ``BoxMention.box`` is None, the turn is not
 brackets, words, exponents, ``NaN``, ``1.``,       well-formed
-``.5``, more than twelve digits in a row, a
-number over ``MAX_COORDINATE``
+``.5``, digits other than 0 to 9, more than
+twelve of them in a row, a number over
+``MAX_COORDINATE``
 ``<box>`` never closed, ``</box>`` that closes     ignored; the turn is not well-formed
 nothing, ``<box>`` inside ``<box>``
 more than ``MAX_BOXES`` boxes                      the first ``MAX_BOXES`` count; the turn is not well-formed
 =================================================  ================================================================
 
-The ``strict`` form reads what the public code of iVGR and TreeVGR reads: four whole numbers without signs and spaces,
-at the very beginning; what follows them is ignored.
+The ``strict`` form reads what the public code of iVGR and TreeVGR reads: after white space, four whole numbers in
+brackets without signs and spaces; what follows them is ignored.
 """
 
 import re
@@ -39,10 +40,11 @@ _PAIR = re.compile(r"<box>[^<]*</box>")
 _CLOSES_UP = ("", *" ,.;:!?)")
 # Possessive: tags in a row are taken once and never given back.
 _TRACE = re.compile(r"(?: ?(?:<box>[^<]*</box>|</?box>))++")
-_NUMBER = r"([+-]?\d{1,12}(?:\.\d{1,12})?)"
+# Not \d, which takes the digits of every script.
+_NUMBER = r"([+-]?[0-9]{1,12}(?:\.[0-9]{1,12})?)"
 # Bounded repetitions of single characters: the match is linear in its bounded text.
 _LENIENT = re.compile(r"\s*\[\s*" + r"\s*,\s*".join([_NUMBER] * 4) + r"\s*\]\s*")
-_STRICT = re.compile(r"\[(\d{1,12}),(\d{1,12}),(\d{1,12}),(\d{1,12})\]")
+_STRICT = re.compile(r"\s*\[" + ",".join(["([0-9]{1,12})"] * 4) + r"\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

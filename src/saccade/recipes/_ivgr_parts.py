@@ -126,7 +126,7 @@ def reward(settings: TwoStreamSettings, judged: Judges) -> IvgrReward:
     """Equations 1 and 3."""
     return IvgrReward(
         consistency=judged.consistency,
-        grounding=GroundingReward(validity_weight=settings.validity_weight),
+        grounding=GroundingReward(box_rule=settings.box_rule, validity_weight=settings.validity_weight),
         accuracy=judged.accuracy,
         tau=settings.tau,
         use_archive=settings.archive,

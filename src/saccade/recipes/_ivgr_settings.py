@@ -12,6 +12,7 @@ from saccade.models.loading import LoadSettings
 from saccade.models.tiny import TinySize
 from saccade.protocols.box_text import BoxForm
 from saccade.recipes._ivgr_judges import JudgeSettings
+from saccade.rewards.grounding import BoxRule
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.stream_lessons import StreamLessons
 from saccade.train.algorithm_choice import AlgorithmSettings
@@ -35,6 +36,9 @@ class TwoStreamSettings:
     consistency: bool = True
     archive: bool = True
     """Whether references of earlier steps are remembered."""
+    box_rule: BoxRule = "unrepeated"
+    """How boxes are paid: so that copies of a box never pay, or by the paper's ``equation``, or as its public ``code``
+    (there with ``validity_weight=1``)."""
     validity_weight: float = 0.0
     """Of the public code's reward of boxes that do not repeat themselves; there it is 1."""
     plain_accuracy_weight: float = 1.0

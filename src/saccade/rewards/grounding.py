@@ -5,7 +5,8 @@ What the boxes of a trajectory are worth:
 ==============================================  =================================================================
 the trajectory's boxes                          what becomes of them
 ==============================================  =================================================================
-the same box again, or nearly (``distinct_iou``)  one box, the first of them
+the same box again                              nothing: it neither pays nor costs
+nearly the same box, or another guess at it     a part of a miss, the more it differs (``boxes.unrepeated_iou``)
 inverted or empty, unreadable                   a box that hits nothing: each one counts in the precision's mean
 partly or wholly outside of the image           as written, not clipped: what sticks out is union that no target
                                                 fills, so a box around the whole world is worth nothing
@@ -13,18 +14,24 @@ in the answer or in a call                      no boxes (the protocol calls the
 none                                            0.0
 ==============================================  =================================================================
 
-A task without targets on its first image has no part of boxes at all, rather than 0.
+A task without targets on its first image has no part of boxes at all, rather than 0. ``box_rule`` reaches the plain
+equation 2 too, where every box has its own vote, and the public code's form of it.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, assert_never, get_args
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
-from saccade.rewards.boxes import box_recall, distinct_boxes, dual_iou
+from saccade.rewards.boxes import box_recall, dual_iou, unrepeated_iou
 from saccade.rewards.outcome import OutcomeReward
 from saccade.types import BoxMention, Score, Task, Trajectory
+
+BoxRule = Literal["unrepeated", "equation", "code"]
+"""How boxes are paid: so that copies never pay, by the letter of equation 2, or as the public code does, which drops
+what is no ordered box from both means. The code adds ``box_validity`` besides."""
 
 _NOTHING = Box(0, 0, 0, 0)
 """Stands for a mention that is no box: it has no overlap with anything."""
@@ -34,9 +41,9 @@ _OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=1.0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroundingReward:
-    """A scorer: ``R_format + R_acc + R_box`` (equation 1), each weighted, R_box by equation 2.
+    """A scorer: ``R_format + R_acc + R_box`` (equation 1), each weighted, R_box by equation 2 as ``box_rule`` reads it.
 
-    Notes: ``boxes``, how many distinct ordered boxes it wrote; ``box_recall``, the recall-only mIoU of reports.
+    Notes: ``boxes``, how many different ordered boxes it wrote; ``box_recall``, the recall-only mIoU of reports.
     """
 
     format_weight: float = 1.0
@@ -44,8 +51,7 @@ class GroundingReward:
     box_weight: float = 1.0
     validity_weight: float = 0.0
     """Of ``box_validity``, which the paper's equation leaves out and its public code adds with weight 1."""
-    distinct_iou: float = 0.9
-    """Boxes with a larger IoU are the same box, so that near-copies of a good one do not raise the precision."""
+    box_rule: BoxRule = "unrepeated"
 
     def __post_init__(self) -> None:
         check_weights(
@@ -54,8 +60,8 @@ class GroundingReward:
             box_weight=self.box_weight,
             validity_weight=self.validity_weight,
         )
-        if not 0 < self.distinct_iou <= 1:
-            raise UserError(f"distinct_iou={self.distinct_iou} is no overlap of two boxes; it lies above 0, up to 1")
+        if self.box_rule not in get_args(BoxRule):
+            raise UserError(f"box_rule={self.box_rule!r} is none; choose one of {', '.join(get_args(BoxRule))}")
 
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
         """``ValueError`` as ``OutcomeReward``."""
@@ -68,18 +74,28 @@ class GroundingReward:
         parts = {"format": outcome.parts["format"], "accuracy": right}
         total = self.format_weight * parts["format"] + self.accuracy_weight * right
         mentions = mentioned_boxes(trajectory)
-        distinct = distinct_boxes([box for box in map(_ordered, mentions) if box is not None], above=self.distinct_iou)
-        notes = {"boxes": float(len(distinct))}
+        ordered = [box for box in map(_ordered, mentions) if box is not None]
+        notes = {"boxes": float(len(set(ordered)))}
         wanted = first_image_boxes(task)
         if wanted:
-            misses = [_NOTHING for one in mentions if _ordered(one) is None]
-            parts["box"] = dual_iou([*distinct, *misses], wanted)
+            parts["box"] = self._paid(ordered, len(mentions) - len(ordered), wanted)
             total += self.box_weight * parts["box"]
-            notes["box_recall"] = box_recall(distinct, wanted)
+            notes["box_recall"] = box_recall(ordered, wanted)
             if self.validity_weight:
                 parts["box_valid"] = box_validity(mentions)
                 total += self.validity_weight * parts["box_valid"]
         return Score(total=total, parts=parts, notes=notes)
+
+    def _paid(self, ordered: Sequence[Box], misses: int, wanted: Sequence[Box]) -> float:
+        """R_box of these boxes and of so many mentions that are none."""
+        match self.box_rule:
+            case "unrepeated":
+                return unrepeated_iou([*ordered, *[_NOTHING] * misses], wanted)
+            case "equation":
+                return dual_iou([*ordered, *[_NOTHING] * misses], wanted)
+            case "code":
+                return dual_iou(ordered, wanted)
+        assert_never(self.box_rule)
 
 
 def mentioned_boxes(trajectory: Trajectory) -> tuple[BoxMention, ...]:
