@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.rewards.repetition import RepetitionLimits, repetition, worst
+from saccade.rewards.repetition import repetition, worst
+from saccade.rewards.repetition_limits import RepetitionLimits
 
 COUNTS = {"moderate": 0, "severe": 1, "extreme": 2}
 
@@ -117,7 +118,12 @@ BOXES = [[10 * step, 20, 10 * step + 8, 40] for step in range(60)]
         "Result\n" + "=" * 120 + "\nTotal\n" + "-" * 120,
         "Chapter 1 " + "." * 150 + " 7",
         "Step 1: add 3. Step 2: add 3. Step 3: add 3. Step 4: add 3. Step 5: add 3. Step 6: add 3.",
-        " " * 5000 + "\n" * 5000,
+        "0." + "0" * 300,
+        "1" + "0" * 300 + " is " + "10" * 40,
+        "3 x 3 x 3 x 3 x 3 x 3 x 3 x 3 is 6561",
+        "hahahahahaha, that is a good one",
+        "f(\n" + (" " * 60 + ")\n") * 3,
+        "x" + " " * 200 + "y" + "\n" * 100,
     ],
 )
 def test_tables_coordinates_json_and_drawn_lines_are_no_repetition(text: str) -> None:
@@ -139,6 +145,87 @@ def test_tables_coordinates_json_and_drawn_lines_are_no_repetition(text: str) ->
 )
 def test_a_loop_over_rows_numbers_or_drawn_lines_is_found_later_than_one_over_words(text: str, level: str) -> None:
     assert repetition(text).level == level
+
+
+CALL = '<tool_call>{"name": "crop", "arguments": {"box": {"x": 1, "y": 2}, "image": 0}}</tool_call>\n'
+GRID = "".join(f"The cell in row {row} and column {column} is white. " for row in range(5) for column in range(5))
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "rule"),
+    [
+        ("circle" * 60, "extreme", "characters"),
+        ("ab" * 300, "extreme", "characters"),
+        ("проверю" * 40, "severe", "characters"),
+        ("다시확인" * 20, "moderate", "characters"),
+        ("😀🎉" * 30, "moderate", "characters"),
+        ("!?" * 60, "severe", "characters"),
+        ("\n" * 500, "severe", "characters"),
+        (" \n\t" * 100, "moderate", "characters"),
+        ("142857" * 200, "severe", "characters"),
+        ("<think>" * 50, "severe", "words"),
+    ],
+)
+def test_a_loop_without_spaces_or_without_words_is_found(text: str, level: str, rule: str) -> None:
+    assert level_and_rule(f"So {text} so") == (level, rule)
+
+
+@pytest.mark.parametrize(("count", "level"), [(4, "none"), (5, "moderate"), (10, "severe"), (20, "extreme")])
+@pytest.mark.parametrize("border", [" ", "\n\n"])
+def test_a_paragraph_without_a_full_stop_repeats_as_a_sentence(border: str, count: int, level: str) -> None:
+    paragraph = " ".join(f"word{chr(97 + index % 26)}{chr(97 + index // 26)}" for index in range(150))
+    assert level_and_rule("First " + (paragraph + border) * count) == (level, "sentences" if level != "none" else None)
+
+
+@pytest.mark.parametrize(("count", "level"), [(19, "none"), (20, "moderate"), (40, "severe"), (80, "extreme")])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}. Look at the circle.\n",
+        "Step {}: I look at the chart again. ",
+        "wait {} and check and wait ",
+        "第{}步：再检查图表上的数字。",
+        "({}) it is {} once more ",
+        "x{} = compute(a, b, c)\n",
+    ],
+)
+def test_a_numbered_loop_is_found(form: str, count: int, level: str) -> None:
+    found = repetition("".join(form.format(index, index) for index in range(1, count + 1)))
+    assert (found.level, found.rule) == (level, "copies" if level != "none" else None)
+
+
+def test_near_copies_in_which_a_word_changes_are_found() -> None:
+    in_turn = "".join(f"Maybe the plate is {'red' if index % 3 else 'blue'} after all. " for index in range(40))
+    assert repetition(in_turn).level == "severe"
+    at_random = "".join(f"Maybe the plate is {'red' if index**3 % 7 % 2 else 'blue'} at all. " for index in range(40))
+    assert repetition(at_random).level != "none"
+
+
+def test_a_sentence_that_comes_again_and_again_is_found_whatever_stands_between() -> None:
+    said = ["Let me look at it again.", "No, this cannot be right at all.", "I should check the axis first."]
+    text = " ".join(said[index * index % 7 % 3] for index in range(60))
+    assert repetition(text).level != "none"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALL * 19,
+        GRID,
+        "<table>" + "".join(f"<tr><td>{1980 + row}</td><td>{row * row}</td></tr>" for row in range(40)) + "</table>",
+        ", ".join(f"person {index}" for index in range(1, 61)),
+        "".join(f"{total} + 4 = {total + 4}. " for total in range(3, 203, 4)),
+        "".join(f"In {1990 + row} the value was {row * row * 7 % 83} million. " for row in range(35)),
+        "".join(f"the plate <box>[{row},{row * row},99,{row * 7}]</box> is white, " for row in range(40)),
+        "".join(f"Chapter {row} {'. ' * 40}{row * 7}\n" for row in range(1, 15)),
+    ],
+)
+def test_long_lists_of_similar_things_that_each_tell_something_are_no_repetition(text: str) -> None:
+    assert repetition(text).level == "none"
+
+
+def test_equal_nested_calls_are_pieces() -> None:
+    assert level_and_rule(CALL * 20) == ("moderate", "phrases")
 
 
 def test_a_phrase_with_a_number_in_it_is_a_phrase() -> None:
@@ -169,7 +256,7 @@ def test_limits_are_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"words": (10, 5, 20)}, {"phrases": (1, 2, 3)}, {"max_phrase_words": 1}, {"max_cycle": 0}]
+    "wrong", [{"words": (10, 5, 20)}, {"phrases": (1, 2, 3)}, {"max_phrase_words": 1}, {"digits": (1, 2, 3)}]
 )
 def test_limits_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(UserError, match=next(iter(wrong))):

@@ -75,6 +75,7 @@ def test_the_note_says_which_rule_fired() -> None:
         "repeats_words": 1.0,
         "repeats_phrases": 0.0,
         "repeats_sentences": 0.0,
+        "repeats_copies": 0.0,
     }
     assert set(VistaReward()(TASK, RIGHT).notes.values()) == {0.0}
 

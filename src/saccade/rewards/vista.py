@@ -8,7 +8,8 @@ from typing import Literal
 from saccade.rewards.contract import GroupScores, Scorer
 from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import keeps_format
-from saccade.rewards.repetition import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits, repetition, worst
+from saccade.rewards.repetition import repetition, worst
+from saccade.rewards.repetition_limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
 from saccade.types import Json, Score, Task, Trajectory
 
 VistaForm = Literal["sum", "dense", "sparse"]
@@ -52,7 +53,8 @@ class VistaReward:
     credited) and ``accuracy``, which is whether the answer is right, whatever else is wrong with the rollout.
 
     ``format`` and ``correct`` are 0 where a repetition dominates. The notes ``repeats_characters``, ``repeats_words``,
-    ``repeats_phrases`` and ``repeats_sentences`` say by 1.0 which rule fired. Only the model's own turns are read.
+    ``repeats_phrases``, ``repeats_sentences`` and ``repeats_copies`` say by 1.0 which rule fired. Only the model's own
+    turns are read.
     """
 
     form: VistaForm = "sum"
