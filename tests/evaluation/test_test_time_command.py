@@ -11,7 +11,8 @@ from saccade.cli.commands import PROTOCOLS
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
 from saccade.models.base import base_checkpoint
-from saccade.recipes.evaluation import ProtocolName, ViewWord, evaluation, view_words
+from saccade.protocols.named import ProtocolName
+from saccade.recipes.evaluation import ViewWord, evaluation, view_words
 from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan
 
@@ -54,6 +55,7 @@ def test_each_protocol_is_an_evaluation_of_its_name() -> None:
         ("direct", "direct", 0, None),
         ("grounded_with_crop", "grounded_with_crop", 1, None),
     ]
+    assert summary(planned(protocols=("code",))) == [("code", "code", 1, None)]
 
 
 def test_the_command_offers_every_protocol() -> None:
@@ -116,7 +118,7 @@ def test_a_wrong_view_is_a_message_and_status_2(tmp_path: Path, capsys: pytest.C
     assert run_command([*command, "--test-time", "none"]) == 2
     assert "--test-time 'none' must be crops, union or crops,union" in capsys.readouterr().err
     assert run_command([*command, "--protocol", "boxes"]) == 2
-    assert "'boxes' is not one of 'tagged', 'direct', 'grounded', 'textual'" in capsys.readouterr().err
+    assert "'boxes' is not one of 'tagged', 'direct', 'code', 'grounded', 'textual'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -129,7 +131,10 @@ def test_the_command_measures_both_passes_and_remembers_what_it_was_asked(
     assert run_command([*command, "--test-time", "union,crops"]) == 0
     said = capsys.readouterr().out.splitlines()
     names = ["textual", "test_time_crops_union_first_pass", "test_time_crops_union"]
-    assert [line.split(":")[0] for line in said[:-1]] == names
+    assert said[0].startswith(
+        f"{base_checkpoint()} has no saccade_asking.json that says how it was trained to be asked"
+    )
+    assert [line.split(":")[0] for line in said[1:-1]] == names
     assert sorted(path.stem for path in (run / "evaluations").iterdir()) == sorted(names)
     inputs = json.loads((run / "settings.json").read_text())["inputs"]
     assert (inputs["protocol"], inputs["test_time"]) == ("textual", "crops,union")

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from saccade.tasks.curriculum import InOrder
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
+from saccade.train.asked import read_asked
 from saccade.train.metrics import read_metrics, without_times
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
 from saccade.train.progress import Progress
@@ -111,9 +112,11 @@ class Recipe:
         stages = stages or (self.imitation("sft"), self.look(), self.imitation("more", is_dying=self.is_dying_later))
         return Plan(title="test", settings=Nothing(), build_model=self.build_model, stages=stages)
 
-    def run(self, out: Path, *stages: Stage, resume: bool = False) -> Mapping[str, StageSummary]:
-        plan = self.plan(*stages)
-        return run_plan(plan, out=out, media=self.media, seed=9, resume=resume, progress=Progress("quiet"))
+    def run(
+        self, out: Path, *stages: Stage, resume: bool = False, accepted: Collection[str] = ()
+    ) -> Mapping[str, StageSummary]:
+        plan, quiet = self.plan(*stages), Progress("quiet")
+        return run_plan(plan, out=out, media=self.media, seed=9, resume=resume, accepted=accepted, progress=quiet)
 
 
 def outcome(run: Path) -> dict[str, object]:
@@ -184,7 +187,7 @@ def test_a_run_that_is_killed_in_either_pass_ends_with_the_same_bytes(
     with pytest.raises(Killed):
         Recipe(reward=DiesScoring(stream)).run(out)
     assert not (out / "evaluations" / "look.jsonl").exists()
-    Recipe().run(out, resume=True)
+    Recipe().run(out, resume=True, accepted=[f"stages.look.reward.{key}" for key in ("class", "stream", "left")])
     assert outcome(out) == outcome(undisturbed)
 
 
@@ -335,3 +338,28 @@ def test_one_picture_that_cannot_be_shown_is_an_error() -> None:
         answer_one(Image.new("RGB", (64, 64)), "Which?", model=model, settings=settings)
     with pytest.raises(UserError, match=r"no-such\.png"):
         answer_one("no-such.png", "Which?", model=model)
+
+
+def test_a_greedy_first_pass_that_was_played_is_not_played_again(tmp_path: Path) -> None:
+    recipe = Recipe(temperature=0.0)
+    crops, union = replace(recipe.look("crops"), views=replace(LOOK, union=False)), recipe.look("union")
+    grounded = replace(crops, name="grounded", episodes=GROUNDED, first_pass=None, views=None)
+    shared, alone = tmp_path / "shared", tmp_path / "alone"
+    assert list(recipe.run(shared, grounded, crops, union)) == ["grounded", "crops", "union"]
+    assert list(recipe.run(alone, union)) == ["union_first_pass", "union"]
+    assert (shared / "evaluations" / "union.jsonl").read_bytes() == (alone / "evaluations" / "union.jsonl").read_bytes()
+    asked = read_asked(shared / "asked.json").evaluations
+    assert {name: one.first_pass for name, one in asked.items()} == {
+        "grounded": None,
+        "crops": "grounded",
+        "union": "grounded",
+    }
+
+
+def test_weights_that_moved_or_chance_need_a_first_pass_of_their_own(tmp_path: Path) -> None:
+    recipe = Recipe(temperature=0.0)
+    moved = recipe.run(tmp_path / "moved", recipe.look("early"), recipe.imitation("sft"), recipe.look("late"))
+    assert list(moved) == ["early_first_pass", "early", "late_first_pass", "late"]
+    recipe_of_chance = Recipe()
+    sampled = recipe_of_chance.run(tmp_path / "sampled", recipe_of_chance.look("look1"), recipe_of_chance.look("look2"))
+    assert list(sampled) == ["look1_first_pass", "look1", "look2_first_pass", "look2"]

@@ -17,12 +17,12 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from typing import Literal
 
-    from saccade.recipes.evaluation import ProtocolName
+    from saccade.protocols.named import ProtocolName
     from saccade.train.context import RecipeContext
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
-PROTOCOLS = ("tagged", "direct", "grounded", "textual", "grounded_with_crop")
+PROTOCOLS = ("tagged", "direct", "code", "grounded", "textual", "grounded_with_crop")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -118,8 +118,17 @@ def train(
     "protocols",
     type=click.Choice(PROTOCOLS),
     multiple=True,
-    help="How questions are asked; repeatable. By default with all tools (tagged) and without (direct).",
+    help="How questions are asked; repeatable. By default as the checkpoint's record says; one without a record is "
+    "asked with all image tools (tagged) and without (direct).",
 )
+@click.option(
+    "--tools",
+    multiple=True,
+    metavar="NAME,...|tools.toml|http://...",
+    help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
+    "tool service. Repeatable.",
+)
+@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools.")
 @click.option(
     "--test-time",
     multiple=True,
@@ -137,6 +146,8 @@ def evaluate(
     family: str | None,
     count: int | None,
     protocols: "tuple[ProtocolName, ...]",
+    tools: tuple[str, ...],
+    turns: int | None,
     test_time: tuple[str, ...],
     greedy: bool,
     temperature: float | None,
@@ -149,7 +160,7 @@ def evaluate(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Measure a checkpoint on your own tasks or on held-out procedural ones."""
+    """Measure a checkpoint on your own tasks or on procedural ones, asked as it was trained to be asked."""
     if (data is None) == (family is None):
         raise UserError("give either --data PATH or --family NAME, so that there is something to measure on")
     if greedy and temperature:
@@ -158,6 +169,7 @@ def evaluate(
     from saccade.recipes.evaluation import evaluation, view_words
 
     looks = [view_words(text) for text in test_time]
+    given = [name.strip() for text in tools for name in text.split(",")]
     context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
 
     def recipe(context: "RecipeContext") -> "Plan":
@@ -167,6 +179,8 @@ def evaluate(
             count=count,
             temperature=temperature or 0.0,
             protocols=protocols,
+            tools=given,
+            turns=turns,
             test_time=looks,
         )
 
@@ -175,6 +189,8 @@ def evaluate(
         "n": count,
         "temperature": temperature,
         "protocol": ",".join(protocols) or None,
+        "tools": ",".join(given) or None,
+        "turns": turns,
         "test_time": " ".join(",".join(words) for words in looks) or None,
     }
     start(recipe, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, measured=measured)

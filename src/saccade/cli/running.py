@@ -109,6 +109,8 @@ def start(
         progress=Progress("quiet" if quiet else "auto"),
     )
     write_report(RunPaths(root=out))
+    for remark in plan.remarks:
+        click.echo(remark)
     for summary in summaries.values():
         click.echo(summary.describe())
     trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))

@@ -45,7 +45,7 @@ def play_with_views(
     engine: Engine,
     chat: Chat,
     media: MediaStore,
-    first: PlayedAs,
+    first: PlayedAs | Sequence[Attempt],
     second: PlayedAs,
     views: Views,
     reward: Scorer,
@@ -55,6 +55,7 @@ def play_with_views(
 ) -> TwoPasses:
     """Both passes over all tasks, scored by the same ``reward``; the views are added to ``media``.
 
+    ``first`` says how the first pass is played, or is one that has been played on these tasks already.
     ``name`` is that of the evaluation, on which the seeds depend. ``on_finished`` is told of each trajectory that was
     played.
     """
@@ -70,7 +71,7 @@ def play_with_views(
             on_finished=on_finished,
         )
 
-    looked = played(_first_requests(tasks, seed=seed, name=name), first)
+    looked = played(_first_requests(tasks, seed=seed, name=name), first) if isinstance(first, PlayedAs) else first
     cut = tuple(
         cut_views(one.task.images[0], readable_boxes(one.trajectory), views, media) if one.task.images else ()
         for one in looked

@@ -43,6 +43,10 @@ class LoadSettings:
         return self.device
 
 
+ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
+"""What training writes into a checkpoint's directory beside what transformers reads: how its policy is asked, and what
+it was trained on. A copy of the policy in another form needs them too."""
+
 LOADING = threading.Lock()
 """transformers changes what all threads share while it loads: two at a time lose weights that are tied."""
 
@@ -61,6 +65,7 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
     has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
     model = _load(path if has_parts else base, media, settings, weights=base)
     load_adapter(model, path)
+    model.checkpoint = path
     return model
 
 
@@ -92,6 +97,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     loaded.source = weights.resolve()
+    loaded.checkpoint = path
     return loaded
 
 

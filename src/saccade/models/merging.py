@@ -1,5 +1,6 @@
 """An adapter and its base as one plain checkpoint, for those who do not use PEFT."""
 
+import shutil
 from pathlib import Path
 from typing import Literal
 
@@ -7,12 +8,12 @@ import torch
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD, LoadSettings, load_model
 from saccade.models.lora import ADAPTER_CONFIG, merge_adapter
 
 
 def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat16"] = "float32") -> None:
-    """Writes a checkpoint of the adapted policy, added up in fp32 and rounded to ``dtype`` at the end.
+    """Writes a checkpoint of the adapted policy with its records, added up in fp32 and rounded to ``dtype`` at the end.
 
     Raises UserError when ``adapter`` is none, or when there is something at ``out``.
     """
@@ -25,3 +26,6 @@ def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat1
     for weight in model.hf.parameters():
         weight.data = weight.data.to(getattr(torch, dtype))
     model.save(out)
+    for name in (ASKING_RECORD, TRAINED_ON_RECORD):
+        if (adapter / name).is_file():
+            shutil.copyfile(adapter / name, out / name)

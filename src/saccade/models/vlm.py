@@ -94,6 +94,8 @@ class VisionLanguageModel:
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
         self.source: Path | None = None
         """Directory that holds these very weights; None once they may have changed."""
+        self.checkpoint: Path | None = None
+        """Directory that it was loaded from; None for a model made from nothing."""
         self.adapter: Adapter | None = None
         """Where there is one, only its weights are trained."""
 

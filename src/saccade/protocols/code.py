@@ -109,7 +109,14 @@ def code_protocol(*, style: Style = "full", max_turns: int | None = None) -> Cha
         return observation(outcome, images_before, style=style)
 
     return ChatProtocol(
-        name="code", prompt=build_prompt, parse=parse, write=write, observe=observe, stop=STOP, max_turns=max_turns
+        name="code",
+        prompt=build_prompt,
+        parse=parse,
+        write=write,
+        observe=observe,
+        stop=STOP,
+        max_turns=max_turns,
+        style=style,
     )
 
 

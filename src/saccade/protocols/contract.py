@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
+from saccade.protocols.box_text import BoxForm
+from saccade.protocols.instructions import Style
 from saccade.types import Action, BoxMention, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 
@@ -51,6 +53,10 @@ class ChatProtocol:
     """When False every call is ``Malformed`` and the prompt names no tool."""
     max_turns: int | None = None
     """The turn limit that the instructions state; None when they state none."""
+    style: Style = "full"
+    """Of the instructions."""
+    box_form: BoxForm = "lenient"
+    """How boxes of the thought are read, where the protocol asks for them."""
 
 
 def check_written(text: str, parsed: ParsedTurn) -> None:

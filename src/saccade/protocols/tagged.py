@@ -89,6 +89,7 @@ def _protocol(*, name: str, style: Style, max_turns: int | None, offers_tools: b
         stop=STOP,
         offers_tools=offers_tools,
         max_turns=max_turns,
+        style=style,
     )
 
 

@@ -93,6 +93,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
         stop=STOP,
         offers_tools=False,
         max_turns=max_turns,
+        style=style,
     )
 
 
@@ -124,6 +125,8 @@ def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tool
         stop=STOP,
         offers_tools=offers_tools,
         max_turns=max_turns,
+        style=style,
+        box_form=form,
     )
 
 

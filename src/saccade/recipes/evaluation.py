@@ -1,41 +1,45 @@
-"""Measures a checkpoint on the user's own tasks or on held-out procedural ones, in one or several ways of asking."""
+"""Measures a checkpoint on the user's own tasks or on procedural ones, as it was trained to be asked or otherwise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
-from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models.base import base_checkpoint
+from saccade.models.loading import ASKING_RECORD, LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.instructions import Style
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
+from saccade.protocols.named import ProtocolName
+from saccade.protocols.tagged import direct_protocol
+from saccade.recipes._evaluation_ways import Ways, Wishes
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.sandbox.contract import Isolation
 from saccade.tasks.procedural import FAMILIES, generate
-from saccade.tools.contract import tool_from
-from saccade.tools.images import IMAGE_TOOLS, crop
+from saccade.train.asking import Asking, Way, read_asking
 from saccade.train.context import RecipeContext
 from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Episodes, Evaluate, Plan
+from saccade.train.recorded_tools import Toolmaker
 from saccade.train.settings import apply_overrides
 from saccade.types import Task
 
 DEFAULT_COUNT = 256
 """Held-out tasks of a procedural family."""
 
-ProtocolName = Literal["tagged", "direct", "grounded", "textual", "grounded_with_crop"]
-"""How a question can be asked; an evaluation has the protocol's name."""
-
 ViewWord = Literal["crops", "union"]
 """What a second look can show beside the original."""
 
 
+class MakeEpisodes(Protocol):
+    """The episodes of a protocol: in this way, or in the recorded one with that protocol, or by default."""
+
+    def __call__(self, protocol: ProtocolName, way: Way | None = None, /) -> Episodes: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """Settings of an evaluation."""
+    """Settings of an evaluation; a checkpoint's record has others."""
 
     model: LoadSettings = LoadSettings()
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
@@ -44,11 +48,13 @@ class EvaluationSettings:
     difficulty: float = 0.5
     """Of procedural tasks."""
     with_tools: bool = True
-    """Where no protocol is named: the tagged one with all image tools."""
+    """Where neither a record nor the command names a protocol: the tagged one with all image tools."""
     without_tools: bool = True
-    """Where no protocol is named: the direct one."""
+    """Where neither a record nor the command names a protocol: the direct one."""
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
+    isolation: Isolation | None = None
+    """Of the sandbox for code; none is as recorded, or ``full``."""
 
 
 def evaluation(
@@ -58,34 +64,55 @@ def evaluation(
     count: int | None = None,
     temperature: float = 0.0,
     protocols: Sequence[ProtocolName] = (),
+    tools: Sequence[str] = (),
+    turns: int | None = None,
     test_time: Sequence[Sequence[ViewWord]] = (),
 ) -> Plan:
-    """One evaluation for each protocol and each second look; by default one with the image tools and one without.
+    """One evaluation for each way of asking and each second look.
+
+    Without ``protocols`` these are the ways of the checkpoint's record; of one without a record, the tagged protocol
+    with the image tools and the direct one. ``tools`` are names, ``tools.toml`` files and addresses of services.
 
     A second look (iVGR's test-time scaling) is named by what it shows: ``("crops", "union")`` is an evaluation
     ``test_time_crops_union``. UserError when there is nothing to measure on.
     """
-    settings = apply_overrides(EvaluationSettings(), context.overrides)
     path = context.model or base_checkpoint()
+    asking = read_asking(path)
+    settings = _settings(context, asking, asking.ways[0] if asking and asking.ways else None)
+    ways = Ways(
+        checkpoint=path,
+        asking=asking if asking and asking.ways else None,
+        wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns),
+        maker=Toolmaker(isolation=settings.isolation),
+    )
     tasks = _tasks(context, family, count, settings.difficulty)
-    episodes = _episodes(settings, instruction_style(path))
     reward = OutcomeReward()
     looks = {
         f"test_time_{'_'.join(words)}": Views(crops="crops" in words, union="union" in words, cut=settings.views)
         for words in map(_ordered, test_time)
     }
+
+    def episodes(protocol: ProtocolName, way: Way | None = None, /) -> Episodes:
+        recorded = way or ways.of_protocol(protocol)
+        of_way = _settings(context, asking, recorded)
+        # What is asked in a way is the way's; this only says how long and how often.
+        limits = Episodes(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
+        return ways.episodes(protocol, recorded, limits)
+
     once = [
-        Evaluate(name=name, tasks=lambda: tasks, episodes=episodes[protocol], reward=reward, temperature=temperature)
-        for name, protocol in _asked(settings, protocols, has_looks=bool(looks)).items()
+        Evaluate(name=name, tasks=lambda: tasks, episodes=played, reward=reward, temperature=temperature)
+        for name, played in _asked(settings, ways, episodes, has_looks=bool(looks)).items()
     ]
+    ways.check([stage.episodes for stage in once])
+    seen = {} if not looks else {"grounded": episodes("grounded"), "textual": episodes("textual")}
     twice = [
         Evaluate(
             name=name,
             tasks=lambda: tasks,
-            episodes=episodes["textual"],
+            episodes=seen["textual"],
             reward=reward,
             temperature=temperature,
-            first_pass=episodes["grounded"],
+            first_pass=seen["grounded"],
             views=views,
         )
         for name, views in looks.items()
@@ -100,6 +127,8 @@ def evaluation(
         build_model=build_model,
         load=settings.model,
         stages=(*once, *twice),
+        remarks=(ways.in_words({stage.name: stage.episodes for stage in (*once, *twice)}), *ways.remarks),
+        resources=tuple(ways.maker.resources),
     )
 
 
@@ -120,45 +149,33 @@ def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     return view_words(",".join(words))
 
 
+def _settings(context: RecipeContext, asking: Asking | None, way: Way | None) -> EvaluationSettings:
+    """Those of a way, or the defaults, as the user has changed them."""
+    base = EvaluationSettings()
+    if asking is not None and way is not None:
+        bounds = LoadSettings(min_pixels=asking.min_pixels, max_pixels=asking.max_pixels)
+        base = EvaluationSettings(model=bounds, rollout=way.rollout, max_turns=way.max_turns)
+    return apply_overrides(base, context.overrides)
+
+
 def _asked(
-    settings: EvaluationSettings, protocols: Sequence[ProtocolName], *, has_looks: bool
-) -> Mapping[str, ProtocolName]:
-    """The evaluations that look once, by name, and their protocols."""
+    settings: EvaluationSettings, ways: Ways, episodes: MakeEpisodes, *, has_looks: bool
+) -> Mapping[str, Episodes]:
+    """The evaluations that look once, by name, and how they are played."""
     wanted = {"with_tools": settings.with_tools, "without_tools": settings.without_tools}
-    if not protocols and not has_looks:
+    is_default = not ways.wishes.protocols and not has_looks
+    if is_default and ways.asking is None:
         variants: dict[str, ProtocolName] = {"with_tools": "tagged", "without_tools": "direct"}
-        return {name: protocol for name, protocol in variants.items() if wanted[name]}
+        return {name: episodes(protocol) for name, protocol in variants.items() if wanted[name]}
     for name, is_wanted in wanted.items():
         if not is_wanted:
             raise UserError(
-                f"{name}=false would have no effect: --protocol and --test-time say what is measured; leave it out"
+                f"{name}=false would have no effect: --protocol, --test-time or the checkpoint's {ASKING_RECORD} say "
+                "what is measured; leave it out"
             )
-    return {protocol: protocol for protocol in protocols}
-
-
-def _episodes(settings: EvaluationSettings, style: Style) -> Mapping[ProtocolName, Episodes]:
-    rollout, turns = settings.rollout, settings.max_turns
-    return {
-        "tagged": Episodes(
-            protocol=tagged_protocol(style=style, max_turns=turns),
-            tools=IMAGE_TOOLS,
-            rollout=rollout,
-            max_turns=turns,
-        ),
-        "direct": Episodes(protocol=direct_protocol(style=style, max_turns=1), tools=(), rollout=rollout, max_turns=1),
-        "grounded": Episodes(
-            protocol=grounded_protocol(style=style, max_turns=1), tools=(), rollout=rollout, max_turns=1
-        ),
-        "textual": Episodes(
-            protocol=textual_protocol(style=style, max_turns=1), tools=(), rollout=rollout, max_turns=1
-        ),
-        "grounded_with_crop": Episodes(
-            protocol=grounded_with_crop_protocol(style=style, max_turns=turns),
-            tools=(tool_from(crop),),
-            rollout=rollout,
-            max_turns=turns,
-        ),
-    }
+    if is_default:
+        return {name: episodes(protocol, way) for name, (protocol, way) in ways.by_default().items()}
+    return {protocol: episodes(protocol) for protocol in ways.wishes.protocols}
 
 
 def _tasks(context: RecipeContext, family: str | None, count: int | None, difficulty: float) -> Sequence[Task]:

@@ -1,7 +1,7 @@
 """An entry of the catalogue: a tool by name, and how each of its back ends makes it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -57,7 +57,15 @@ class Entry:
 
     def build(self, settings: ToolSettings, folder: Path) -> Tool:
         """The tool, ready to be called; a model is loaded here."""
-        return self.prepare(settings, folder)()
+        tool = self.prepare(settings, folder)()
+        origin: dict[str, Json] = {
+            "backend": settings.backend or self.backends[0],
+            "options": dict(settings.options),
+        }
+        if settings.options:
+            # Options may hold relative paths.
+            origin["folder"] = str(folder.resolve())
+        return replace(tool, origin=origin)
 
 
 def ready(tool: Tool) -> Prepare:

@@ -66,6 +66,8 @@ class Tool:
     parameters: tuple[Parameter, ...]
     function: Callable[..., Returned]
     deadline_s: float
+    origin: Mapping[str, Json] | None = None
+    """What the catalogue of tools made it of, so that another process can make the same; None for any other tool."""
 
     @property
     def name(self) -> str:

@@ -32,6 +32,11 @@ class RememberedSessions:
         """Runs that somebody is making; those may not be forgotten."""
         self._lock = threading.Lock()
 
+    @property
+    def sessions(self) -> Sessions:
+        """Where code is run that was not run before."""
+        return self._sessions
+
     def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "RememberedSession":
         """A session that begins when code must really run."""
         return RememberedSession(self, self._sessions, dict(images), seed)

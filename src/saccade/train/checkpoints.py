@@ -48,11 +48,12 @@ def save_checkpoint(
     learner: Learner | None,
     *,
     extras: Mapping[str, Json] = MappingProxyType({}),
+    records: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
 ) -> Checkpoint:
     """Writes ``<stage>-<step>`` so that it is there whole or not at all; an existing one stays as it is.
 
-    ``extras`` is what else a resumed run needs. Where the base of an adapter is on no disk yet, it is written once
-    beside the checkpoints.
+    ``extras`` is what else a resumed run needs, ``records`` are JSON files for whoever uses the policy. Where the base
+    of an adapter is on no disk yet, it is written once beside the checkpoints.
     """
     path = directory / f"{position.stage}-{position.step:06d}"
     if path.exists():
@@ -67,6 +68,8 @@ def save_checkpoint(
         trainer = unfinished / _TRAINER
         trainer.mkdir()
         model.save(unfinished)
+        for name, record in records.items():
+            (unfinished / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
         if learner is not None:
             _save_learner(trainer, learner)
         if extras:

@@ -10,22 +10,26 @@ from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.test_time import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
+from saccade.train.asked import AskedIn
+from saccade.train.asking_of_plan import way_of
 from saccade.train.metrics import TIME_PREFIX
 from saccade.train.plan import Episodes, Evaluate
 from saccade.train.position import Position
 from saccade.train.records import read_records, write_records
 from saccade.train.rollout_metrics import rollout_metrics
-from saccade.train.state import RunState, is_done
+from saccade.train.state import NamedPass, RunState, is_done
 from saccade.train.stopping import check_scored
 from saccade.types import Attempt, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Played:
-    """An evaluation's trajectories; ``first_pass`` is empty where it looks once."""
+    """An evaluation's trajectories; ``first_pass`` is empty where it looks once, or took the boxes of another."""
 
     attempts: Sequence[Attempt]
     first_pass: Sequence[Attempt] = ()
+    boxes_of: str | None = None
+    """The evaluation that named the boxes; None where it looks once."""
     views: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -45,7 +49,9 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
         _tell(stage, lambda: read_records(path))
         return
     tasks = stage.tasks()
-    total = len(tasks) * stage.samples * (1 if stage.first_pass_name is None else 2)
+    earlier = _earlier_pass(run, stage, tasks)
+    has_first_pass = stage.first_pass_name is not None and earlier is None
+    total = len(tasks) * stage.samples * (2 if has_first_pass else 1)
     with run.progress.stage(stage.name, total=max(1, total)) as bar:
         finished = itertools.count(1)
 
@@ -55,14 +61,21 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
                 bar.advance()
 
         with run.media.temporary():
-            played = _play(run, stage, tasks, on_finished=advance)
+            played = _play(run, stage, tasks, earlier=earlier, on_finished=advance)
             run.metrics.write(position, {**played.metrics, **timed(_episodes_of(stage))})
-            if stage.first_pass_name is not None:
+            run.asked.evaluated(stage.name, _asked_in(run, stage, tasks, boxes_of=played.boxes_of))
+            if stage.first_pass_name is not None and played.first_pass:
+                assert stage.first_pass is not None
+                first_pass = replace(stage, name=stage.first_pass_name, episodes=stage.first_pass, views=None)
+                run.asked.evaluated(stage.first_pass_name, _asked_in(run, first_pass, tasks))
+                _remember(run, first_pass, tasks, played.first_pass)
                 first_path = run.directory.paths.evaluation(stage.first_pass_name)
                 write_attempts(run, first_path, position, played.first_pass)
                 run.summaries[stage.first_pass_name] = _summary(stage.first_pass_name, played.first_pass)
             write_attempts(run, path, position, played.attempts)
             check_scored(played.attempts, f"evaluation {stage.name!r}")
+            if stage.first_pass_name is None:
+                _remember(run, stage, tasks, played.attempts)
         _tell(stage, lambda: played.attempts)
         summary = run.summaries[stage.name] = _summary(stage.name, played.attempts)
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
@@ -73,9 +86,11 @@ def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
         stage.told(attempts())
 
 
-def curve_point(run: RunState, evaluation: Evaluate) -> dict[str, float]:
-    """Metrics of the held-out tasks in the middle of a training stage."""
-    played = _play(run, evaluation, evaluation.tasks())
+def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, float]:
+    """Metrics of an evaluation in the middle of a training stage."""
+    tasks = evaluation.tasks()
+    played = _play(run, evaluation, tasks)
+    run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
     held_out = {f"held_out/{name}": value for name, value in played.metrics.items()}
     return {**held_out, **timed(_episodes_of(evaluation), "held_out/")}
 
@@ -96,6 +111,7 @@ def _play(
     stage: Evaluate,
     tasks: Sequence[Task],
     *,
+    earlier: NamedPass | None = None,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> _Played:
     if stage.first_pass is not None and stage.views is not None and stage.views.is_any:
@@ -104,7 +120,7 @@ def _play(
             engine=run.engine,
             chat=run.model.chat,
             media=run.media,
-            first=_pass(run, stage, stage.first_pass),
+            first=_pass(run, stage, stage.first_pass) if earlier is None else earlier.attempts,
             second=_pass(run, stage, stage.episodes),
             views=stage.views,
             reward=stage.reward,
@@ -112,7 +128,12 @@ def _play(
             name=stage.name,
             on_finished=on_finished,
         )
-        return _Played(attempts=passes.second, first_pass=passes.first, views=view_metrics(passes))
+        return _Played(
+            attempts=passes.second,
+            first_pass=passes.first if earlier is None else (),
+            boxes_of=stage.first_pass_name if earlier is None else earlier.name,
+            views=view_metrics(passes),
+        )
     once = _pass(run, stage, stage.episodes)
     attempts = play(
         evaluation_requests(tasks, seed=run.seed, name=stage.name, samples=stage.samples),
@@ -126,6 +147,30 @@ def _play(
     return _Played(attempts=attempts)
 
 
+def _earlier_pass(run: RunState, stage: Evaluate, tasks: Sequence[Task]) -> NamedPass | None:
+    """The evaluation that has played this one's first pass, as greedily and by the same weights."""
+    if stage.first_pass_name is None or stage.temperature > 0:
+        return None
+    return next((one for one in run.passes if one.episodes == stage.first_pass and one.tasks == tuple(tasks)), None)
+
+
+def _remember(run: RunState, stage: Evaluate, tasks: Sequence[Task], attempts: Sequence[Attempt]) -> None:
+    if stage.temperature == 0:
+        played = NamedPass(name=stage.name, episodes=stage.episodes, tasks=tuple(tasks), attempts=tuple(attempts))
+        run.passes.append(played)
+
+
+def _asked_in(run: RunState, stage: Evaluate, tasks: Sequence[Task], *, boxes_of: str | None = None) -> AskedIn:
+    views = stage.views
+    shown = () if views is None else (*(["crops"] if views.crops else []), *(["union"] if views.union else []))
+    return AskedIn(
+        way=way_of(stage.episodes, run.model.view),
+        novelty=run.trained.novelty(tasks),
+        first_pass=boxes_of,
+        views=shown,
+    )
+
+
 def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> PlayedAs:
     return PlayedAs(
         make_env=lambda: episodes.environment(run.media, run.model.view),
@@ -135,7 +180,8 @@ def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> PlayedAs:
 
 def _read_summaries(run: RunState, stage: Evaluate) -> None:
     for name in (stage.first_pass_name, stage.name):
-        if name is not None:
+        # A first pass that another evaluation had played has no file of its own.
+        if name is not None and run.directory.paths.evaluation(name).exists():
             run.summaries[name] = _summary(name, read_records(run.directory.paths.evaluation(name)))
 
 

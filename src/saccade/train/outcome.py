@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saccade.types import Attempt
+from saccade.types import Attempt, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,6 +14,8 @@ class StepOutcome:
     metrics: Mapping[str, float]
     tokens: int
     """Tokens that the learner saw, padding left out."""
+    tasks: tuple[Task, ...] = ()
+    """What it was trained on."""
     attempts: tuple[Attempt, ...] = ()
     ahead: tuple[Attempt, ...] = ()
     """Those that were rolled out and wait to be trained on; their pictures are still needed."""

@@ -59,11 +59,11 @@ class Episodes:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Measures the model on tasks that it never trains on.
+    """Measures the model; the run finds out whether it was trained on these tasks.
 
     With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.test_time``): the first pass names boxes,
     ``episodes`` answer on the views that are cut out by them. The first pass is an evaluation of its own in the
-    report, ``first_pass_name``.
+    report, ``first_pass_name``, unless an evaluation before has played the very same one.
     """
 
     name: str
@@ -146,6 +146,8 @@ class Plan:
     stages: tuple[Stage, ...]
     load: LoadSettings = LoadSettings(device="cpu")
     """How a resumed run loads its checkpoints; as the model was first loaded."""
+    remarks: tuple[str, ...] = ()
+    """Sentences for output and report on how it asks, where the user has not said it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     """What a run enters before its first stage and leaves in any case: the sandbox of its tools."""
     meters: Callable[[], Mapping[str, float]] = dict

@@ -92,11 +92,13 @@ class Reinforcement(Iterator[StepOutcome]):
             self._warn_of_nothing_learned(batch)
         self._weights_changed()
         self._step += 1
+        played = tuple(attempts_of(batch.played))
         return StepOutcome(
             step=self._step,
             metrics=metrics,
             tokens=sum(len(sequence.ids) for sequences in groups for sequence in sequences),
-            attempts=tuple(attempts_of(batch.played)),
+            tasks=tuple({attempt.task.id: attempt.task for attempt in played}.values()),
+            attempts=played,
             ahead=tuple(self.ahead()),
         )
 

@@ -122,8 +122,9 @@ def _run_stage(run: RunState, stage: Stage) -> None:
     if isinstance(stage, Evaluate):
         evaluate_stage(run, stage)
         return
-    if is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
+    if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
+    run.passes.clear()
     skipped_batches: list[NonFiniteStep] = []
     learner = _learner(run, stage, skipped_batches)
     first_step = 0
@@ -205,6 +206,7 @@ def _step(
     with run.media.temporary():
         outcome = next(steps, None)
         if outcome is not None:
+            run.trained.add(outcome.tasks)
             _record(run, stage, outcome, step_s=time.monotonic() - started_s)
     if outcome is not None:
         _keep_images(run, waiting, outcome.ahead)
@@ -218,7 +220,7 @@ def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *
         metrics |= {f"{TIME_PREFIX}{name}": value for name, value in run.plan.meters().items()}
         metrics |= timed(stream.episodes for stream in stage.streams)
     if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
-        metrics |= curve_point(run, stage.evaluation)
+        metrics |= curve_point(run, stage.name, stage.evaluation)
     run.metrics.write(position, metrics)
     export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
     if outcome.attempts:
@@ -234,7 +236,7 @@ def _is_due(stage: Reinforce, step: int) -> bool:
 def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json]) -> None:
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
-    run.reached = save_checkpoint(directory, position, run.model, learner, extras=state)
+    run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
     # A run that continues from here begins with an empty engine.
     run.engine.forget_images()
     prune_checkpoints(directory, position)

@@ -21,7 +21,7 @@ from saccade.train.settings import Change, changes_between
 from saccade.types import Json
 
 _LOCK = ".lock"
-_FILES = ("settings.json", "run.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
+_FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite", "recipe"})
 

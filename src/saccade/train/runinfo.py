@@ -88,6 +88,10 @@ class RunPaths:
         return self.root / "evaluations"
 
     @property
+    def asked(self) -> Path:
+        return self.root / "asked.json"
+
+    @property
     def nonfinite(self) -> Path:
         """Batches of skipped steps; there only where a step was skipped."""
         return self.root / "nonfinite"

@@ -51,6 +51,7 @@ class ReinforceSettings:
     """How long and how fast to learn from rewards."""
 
     steps: int
+    """0 leaves the stage out: its evaluations alone are made."""
     tasks_per_step: int = 16
     """Questions whose groups make up a batch."""
     group_size: int = 8
@@ -73,7 +74,7 @@ class ReinforceSettings:
     """Steps between evaluations for the curves; 0 for none."""
 
     def check(self) -> None:
-        for name in ("steps", "tasks_per_step", "checkpoint_every", "inner_epochs", "minibatches"):
+        for name in ("tasks_per_step", "checkpoint_every", "inner_epochs", "minibatches"):
             _positive(name, getattr(self, name))
         if self.minibatches > self.tasks_per_step:
             raise UserError(
@@ -85,7 +86,7 @@ class ReinforceSettings:
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
-        for name in ("warmup_steps", "final_rate", "evaluate_every", "staleness"):
+        for name in ("steps", "warmup_steps", "final_rate", "evaluate_every", "staleness"):
             _not_negative(name, getattr(self, name))
 
 

@@ -1,21 +1,38 @@
 """A run in progress: what its stages share, and how it is taken up where the newest checkpoint left it."""
 
 import logging
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from saccade.engines.local import LocalEngine
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
+from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
+from saccade.train.asked import AskedFile, open_asked
+from saccade.train.asking import Asking
+from saccade.train.asking_of_plan import asking_of
 from saccade.train.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
 from saccade.train.metrics import MetricsWriter
-from saccade.train.plan import Plan, Stage
+from saccade.train.plan import Episodes, Plan, Stage
 from saccade.train.position import Position
 from saccade.train.progress import Progress
 from saccade.train.rundir import RunDirectory
+from saccade.train.trained_on import TrainedOn, read_trained_on
+from saccade.types import Attempt, Json, Task
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedPass:
+    """An evaluation's trajectories, and what they are the outcome of."""
+
+    name: str
+    episodes: Episodes
+    tasks: tuple[Task, ...]
+    attempts: tuple[Attempt, ...]
 
 
 @dataclass(kw_only=True)
@@ -33,7 +50,18 @@ class RunState:
     engine: LocalEngine
     reached: Checkpoint | None
     """The newest checkpoint; None before the first."""
+    asking: Asking
+    """How the plan asks; every checkpoint carries it."""
+    trained: TrainedOn
+    asked: AskedFile
     summaries: dict[str, StageSummary] = field(default_factory=dict)
+    passes: list[NamedPass] = field(default_factory=list)
+    """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
+
+    @property
+    def records(self) -> Mapping[str, Mapping[str, Json]]:
+        """What a checkpoint carries for whoever uses the policy."""
+        return {ASKING_RECORD: self.asking.as_json(), TRAINED_ON_RECORD: self.trained.as_json()}
 
 
 def open_run(
@@ -51,6 +79,7 @@ def open_run(
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
+    asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,
         seed=seed,
@@ -62,6 +91,9 @@ def open_run(
         model=model,
         engine=LocalEngine(model, policy_version=_updates_until(plan, position)),
         reached=reached,
+        asking=asking,
+        trained=read_trained_on(model.checkpoint),
+        asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained),
     )
 
 

@@ -21,7 +21,8 @@ def supervise(
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings
     for step in range(first_step, settings.steps):
-        trajectories = [_played(one, model) for one in stage.demonstrations(step)]
+        demonstrations = stage.demonstrations(step)
+        trajectories = [_played(one, model) for one in demonstrations]
         metrics = learner.update(
             weighted([training_sequence(trajectory) for trajectory in trajectories], Aggregation(over="tokens")),
             negative_log_likelihood,
@@ -29,7 +30,8 @@ def supervise(
             learning_rate=rate_at(settings, step),
         )
         tokens = sum(len(trajectory.ids) for trajectory in trajectories)
-        yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens)
+        tasks = tuple(one.example.task for one in demonstrations)
+        yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
 
 
 def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:

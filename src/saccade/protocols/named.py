@@ -1,0 +1,49 @@
+"""The protocols by name: for the command line, and for checkpoints that say how they are asked."""
+
+from typing import Literal, get_args
+
+from saccade.protocols.box_text import BoxForm
+from saccade.protocols.code import code_protocol
+from saccade.protocols.contract import ChatProtocol
+from saccade.protocols.instructions import Style
+from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
+
+ProtocolName = Literal["tagged", "direct", "code", "grounded", "textual", "grounded_with_crop"]
+
+PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
+
+
+def protocol_named(
+    name: ProtocolName, *, style: Style, max_turns: int | None, box_form: BoxForm = "lenient"
+) -> ChatProtocol:
+    """The protocol of this name; ``box_form`` matters where boxes are read."""
+    match name:
+        case "tagged":
+            return tagged_protocol(style=style, max_turns=max_turns)
+        case "direct":
+            return direct_protocol(style=style, max_turns=max_turns)
+        case "code":
+            return code_protocol(style=style, max_turns=max_turns)
+        case "textual":
+            return textual_protocol(style=style, max_turns=max_turns)
+        case "grounded":
+            return grounded_protocol(style=style, max_turns=max_turns, form=box_form)
+        case "grounded_with_crop":
+            return grounded_with_crop_protocol(style=style, max_turns=max_turns, form=box_form)
+
+
+def name_of(protocol: ChatProtocol) -> ProtocolName | None:
+    """The name by which ``protocol_named`` gives the same protocol; None for one of somebody's own.
+
+    One that was made from ours and asks, reads or shows otherwise is somebody's own too.
+    """
+    parts = (protocol.prompt, protocol.parse, protocol.observe)
+    if not all(getattr(part, "__module__", "").startswith("saccade.protocols.") for part in parts):
+        return None
+    return known_name(protocol.name)
+
+
+def known_name(text: str) -> ProtocolName | None:
+    """The text as the name of a protocol."""
+    return next((name for name in PROTOCOLS if name == text), None)

@@ -1,0 +1,180 @@
+"""The ways in which ``saccade eval`` asks: as the checkpoint's record says, as the user says, or by default."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.media.resize import ViewRule
+from saccade.models.base import instruction_style
+from saccade.models.loading import ASKING_RECORD
+from saccade.protocols.code_words import PYTHON_TOOL
+from saccade.protocols.contract import ChatProtocol
+from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
+from saccade.toolbox.catalogue import build_tool, toolset
+from saccade.toolbox.settings import ToolSettings, read_tools_file
+from saccade.tools.contract import EpisodeTool, Tool, tool_from
+from saccade.tools.images import IMAGE_TOOLS, crop
+from saccade.train.asking import Asking, Way, words_for
+from saccade.train.plan import Episodes
+from saccade.train.recorded_tools import Toolmaker, UnknownOriginError
+from saccade.types import Message, Task, ToolSpec
+
+Tools = tuple[Tool | EpisodeTool, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wishes:
+    """What the user said of how to ask; what is None or empty is as recorded, or else by default."""
+
+    protocols: tuple[ProtocolName, ...] = ()
+    tools: tuple[str, ...] = ()
+    """Names of the catalogue, ``tools.toml`` files and addresses of tool services."""
+    turns: int | None = None
+
+
+@dataclass(kw_only=True)
+class Ways:
+    """Makes the episodes of an evaluation; ``maker.resources`` are what its run enters."""
+
+    checkpoint: Path
+    asking: Asking | None
+    wishes: Wishes
+    maker: Toolmaker
+    remarks: list[str] = field(default_factory=list)
+    """What the user should know of it."""
+
+    def of_protocol(self, name: ProtocolName) -> Way | None:
+        """The recorded way with this protocol that can be made again."""
+        ways = (*self.asking.evaluated, *self.asking.trained.values()) if self.asking else ()
+        fit = [way for way in ways if way.is_known and way.protocol == name]
+        return next((way for way in fit if self.wishes.tools or all(tool.origin for tool in way.tools)), None)
+
+    def by_default(self) -> Mapping[str, tuple[ProtocolName, Way]]:
+        """The recorded ways by the names of their evaluations. UserError where none can be made again."""
+        assert self.asking is not None
+        made: dict[str, tuple[ProtocolName, Way]] = {}
+        for way in self.asking.ways:
+            name = known_name(way.protocol) if way.is_known else None
+            foreign = [tool.spec.name for tool in way.tools if not tool.origin and not self.wishes.tools]
+            if name is not None and not foreign:
+                count = sum(other == name for other, _ in made.values())
+                made[f"{name}_{count + 1}" if count else name] = name, way
+            else:
+                part = f"the tool {foreign[0]}" if foreign and name else f"the protocol {way.protocol!r}"
+                self.remarks.append(
+                    f"{self.checkpoint} was trained to be asked by {way.describe()}; {part} is its recipe's own and "
+                    "cannot be made again here."
+                )
+        if not made:
+            raise UserError(
+                f"{' '.join(self.remarks)} Name a protocol ({', '.join(PROTOCOLS)}) with --protocol, tools with "
+                f"--tools, or measure it by its own recipe: saccade train RECIPE --model {self.checkpoint} --set "
+                "rl.steps=0"
+            )
+        return made
+
+    def check(self, asked: Sequence[Episodes]) -> None:
+        """UserError where what the user wants of tools and turns has no effect."""
+        if asked and not any(one.protocol.offers_tools for one in asked):
+            names = ", ".join(one.protocol.name for one in asked)
+            if self.wishes.tools:
+                raise UserError(f"--tools {','.join(self.wishes.tools)} would have no effect: {names} offers no tools")
+            if self.wishes.turns is not None:
+                raise UserError(f"--turns {self.wishes.turns} would have no effect: {names} has a single turn")
+
+    def in_words(self, asked: Mapping[str, Episodes]) -> str:
+        """How the checkpoint is asked, and by whose word."""
+        how = "; ".join(
+            _described(one) if name == one.protocol.name else f"{name}: {_described(one)}"
+            for name, one in asked.items()
+        )
+        wishes = self.wishes
+        is_wished = bool(wishes.protocols or wishes.tools or wishes.turns is not None)
+        if self.asking is None:
+            by = "as the command says" if is_wished else "by default"
+            return (
+                f"{self.checkpoint} has no {ASKING_RECORD} that says how it was trained to be asked. It is asked {by} "
+                f"({how}); --protocol, --tools and --turns ask otherwise."
+            )
+        if not is_wished:
+            return f"{self.checkpoint} is asked as its record says ({how})."
+        recorded = "; ".join(way.describe() for way in self.asking.ways)
+        return f"{self.checkpoint} is asked as the command says ({how}); its record says: {recorded}."
+
+    def episodes(self, protocol: ProtocolName, way: Way | None, defaults: Episodes) -> Episodes:
+        """``defaults`` say limits and turns; tools and words are the way's where the user wants no others."""
+        turns = self._turns(way, defaults, protocol)
+        style = way.style if way else instruction_style(self.checkpoint)
+        asked = protocol_named(
+            protocol,
+            style=style,
+            max_turns=turns if way is None or way.states_turns else None,
+            box_form=way.box_form if way else "lenient",
+        )
+        tools = self._tools(protocol, way) if asked.offers_tools else ()
+        if way is not None and not self.wishes.tools and turns == way.max_turns:
+            asked = self._in_recorded_words(asked, way, tools)
+        return Episodes(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
+
+    def _turns(self, way: Way | None, defaults: Episodes, protocol: ProtocolName) -> int:
+        looks_again = protocol in ("tagged", "code", "grounded_with_crop")
+        if self.wishes.turns is not None and looks_again:
+            return self.wishes.turns
+        return defaults.max_turns if way is not None or looks_again else 1
+
+    def _tools(self, protocol: ProtocolName, way: Way | None) -> Tools:
+        if self.wishes.tools:
+            given = self._wished_tools()
+            has_python = any(tool.spec.name == PYTHON_TOOL for tool in given)
+            return given if protocol != "code" or has_python else (self.maker.python(), *given)
+        if way is not None:
+            try:
+                return self.maker.made(way.tools)
+            except UnknownOriginError as error:
+                raise UserError(
+                    f"{self.checkpoint} is asked with the tool {error}, which is its recipe's own; give tools with "
+                    "--tools"
+                ) from error
+        if protocol == "code":
+            return (self.maker.python(),)
+        return IMAGE_TOOLS if protocol == "tagged" else (tool_from(crop),)
+
+    def _wished_tools(self) -> Tools:
+        made: list[Tool | EpisodeTool] = []
+        for wish in self.wishes.tools:
+            if wish.startswith(("http://", "https://")):
+                made += self.maker.service(wish).tools
+            elif wish.endswith(".toml"):
+                configured = toolset(read_tools_file(Path(wish)))
+                for name, why in configured.left_out.items():
+                    raise UserError(f"--tools {wish}: {name} cannot be made: {why}")
+                made += configured.ready
+            elif wish == PYTHON_TOOL:
+                made.append(self.maker.python())
+            else:
+                made.append(build_tool(ToolSettings(name=wish)))
+        return tuple(made)
+
+    def _in_recorded_words(self, protocol: ChatProtocol, way: Way, tools: Tools) -> ChatProtocol:
+        """With the instructions that the policy was trained with, should those of today be others."""
+        system = way.system
+        if system is None:
+            return protocol
+
+        def prompt(task: Task, specs: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
+            return tuple(
+                replace(message, parts=(system,)) if message.role == "system" else message
+                for message in protocol.prompt(task, specs, view)
+            )
+
+        if [tool.spec for tool in tools] != list(way.specs):
+            self.remarks.append(
+                f"The tools of {way.protocol} have changed since {self.checkpoint} was trained; it is told of them in "
+                "the words of then."
+            )
+        return replace(protocol, prompt=prompt)
+
+
+def _described(episodes: Episodes) -> str:
+    return words_for(episodes.protocol.name, [tool.spec.name for tool in episodes.tools], episodes.max_turns)
