@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.solutions import REPLAYED
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol
@@ -32,7 +33,7 @@ def make_env(sandbox: Sandbox, media: MediaStore) -> Callable[[int], VisualReaso
     def make(seed: int) -> VisualReasoningEnv:
         return VisualReasoningEnv(
             protocol=code_protocol(max_turns=MAX_TURNS),
-            tools=(python_tool(sandbox),),
+            tools=(python_tool(sandbox, checks_work=seed == REPLAYED),),
             media=media,
             view=ORIGINAL_VIEW,
             max_turns=MAX_TURNS,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from saccade.curation import prompts
 from saccade.protocols.code import code_protocol
 from saccade.testing.scripted_teacher import text_of
-from saccade.types import Example, ImageRef, Message
+from saccade.types import Example, ImageRef, Message, ToolCall
 
 
 def code_turn(code: str, thought: str = "I let Python do it.") -> str:
@@ -53,7 +53,7 @@ class Knowing:
             "boxes": "nowhere",
             "chain": lambda example, _: f"I count them.\n<answer>{example.task.answer}</answer>",
             "rewriting": lambda example, _: (
-                f"I count them.\n<code>\n```python\nprint({example.task.answer})\n```\n</code>"
+                f"I count them.\n<code>\n```python\n{expert_code(example)}\n```\n</code>"
                 f"<interpreter>{example.task.answer}</interpreter>\n<answer>{example.task.answer}</answer>"
             ),
             "play": expert_turn,
@@ -69,6 +69,13 @@ class Knowing:
             step = "play"
         said = self._said[step]
         return said if isinstance(said, str) else said(example, messages)
+
+
+def expert_code(example: Example) -> str:
+    """The first code of the example's own expert."""
+    action = example.turns[0].action
+    assert isinstance(action, ToolCall)
+    return str(action.arguments["code"])
 
 
 def expert_turn(example: Example, messages: Sequence[Message]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from curation_teachers import Knowing, answer_turn, code_turn, turns_so_far
+from curation_teachers import Knowing, answer_turn, code_turn, expert_code, turns_so_far
 
 from saccade.curation.outcomes import Rejected
 from saccade.curation.playing import play, up_to_stop
@@ -114,7 +114,7 @@ def test_code_that_lives_by_chance_is_left_out(make_env: Make, dots: list[Exampl
 
 def test_what_a_teacher_writes_after_its_code_is_cut_off(make_env: Make, dots: list[Example]) -> None:
     answer = dots[0].task.answer
-    first = code_turn(f"print({answer})") + "<interpreter>1000</interpreter>" + answer_turn("1000")
+    first = code_turn(expert_code(dots[0])) + "<interpreter>1000</interpreter>" + answer_turn("1000")
     solved = solve(says(first, answer_turn(answer)), make_env, dots[0], "play")
     assert isinstance(solved, Solved)
     assert [type(turn.action) for turn in solved.turns] == [ToolCall, Answer]
@@ -136,15 +136,25 @@ def test_attempts_go_through_the_kinds_and_hints_are_told(make_env: Make, dots: 
 
 def test_code_persists_from_turn_to_turn(make_env: Make, dots: list[Example]) -> None:
     answer = dots[0].task.answer
-    turns = (code_turn(f"n = {answer}"), code_turn("print(n)"), answer_turn(answer))
-    solved = solve(says(*turns), make_env, dots[0], "play")
+    turns = (code_turn("part = input_image.crop((0, 0, 9, 9))"), code_turn("print(part.getextrema())"))
+    solved = solve(says(*turns, answer_turn(answer)), make_env, dots[0], "play")
     assert isinstance(solved, Solved)
-    assert [turn.result.text for turn in solved.turns if turn.result] == ["", answer]
+    assert [turn.result.data["work"] for turn in solved.turns if turn.result] == ["idle", "looks"]
 
 
-def rewriting(
-    *, claim: str, code: str = "print({answer})", last: str = "So that many.", answer: str = "{answer}"
-) -> str:
+@pytest.mark.parametrize(
+    "code", ["print({answer})", "n = {answer}\nprint(f'{n} dots')", "print(3 - 3 + {answer})", "x = 1"]
+)
+def test_code_that_only_prints_the_answer_is_left_out(make_env: Make, dots: list[Example], code: str) -> None:
+    answer = dots[0].task.answer
+    code = code.replace("{answer}", answer)
+    played = solve(says(code_turn(code), answer_turn(answer)), make_env, dots[0], "play")
+    assert played == Rejected(way="play", reason="idle_code")
+    rewritten = solve(rewrites(dots, rewriting(claim="{answer}", code=code)), make_env, dots[0], "rewrite")
+    assert rewritten == Rejected(way="rewrite", reason="idle_code")
+
+
+def rewriting(*, claim: str, code: str = "{code}", last: str = "So that many.", answer: str = "{answer}") -> str:
     return (
         f"I count the dots.\n<code>\n```python\n{code}\n```\n</code>\n<interpreter>{claim}</interpreter>\n{last}\n"
         f"<answer>{answer}</answer>"
@@ -152,9 +162,11 @@ def rewriting(
 
 
 def rewrites(dots: list[Example], text: str, **said: str) -> ScriptedTeacher:
-    return ScriptedTeacher(
-        reply=Knowing(dots, rewriting=lambda example, _: text.replace("{answer}", example.task.answer), **said)
-    )
+    return ScriptedTeacher(reply=Knowing(dots, rewriting=lambda example, _: filled(text, example), **said))
+
+
+def filled(text: str, example: Example) -> str:
+    return text.replace("{answer}", example.task.answer).replace("{code}", expert_code(example))
 
 
 def test_a_chain_is_rewritten_and_its_outputs_are_really_run(make_env: Make, dots: list[Example]) -> None:
@@ -164,7 +176,7 @@ def test_a_chain_is_rewritten_and_its_outputs_are_really_run(make_env: Make, dot
     assert isinstance(solved, Solved)
     assert [turn.thought for turn in solved.example.turns] == ["I count the dots.", "So that many."]
     assert solved.example.turns[0].action == ToolCall(
-        name="execute_python_code", arguments={"code": f"print({answer})"}
+        name="execute_python_code", arguments={"code": expert_code(dots[0])}
     )
     assert solved.example.turns[1].action == Answer(text=answer)
     chain, rewritten = teacher.asked

@@ -333,10 +333,12 @@ def test_an_expert_that_corrects_itself_is_a_demonstration_where_runs_may_fail(s
 
 
 def test_an_experts_call_that_is_refused_is_no_demonstration_even_where_runs_may_fail(sandbox: Sandbox) -> None:
-    env = make_env(sandbox, max_turns=1)
+    env = make_env(sandbox, max_turns=2)
     env.reset(seed=0)
+    # Nothing is run in the last turn.
+    turns = (call("print(1)"), call("print(2)"))
     with pytest.raises(UserError, match="refused"):
-        demonstrate(Example(task=env.task, turns=(call("print(1)"),)), env=env, chat=CHAT, may_fail=True)
+        demonstrate(Example(task=env.task, turns=turns), env=env, chat=CHAT, may_fail=True)
 
 
 def test_gymnasium_makes_an_environment_with_code(sandbox: Sandbox) -> None:

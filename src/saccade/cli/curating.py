@@ -16,6 +16,7 @@ from saccade.curation.outcomes import Outcome, outcome_from
 from saccade.curation.pipeline import Curation, Player, Roles
 from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.report import CurationReport
+from saccade.curation.solutions import REPLAYED
 from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
@@ -67,7 +68,10 @@ def curate_codedance(request: CodeDanceRequest) -> CurationReport:
         def make_env(seed: int) -> VisualReasoningEnv:
             return VisualReasoningEnv(
                 protocol=code_protocol(max_turns=settings.max_turns),
-                tools=(python_tool(sandbox, timeout_s=settings.run_timeout_s),),
+                tools=(
+                    # What is played is replayed, and that is when it must be seen to work.
+                    python_tool(sandbox, timeout_s=settings.run_timeout_s, checks_work=seed == REPLAYED),
+                ),
                 media=media,
                 view=ORIGINAL_VIEW,
                 max_turns=settings.max_turns,

@@ -21,6 +21,7 @@ Reason = Literal[
     "wrong_answer",
     "no_code",
     "not_repeatable",
+    "idle_code",
     "wrong_chain",
     "unreadable_rewriting",
     "output_mismatch",
@@ -32,9 +33,10 @@ Reason = Literal[
 ``unsuitable_image``, ``bad_question``, ``disagreed``: the checker says so. ``no_verdict``: the checker says nothing
 that can be read. ``unsolved``: both models fail. ``no_way``: no way is set for its level. ``ill_formed``: a turn breaks
 the protocol. ``failed_run``: some code failed. ``no_answer``: out of turns. ``no_code``: answered without any code.
-``not_repeatable``: run again, the code shows something else. ``wrong_chain``: the chain of thought to rewrite has a
-wrong answer or none. ``unreadable_rewriting``: its form is broken. ``output_mismatch``: the code prints something else
-than the text claims. ``contradiction``: the text goes on with a claimed number that was never printed.
+``not_repeatable``: run again, the code shows something else. ``idle_code``: no run shows anything of the picture or
+works anything out, such as code that prints the answer. ``wrong_chain``: the chain of thought to rewrite has a wrong
+answer or none. ``unreadable_rewriting``: its form is broken. ``output_mismatch``: the code prints something else than
+the text claims. ``contradiction``: the text goes on with a claimed number that was never printed.
 """
 
 Step = Literal["image", "question", "solution", "boxes"]

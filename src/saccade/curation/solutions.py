@@ -19,12 +19,14 @@ from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.tool_use import call_outcome
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall, Turn
 
 MakeVisualEnvironment = Callable[[int], VisualReasoningEnv]
-"""An environment of the code protocol with the Python tool, from the seed of its tools."""
+"""An environment of the code protocol with the Python tool, from the seed of its tools. Its tool checks the work of
+runs, by ``saccade.tools.code_work``, at least with the seed ``REPLAYED``."""
 
 DETAIL_CHARS = 300
 
@@ -34,7 +36,8 @@ PLAYED, REPLAYED = 0, 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Solved:
-    """A solution that holds: each turn keeps to the protocol, each run succeeds, again too, and the answer is right."""
+    """A solution that holds: each turn keeps to the protocol, each run succeeds, again too, at least one does some
+    work, and the answer is right."""
 
     example: Example
     turns: tuple[Turn, ...]
@@ -144,6 +147,8 @@ class Solver:
             return flaw
         if played and [turn.observation for turn in turns] != [turn.observation for turn in played]:
             return Rejected(way=way, reason="not_repeatable")
+        if way != "direct" and not any(call_outcome(turn) == "succeeded" for turn in turns):
+            return Rejected(way=way, reason="idle_code")
         return Solved(example=example, turns=tuple(turns), way=way, asked_kind=asked_kind)
 
 
