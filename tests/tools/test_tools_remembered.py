@@ -111,6 +111,28 @@ def test_the_oldest_runs_are_forgotten_first(counted: Counted) -> None:
     assert counted.runs == ["print(1)", "print(2)", "print(3)", "print(1)"]
 
 
+def test_results_are_forgotten_by_their_bytes(counted: Counted) -> None:
+    """A picture of 100x100 takes 40,000 bytes, and each result some beside."""
+    sessions = RememberedSessions(counted, max_bytes=400_000)
+    show = "from PIL import Image; Image.new('L', (100, 100), {}).show()"
+    codes = [show.format(level) for level in range(20)]
+    for code in codes:
+        outputs(sessions, code)
+    assert counted.runs == codes
+    outputs(sessions, codes[-1], images=RED)
+    assert counted.runs == codes
+    outputs(sessions, codes[0])
+    assert counted.runs == [*codes, codes[0]]
+
+
+def test_a_result_that_would_take_all_the_room_is_not_remembered(counted: Counted) -> None:
+    sessions = RememberedSessions(counted, max_bytes=400_000)
+    large = "print('x' * 16000)\nfrom PIL import Image; Image.new('L', (200, 200)).show()"
+    for code in ("print(1)", large, large, "print(1)"):
+        outputs(sessions, code)
+    assert counted.runs == ["print(1)", large, large]
+
+
 def test_a_closed_session_runs_nothing(counted: Counted) -> None:
     session = RememberedSessions(counted).session(images=RED, seed=0)
     session.close()

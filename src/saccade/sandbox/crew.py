@@ -31,6 +31,8 @@ class Gate(Protocol):
 
     def start_run(self) -> None: ...
 
+    def keep_run(self) -> None: ...
+
     def grant(self, forking: set[int]) -> bool:
         """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
         ...
@@ -104,7 +106,7 @@ class Crew:
             ended = [pid for pid, watch in self._watched.items() if watch in ready]
             # What was said comes before what was done; the last words may have come since.
             if self._near.fileno() in ready or ended:
-                heard = self._hear_all(expected)
+                heard = self._hear_all(expected, deadline)
                 if heard is not None:
                     return heard
             if ended:
@@ -205,9 +207,9 @@ class Crew:
         elif self._has_unheard:
             self._end_unheard()
 
-    def _hear_all(self, expected: Mapping[str, int]) -> Head | None:
-        """The first expected message among those that wait."""
-        while True:
+    def _hear_all(self, expected: Mapping[str, int], deadline: float) -> Head | None:
+        """The first expected message among those that wait; None also at the deadline, as they may never end."""
+        while time.monotonic() < deadline:
             try:
                 heard, sender, descriptors = receive_packet(self._near, _DO_NOT_WAIT)
             except BlockingIOError:
@@ -229,6 +231,7 @@ class Crew:
                 return {**heard, "pid": sender}
             if who == sender:
                 return heard
+        return None
 
     def _grant(self, gate: Gate) -> None:
         waiting = len(self._may_fork)

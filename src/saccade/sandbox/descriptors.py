@@ -1,14 +1,13 @@
 """A session's descriptors: the runner's own, the standard streams over them, and the places reached in open files."""
 
-import contextlib
 import io
 import os
+import select
+from fcntl import F_GETFL, F_SETFL, fcntl
 from os import SEEK_CUR, SEEK_SET, dup2, fstat, lseek
 
 DEVNULL, OUT, ERR, CHANNEL, INBOX, IMAGES = range(100, 106)
 """Where the runner keeps its descriptors, out of the way of the model's."""
-
-_MISSES = 32
 
 Identities = tuple[tuple[int, int], ...]
 
@@ -38,25 +37,35 @@ def usable(stream: io.TextIOWrapper, number: int) -> io.TextIOWrapper:
         return text_stream(number)
 
 
-def offsets() -> list[tuple[int, int]]:
-    """How far the open files of the model's are read: a child shares that."""
-    found, misses = [], 0
-    for number in range(3, DEVNULL):
-        try:
-            found.append((number, lseek(number, 0, SEEK_CUR)))
-            misses = 0
-        except OSError:
-            misses += 1
-            if misses > _MISSES:
-                break
+def watch(most: int) -> select.poll:
+    """What tells which of the session's descriptors are open, below ``most``."""
+    poll = select.poll()
+    for number in range(3, most):
+        if not DEVNULL <= number <= IMAGES:
+            poll.register(number, 0)
+    return poll
+
+
+def places(watched: select.poll, most: int) -> list[tuple[int, int, int]]:
+    """Number, offset (-1: it has none) and flags of the model's open files: a child shares both."""
+    closed = {number for number, _ in watched.poll(0)}
+    found = []
+    for number in range(3, most):
+        if number not in closed and not DEVNULL <= number <= IMAGES:
+            try:
+                found.append((number, lseek(number, 0, SEEK_CUR), fcntl(number, F_GETFL)))
+            except OSError:
+                found.append((number, -1, fcntl(number, F_GETFL)))
     return found
 
 
-def seek(found: list[tuple[int, int]]) -> None:
-    """Goes back to these offsets."""
-    for number, offset in found:
-        with contextlib.suppress(OSError):
+def restore(found: list[tuple[int, int, int]]) -> None:
+    """Goes back to these offsets and flags."""
+    for number, offset, flags in found:
+        if offset >= 0:
             lseek(number, offset, SEEK_SET)
+        if fcntl(number, F_GETFL) != flags:
+            fcntl(number, F_SETFL, flags)
 
 
 def take(sources: dict[int, int]) -> None:

@@ -54,8 +54,11 @@ class Files:
         """Whether the tree, which may change meanwhile, takes far more of the disk than a session may."""
         room = 2 * self._most_bytes
         with contextlib.suppress(OSError, tree.TooDeepError):
-            for _, _, _, found in tree.walk(self._root, lambda _: True):
+            for count, (_, _, _, found) in enumerate(tree.walk(self._root, lambda _: True)):
                 room -= 512 * found.st_blocks
+                # To look at all of very many would take longer than the run may.
+                if room < 0 or count > 4 * self._most_files:
+                    return True
         return room < 0
 
     def commit(self) -> None:

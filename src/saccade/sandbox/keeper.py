@@ -150,6 +150,8 @@ class Keeper:
             if self._crew.has_threads:
                 return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
             self._files.commit()
+            if self._gate is not None:
+                self._gate.keep_run()
         except (LateError, DiedError):
             return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
         except (OverLimitError, OSError) as error:

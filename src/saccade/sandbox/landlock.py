@@ -28,7 +28,9 @@ def version() -> int:
         return 0
 
 
-def restrict(*, readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
+def restrict(
+    *, listed: Sequence[str], readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]
+) -> None:
     """Forbids all else, for good; paths that are not there are passed over."""
     have = version()
     # One bit for each right that the version knows of.
@@ -39,7 +41,12 @@ def restrict(*, readable: Sequence[str], writable: Sequence[str], devices: Seque
     size = 8 if have < 4 else 16 if have < 6 else 24
     rules = linux.call(_CREATE, attributes, size, 0)
     try:
-        for paths, rights in ((readable, _READ), (writable, _CHANGE), (devices, _READ_FILE | _WRITE_FILE)):
+        for paths, rights in (
+            (listed, _READ_FOLDER),
+            (readable, _READ),
+            (writable, _CHANGE),
+            (devices, _READ_FILE | _WRITE_FILE),
+        ):
             for path in paths:
                 _allow(rules, path, rights & handled)
         linux.call(_RESTRICT_SELF, rules, 0)

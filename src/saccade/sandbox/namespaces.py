@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 from saccade.sandbox import linux, processes
+from saccade.sandbox.packages import Entries
 from saccade.sandbox.processes import NOBODY
 
 USER = 1000
@@ -15,7 +16,8 @@ NAMES = ("user", "mount", "pid", "network", "ipc", "uts")
 _MEMORY = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
 _ALL = linux.NEW_USER | linux.NEW_NS | linux.NEW_PID | linux.NEW_NET | linux.NEW_IPC | linux.NEW_UTS
 _STAGES = ("/sys", "/mnt", "/media", "/srv", "/var", "/tmp")
-DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")
+"""No /dev/zero: mapped as shared it is memory that no limit counts."""
 _ACCOUNTS = {
     "etc/passwd": f"root:x:0:0::/:/none\nuser:x:{USER}:{USER}::{SESSION}/work:/none\n",
     "etc/group": f"root:x:0:\nuser:x:{USER}:\n",
@@ -24,13 +26,13 @@ _ACCOUNTS = {
 }
 
 
-def enter(libraries: list[str]) -> int:
+def enter(libraries: list[str], packages: Entries) -> int:
     """Takes this process, and the children it forks from now on, out of the host; a descriptor of the old /proc."""
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     if processes.is_root():
         # While still root, since libraries may lie where only root may go.
         linux.unshare(linux.NEW_NS)
-        _build_root(libraries)
+        _build_root(libraries, packages)
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -38,7 +40,7 @@ def enter(libraries: list[str]) -> int:
         _unshare_as(proc, _ALL, inside=USER)
     else:
         _unshare_as(proc, _ALL, inside=USER)
-        _build_root(libraries)
+        _build_root(libraries, packages)
     socket.sethostname("sandbox")
     return proc
 
@@ -84,17 +86,19 @@ def _unshare_as(proc: int, flags: int, *, inside: int) -> None:
             os.close(file)
 
 
-def _build_root(libraries: list[str]) -> None:
+def _build_root(libraries: list[str], packages: Entries) -> None:
     linux.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     stage = next(
         place
         for place in _STAGES
-        if Path(place).is_dir() and not any(library.startswith(place + "/") for library in libraries)
+        if Path(place).is_dir() and not any(inner.startswith(place + "/") for inner in (*libraries, *packages))
     )
     linux.mount("tmpfs", stage, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=8m,mode=755")
     root = Path(stage)
     for library in libraries:
         _bind(library, root, linux.ATTR_RDONLY | linux.ATTR_NOSUID | linux.ATTR_NODEV)
+    for folder in sorted(packages):
+        _cover(folder, packages[folder], root)
     for alias in ("lib", "lib32", "lib64"):
         link = Path("/") / alias
         if link.is_symlink() and not (root / alias).exists():
@@ -110,6 +114,17 @@ def _build_root(libraries: list[str]) -> None:
     if not (root / "tmp").exists():
         (root / "tmp").symlink_to(f"{SESSION}/tmp")
     linux.change_root(stage)
+
+
+def _cover(folder: str, entries: list[str], root: Path) -> None:
+    """Puts a folder with these entries in the place of one that has more."""
+    target = root / folder.lstrip("/")
+    target.mkdir(parents=True, exist_ok=True)
+    linux.mount("tmpfs", str(target), "tmpfs", _MEMORY, "size=1m,mode=755")
+    for entry in entries:
+        if Path(folder, entry).exists():
+            _bind(f"{folder}/{entry}", root, linux.ATTR_RDONLY | linux.ATTR_NOSUID | linux.ATTR_NODEV)
+    linux.restrict_mount(str(target), linux.ATTR_RDONLY, recursive=False)
 
 
 def _bind(source: str, root: Path, attributes: int) -> None:

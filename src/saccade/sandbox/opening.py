@@ -21,6 +21,7 @@ from saccade.sandbox.crew import READY_S
 from saccade.sandbox.files import Files
 from saccade.sandbox.keeper import Keeper
 from saccade.sandbox.report import Memories, said
+from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
 
 _OWN_PROCESSES = 6
@@ -43,6 +44,8 @@ class Setting:
     """A descriptor of /proc as it was before the root changed; -1 where it did not."""
     program: bytes
     """The filter on system calls; empty for none."""
+    listed: tuple[str, ...]
+    """Folders that sessions may list where they may not read all that lies in them."""
     readable: tuple[str, ...]
     """What Landlock lets sessions read; nothing: no Landlock."""
     user: int
@@ -167,7 +170,7 @@ def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> No
     linux.forbid_new_privileges()
     processes.may_write_own_proc_files(False)
     landlock.restrict(
-        # A zero device that could be written to could be shared memory.
+        listed=setting.listed,
         readable=[*setting.readable, *namespaces.DEVICES],
         writable=[place.folder],
         devices=namespaces.DEVICES[:1],
@@ -213,7 +216,11 @@ def _gate(near: socket.socket, memories: Memories, setting: Setting) -> seccomp.
     if len(received) != 1:
         raise RuntimeError("the session's first process did not confine itself" + said(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS
-    return seccomp.ForkGate(received[0], most_threads=rounds * setting.limits.threads)
+    return seccomp.ForkGate(
+        received[0],
+        most_threads=rounds * setting.limits.threads,
+        architecture=ARCHITECTURES[linux.architecture_name()],
+    )
 
 
 def _prefer_for_memory(proc: int) -> None:

@@ -5,14 +5,13 @@ import os
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
 from saccade.errors import MachineError, UserError
-from saccade.sandbox import folders
+from saccade.sandbox import folders, packages
 from saccade.sandbox.contract import Isolation, Layers, Limits
 from saccade.sandbox.namespaces import NAMES
 from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, whole_number
@@ -99,7 +98,7 @@ class WarmParent:
             "isolation": isolation,
             "limits": asdict(limits),
             "base": "" if isolation == "full" else self.folder,
-            "packages": _packages(),
+            "packages": packages.usable(),
         }
         try:
             send_frame(self._channel, order)
@@ -132,13 +131,8 @@ def _layers(isolation: Isolation, landlock: int, user: int) -> Layers:
     )
 
 
-def _packages() -> list[str]:
-    paths = sysconfig.get_paths()
-    return list(dict.fromkeys((paths["purelib"], paths["platlib"])))
-
-
 def _start(control: int, trainer: int) -> str:
-    places = [str(Path(__file__).parents[2]), *_packages()]
+    places = [str(Path(__file__).parents[2]), *packages.folders()]
     return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
 
 

@@ -65,7 +65,7 @@ def _advice(number: int) -> str:
 
 def _make_namespaces() -> None:
     """All that a session needs of namespaces, thrown away at once."""
-    proc = namespaces.enter([])
+    proc = namespaces.enter([], {})
     own = os.pidfd_open(os.getpid())
     child = os.fork()
     if child:

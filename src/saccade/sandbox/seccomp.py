@@ -19,14 +19,22 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
 _X32 = 0x40000000
 
-_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
-"""Duplicates, flags, locks and questions; not owners and signals of descriptors, which can kill a process."""
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030, 1032, 1034)
+"""Duplicates, flags, a process's own locks and questions; not owners and signals of descriptors, which can kill a
+process, nor locks that the run before would share."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """Is it a terminal, how much is there to read, blocking, closing on exec."""
 _PRCTL = (1, 2, 3, 7, 15, 16, 21, 23, 27, 30, 39, 0x53564D41)
 """Names, questions, and dying with the parent."""
 _AF_UNIX = 1
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
+_NOT_COUNTED = 0x100 | 0x40000
+"""MAP_GROWSDOWN, which counts as a stack, and MAP_HUGETLB, which takes pages of the machine: no limit sees either."""
+_PROT_WRITE = 0x02
+_MOST_WITHDRAWN = 64 << 20
+"""Bytes of a session that may be made read-only: libraries ask for it, and the limit on memory counts them no more."""
+_RENAMES = (0, 1, 2)
+"""Not RENAME_WHITEOUT, which makes a device."""
 
 _FORK = 0x01200011
 """What the C library's fork asks for: SIGCHLD and the child's number in its own memory."""
@@ -71,6 +79,8 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
         made += _when(number, [_return(_ALLOW)])
     for number in architecture.marking():
         made += _when(number, [_return(_ALLOW if marks_files else _ERRNO)])
+    # Such a lock would be shared with the run before, and nobody else is there to be locked out.
+    made += _when(architecture.number("flock"), [_return(_ERRNO)])
     made += _when(architecture.number("fcntl"), _one_of(1, _FCNTL))
     made += _when(architecture.number("ioctl"), _one_of(1, _IOCTL))
     made += _when(architecture.number("prctl"), _one_of(0, _PRCTL))
@@ -80,7 +90,12 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
     # To the other end only: an address may be a socket of the host. (sendmsg has its addresses where no filter sees.)
     made += _when(architecture.number("sendto"), _nothing_at(4))
     # Memory that processes share would keep what a failed run wrote to it. Of a file it may be: the keeper has those.
-    made += _when(architecture.number("mmap"), _not_both(3, _MAP_ANONYMOUS, _MAP_SHARED))
+    made += _when(architecture.number("mmap"), _neither(3, _NOT_COUNTED) + _not_both(3, _MAP_ANONYMOUS, _MAP_SHARED))
+    # What was written to and is then made read-only is counted no more: by the keeper instead.
+    made += _when(architecture.number("mprotect"), _if_any(2, _PROT_WRITE, _ALLOW, _NOTIFY))
+    made += _when(architecture.number("renameat2"), _one_of(4, _RENAMES))
+    # Room beyond a file's end would be in nobody's count.
+    made += _when(architecture.number("fallocate"), _one_of(1, (0,)))
     made.append(_return(_ERRNO | errno.EPERM))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in made)
 
@@ -96,18 +111,28 @@ def install(filter_program: bytes) -> int:
 
 
 class ForkGate:
-    """Lets threads be made, and the forks that the keeper has planned; nothing else becomes a process."""
+    """Lets threads be made, and the forks that the keeper has planned; nothing else becomes a process.
 
-    def __init__(self, listener: int, *, most_threads: int) -> None:
+    It also counts the memory that is made read-only.
+    """
+
+    def __init__(self, listener: int, *, most_threads: int, architecture: Architecture) -> None:
         self._listener = listener
         self._most_threads = most_threads
-        self._threads = 0
+        self._clone = architecture.number("clone")
+        self._threads = most_threads
+        self._withdrawn = self._withdrawn_before = 0
 
     def fileno(self) -> int:
         return self._listener
 
     def start_run(self) -> None:
-        self._threads = 0
+        """Threads may be made from now on; what the run before this took is forgotten unless it was kept."""
+        self._threads, self._withdrawn = 0, self._withdrawn_before
+
+    def keep_run(self) -> None:
+        """The run was good: no more threads, and what it took stays taken."""
+        self._threads, self._withdrawn_before = self._most_threads, self._withdrawn
 
     def grant(self, forking: set[int]) -> bool:
         """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
@@ -117,13 +142,14 @@ class ForkGate:
         except OSError:
             # Whoever asked is dead.
             return False
-        identity, caller = struct.unpack_from("QI", asked)
-        flags = struct.unpack_from("Q", asked, 32)[0]
-        is_thread = flags & _THREAD == _THREAD and not flags & _NEVER_IN_THREAD
-        if is_thread:
+        identity, caller, _, number, _, _, first, second = struct.unpack_from("QIIiIQQQ", asked)
+        is_thread = number == self._clone and first & _THREAD == _THREAD and not first & _NEVER_IN_THREAD
+        if number != self._clone:
+            error = self._withdraw(second)
+        elif is_thread:
             self._threads += 1
             error = errno.EAGAIN if self._threads > self._most_threads else 0
-        elif flags == _FORK and caller in forking:
+        elif first == _FORK and caller in forking:
             forking.discard(caller)
             error = 0
         else:
@@ -132,6 +158,13 @@ class ForkGate:
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._listener, _ANSWER, answer)
         return is_thread and not error
+
+    def _withdraw(self, size: int) -> int:
+        """The error number for making so many bytes read-only; 0 when it may be done."""
+        if self._withdrawn + size > _MOST_WITHDRAWN:
+            return errno.ENOMEM
+        self._withdrawn += size
+        return 0
 
 
 def _seccomp_number() -> int:
@@ -161,6 +194,15 @@ def _nothing_at(argument: int) -> Program:
     """Allows the call when a pointer is null."""
     test = [_load(_argument(argument)), (_EQUAL, 0, 3, 0), _load(_argument(argument) + 4), (_EQUAL, 0, 1, 0)]
     return [*test, _return(_ALLOW), _return(_ERRNO | errno.EPERM)]
+
+
+def _neither(argument: int, bits: int) -> Program:
+    """Refuses the call when one of these bits is set in an argument, and goes on otherwise."""
+    return [_load(_argument(argument)), (_ANY_BIT, 0, 1, bits), _return(_ERRNO | errno.EPERM)]
+
+
+def _if_any(argument: int, bits: int, then: int, otherwise: int) -> Program:
+    return [_load(_argument(argument)), (_ANY_BIT, 0, 1, bits), _return(then), _return(otherwise)]
 
 
 def _not_both(argument: int, first: int, second: int) -> Program:

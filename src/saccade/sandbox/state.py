@@ -38,10 +38,11 @@ from saccade.sandbox.descriptors import (
     INBOX,
     connect,
     identities,
-    offsets,
-    seek,
+    places,
+    restore,
     text_stream,
     usable,
+    watch,
 )
 from saccade.sandbox.execution import Failure, execute, failure_of
 from saccade.sandbox.surroundings import RefusedError, furnish
@@ -81,6 +82,7 @@ class State:
         self._place = place
         self._gallery = Gallery(IMAGES, place.work, place.limits, self._announce)
         self._kept = identities()
+        self._watched = watch(place.limits.open_files)
         self._module = types.ModuleType("__main__")
         self._folder = place.work
         self._collects = True
@@ -109,7 +111,7 @@ class State:
     def _fork_until_kept(self) -> None:
         """Returns in a child whose run was good, when the keeper has made it the state."""
         while True:
-            reached = offsets()
+            reached = places(self._watched, self._place.limits.open_files)
             child = _fork()
             if child == 0:
                 self._run_once()
@@ -118,7 +120,7 @@ class State:
                 self._tie()
             _, status, usage = wait4(child, 0)
             # They are shared with the child, which may have read on.
-            seek(reached)
+            restore(reached)
             self._tell(kind="gone", status=status, cpu_ms=int(1000 * (usage.ru_utime + usage.ru_stime)))
 
     def _run_once(self) -> None:

@@ -32,6 +32,9 @@ def furnish(
     space["display"] = displays.install(gallery)
     # Modules that the model writes into its folder can be imported.
     sys.path.insert(0, "")
+    # Of the task's own code nothing can be imported, not even what the runner itself is made of.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saccade"]:
+        del sys.modules[name]
     builtins.input = _no_input
     builtins.exit = builtins.quit = _leave  # type: ignore[assignment]  # of `site`, which is not loaded
     try:

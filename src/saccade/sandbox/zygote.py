@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from saccade.sandbox import folders, landlock, linux, namespaces, pages, probe, processes, seccomp
 from saccade.sandbox.contract import Isolation, Limits
-from saccade.sandbox.libraries import places
+from saccade.sandbox.libraries import carved, covered, gather, places
 from saccade.sandbox.opening import Setting, keep
 from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, receive_frame, send_frame
@@ -34,14 +34,16 @@ def main(control: int, trainer: int) -> NoReturn:
     if why_not:
         send_frame(channel, {"refused": why_not})
         os._exit(0)
-    packages = order["packages"]
-    assert isinstance(packages, list)
-    libraries = places(packages)
+    libraries = places()
+    usable = order["packages"]
+    assert isinstance(usable, dict)
+    packages = covered(libraries, usable)
     base = str(order["base"])
     processes.adopt_orphans()
     if base:
         folders.hold(base)
-    proc = namespaces.enter(libraries) if isolation == "full" else -1
+        gather(f"{base}/packages", usable)
+    proc = namespaces.enter(libraries, packages) if isolation == "full" else -1
     watcher = os.getpid()
     warm = os.fork()
     if warm:
@@ -56,6 +58,8 @@ def main(control: int, trainer: int) -> NoReturn:
     pages.enlarge(proc)
     if isolation == "full":
         namespaces.close_root()
+    # Where no root hides it, Landlock has to leave out what may not be used.
+    listed, readable = carved(libraries, packages) if base else ([], [*libraries, *packages])
     limits = order["limits"]
     assert isinstance(limits, dict)
     setting = Setting(
@@ -67,8 +71,9 @@ def main(control: int, trainer: int) -> NoReturn:
         program=b""
         if isolation == "none"
         else seccomp.program(ARCHITECTURES[linux.architecture_name()], marks_files=isolation == "full"),
-        readable=() if isolation == "none" else (*libraries, _settings_folder(base)),
-        user=_user(isolation, libraries),
+        listed=tuple(listed),
+        readable=() if isolation == "none" else (*readable, *_made_for_sessions(base)),
+        user=_user(isolation, [*libraries, *packages]),
     )
     with contextlib.suppress(ClosedError):
         _Zygote(channel, trainer, setting).serve()
@@ -90,9 +95,13 @@ def _watch(warm: int, trainer: int, base: str) -> NoReturn:
 
 
 def _warm_up() -> None:
+    import selectors
+
     from saccade.sandbox import displays
 
     displays.warm()
+    # An epoll would be shared with the run before, so sessions have none.
+    vars(selectors)["DefaultSelector"] = selectors.PollSelector
     gc.collect()
     # Collections in the sessions leave these objects, and so the pages that they share with this process, alone.
     gc.freeze()
@@ -110,9 +119,9 @@ def _mapped_bytes(proc: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _settings_folder(base: str) -> str:
-    """The accounts and caches that were made for the sessions, never the host's."""
-    return f"{base}/matplotlib" if base else "/etc"
+def _made_for_sessions(base: str) -> tuple[str, ...]:
+    """The accounts, caches and lists of packages that were made for the sessions, never the host's."""
+    return (f"{base}/matplotlib", f"{base}/packages") if base else ("/etc",)
 
 
 def _user(isolation: Isolation, libraries: list[str]) -> int:

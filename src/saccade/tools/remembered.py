@@ -13,20 +13,31 @@ from contextlib import suppress
 
 from PIL import Image
 
-from saccade.errors import MachineError
+from saccade.errors import MachineError, UserError
 from saccade.sandbox.contract import RunResult
 from saccade.tools.code import Session, Sessions
 
 _REPEATABLE = (None, "exception", "exit")
 """Kinds of errors that do not depend on how busy the machine is."""
+_BYTES_BESIDE = 4096
+"""Of a result whatever it holds: its objects, its key and its place in the list."""
 
 
 class RememberedSessions:
-    """Sessions of ``sessions`` that remember up to ``max_runs`` runs, those asked for last; safe for many threads."""
+    """Sessions of ``sessions`` that remember the runs asked for last; safe for many threads.
 
-    def __init__(self, sessions: Sessions, *, max_runs: int = 4096) -> None:
+    They remember up to ``max_runs`` runs whose results take up to ``max_bytes`` together in memory. A result that
+    would take more than an eighth of them is not remembered.
+    """
+
+    def __init__(self, sessions: Sessions, *, max_runs: int = 4096, max_bytes: int = 128 << 20) -> None:
+        if max_runs < 1 or max_bytes < 1:
+            raise UserError(f"max_runs={max_runs} and max_bytes={max_bytes} must be 1 or more")
         self._sessions = sessions
         self._max_runs = max_runs
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._sizes: dict[bytes, int] = {}
         self._runs: OrderedDict[bytes, Future[RunResult]] = OrderedDict()
         self._claimed: dict[bytes, Future[RunResult]] = {}
         """Runs that somebody is making; those may not be forgotten."""
@@ -49,25 +60,38 @@ class RememberedSessions:
             if key in self._runs:
                 self._runs.move_to_end(key)
                 return self._runs[key], False
-            self._runs[key] = self._claimed[key] = Future()
-            if len(self._runs) > self._max_runs:
-                self._runs.popitem(last=False)
-            return self._runs[key], True
+            run = self._runs[key] = self._claimed[key] = Future()
+            self._shrink()
+            return run, True
 
     def keep(self, key: bytes, result: RunResult, *, is_repeatable: bool) -> None:
         """Gives a result to those who wait for it, and to those who ask later unless it is of this once only."""
-        self._taken(key, forgets=not is_repeatable).set_result(result)
+        size = _size(result)
+        is_small = 8 * size <= self._max_bytes
+        self._taken(key, size=size if is_repeatable and is_small else None).set_result(result)
 
     def lose(self, key: bytes, error: BaseException) -> None:
         """Tells those who wait that there is no result; the next who asks makes the run anew."""
-        self._taken(key, forgets=True).set_exception(MachineError(f"a run was lost: {error!r}"))
+        self._taken(key, size=None).set_exception(MachineError(f"a run was lost: {error!r}"))
 
-    def _taken(self, key: bytes, *, forgets: bool) -> Future[RunResult]:
+    def _taken(self, key: bytes, *, size: int | None) -> Future[RunResult]:
+        """The run that was claimed, which is forgotten unless its result has a size."""
         with self._lock:
             run = self._claimed.pop(key)
-            if forgets and self._runs.get(key) is run:
-                del self._runs[key]
+            if self._runs.get(key) is run:
+                if size is None:
+                    del self._runs[key]
+                else:
+                    self._sizes[key] = size
+                    self._bytes += size
+                    self._shrink()
             return run
+
+    def _shrink(self) -> None:
+        """Forgets what was asked for longest ago, until the rest is within bounds."""
+        while len(self._runs) > self._max_runs or self._bytes > self._max_bytes:
+            oldest, _ = self._runs.popitem(last=False)
+            self._bytes -= self._sizes.pop(oldest, 0)
 
 
 class RememberedSession:
@@ -137,6 +161,19 @@ class RememberedSession:
             self._real.run(code, timeout_s=timeout_s)
             self._behind.pop(0)
         return self._real
+
+
+def _size(result: RunResult) -> int:
+    """Bytes that a result keeps in memory."""
+    texts = [result.stdout, result.stderr]
+    if result.error is not None:
+        texts += [result.error.name, result.error.message, result.error.traceback]
+    # Of a string with one wide character each takes four bytes, and so does a pixel in PIL.
+    return (
+        _BYTES_BESIDE
+        + 4 * sum(len(text) for text in texts)
+        + sum(4 * image.width * image.height for image in result.images)
+    )
 
 
 def _contents(images: Mapping[str, Image.Image]) -> list[bytes]:

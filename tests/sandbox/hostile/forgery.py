@@ -75,6 +75,19 @@ import time; time.sleep(0.1)
         timeout_s=2.0,
     ),
     Attack(
+        name="fills the channel in many threads until its time is over",
+        code="""
+import threading
+channel = socket.socket(fileno=os.dup(103))
+def flood():
+    while True: channel.send(b"{}")
+for _ in range(16): threading.Thread(target=flood, daemon=True).start()
+flood()
+""",
+        ends="timeout",
+        timeout_s=0.5,
+    ),
+    Attack(
         name="announces pictures that are not there",
         code="""
 import json

@@ -170,6 +170,53 @@ KERNEL = (
         code="handle.read(); handle.seek(0); os.lseek(handle.fileno(), 1, 0); 1 / 0",
         ends="exception",
     ),
+    Attack(
+        name="changes flags and offsets of descriptors wherever they are and fails",
+        before="""
+import fcntl
+held = [os.dup2(os.open("kept.txt", os.O_RDWR), number) for number in (40, 80, 99, 106, 130, 250, 255)] + list(os.pipe())
+where = lambda: [fcntl.fcntl(n, fcntl.F_GETFL) for n in held] + [os.lseek(n, 0, 1) for n in held[:-2]]
+at_first = where()
+""",
+        code="""
+for n in held:
+    fcntl.fcntl(n, fcntl.F_SETFL, os.O_APPEND | os.O_NONBLOCK)
+    if n in held[:-2]: os.lseek(n, 3, 0)
+1 / 0
+""",
+        ends="exception",
+        then=(("print(where() == at_first)", "True\n"), X),
+    ),
+    Attack(
+        name="locks a file that is open and fails",
+        before="import fcntl; mine = os.open('kept.txt', os.O_RDWR)",
+        code="fcntl.flock(mine, fcntl.LOCK_EX); fcntl.lockf(mine, fcntl.LOCK_EX); 1 / 0",
+        ends="exception",
+        then=(
+            (
+                "other = os.open('kept.txt', os.O_RDWR); fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB); fcntl.lockf(other, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+                "",
+            ),
+            X,
+        ),
+    ),
+    Attack(
+        name="makes kernel objects that the run before would share",
+        code="""
+import fcntl, select
+def ofd(): return fcntl.fcntl(handle, 38, __import__("struct").pack("hhqqi", 1, 0, 0, 0, 0))
+def made(number): return number if number >= 0 else int("no")
+reach({"epoll": lambda: select.epoll(), "eventfd": lambda: made(libc.eventfd(0, 0)), "timerfd": lambda: made(libc.timerfd_create(1, 0)),
+       "signalfd": lambda: made(libc.signalfd(-1, bytes(128), 0)), "inotify": lambda: made(libc.inotify_init()), "lock": ofd,
+       "owner": lambda: fcntl.fcntl(handle, 8, os.getpid()), "lease": lambda: fcntl.fcntl(handle, 1024, 1),
+       "notify": lambda: fcntl.fcntl(os.open(".", os.O_RDONLY), 1026, 0x80000001), "size": lambda: fcntl.fcntl(os.pipe()[0], 1031, 1 << 20),
+       "seals": lambda: fcntl.fcntl(105, 1033, 2)})
+import asyncio
+print(asyncio.run(asyncio.sleep(0, "slept")))
+""",
+        says="reached: {}\nslept\n",
+        then=AGAIN,
+    ),
     Attack(name="cuts a file that is open and fails", code="os.truncate('kept.txt', 0); 1 / 0", ends="exception"),
     Attack(name="removes a file that is open and fails", code="os.remove('kept.txt'); 1 / 0", ends="exception"),
     Attack(

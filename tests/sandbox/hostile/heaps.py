@@ -136,5 +136,6 @@ for _ in range(60):
     held.append(made)
 for one in held: one.close()
 """,
+        ends="exception",
     ),
 )

@@ -1,7 +1,7 @@
 # ruff: noqa: E501  The code of the attacks is data.
 """Memory, kernel buffers and descriptors without end."""
 
-from hostile.attack import Attack
+from hostile.attack import AGAIN, Attack
 
 MEMORY = (
     Attack(name="asks numpy for memory", code="import numpy as np; np.ones((1 << 36,), np.uint8)", ends="memory"),
@@ -40,6 +40,43 @@ while True:
     maps[-1].write(b"x" * (1 << 26))
 """,
         ends="exception|memory|timeout",
+    ),
+    Attack(
+        name="maps memory that counts as a stack or is the machine's",
+        code="""
+libc.mmap.restype = ctypes.c_long
+def made(flags):
+    place = libc.mmap(None, ctypes.c_size_t(1 << 21), 3, 0x22 | flags, -1, ctypes.c_size_t(0))
+    return hex(place) if place != -1 else int("no")
+print(bool(made(0)))
+reach({hex(flags): lambda flags=flags: made(flags) for flags in (0x100, 0x40000, 0x40100)})
+""",
+        says="True\nreached: {}\n",
+    ),
+    Attack(
+        name="makes what it has filled read-only",
+        code="""
+libc.mmap.restype = ctypes.c_void_p
+size, filled = 8 << 20, 0
+while filled < 4 << 30:
+    place = libc.mmap(None, ctypes.c_size_t(size), 3, 0x22, -1, ctypes.c_size_t(0))
+    if place == 2**64 - 1: break
+    ctypes.memset(place, 1, size)
+    filled += size
+    if libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(size), 1): break
+print(filled <= 512 << 20)
+""",
+        says="True\n",
+        timeout_s=10.0,
+        then=AGAIN,
+    ),
+    Attack(
+        name="maps a device of zeros as shared memory",
+        code="""
+import mmap
+reach({"zero": lambda: mmap.mmap(os.open("/dev/zero", os.O_RDONLY), 1 << 20, mmap.MAP_SHARED, mmap.PROT_READ)[0]})
+""",
+        says="reached: {}\n",
     ),
     Attack(
         name="allocates by the C library",

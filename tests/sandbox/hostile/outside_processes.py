@@ -14,6 +14,15 @@ reach({"zero": lambda: os.mknod("zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5)),
         says=NOTHING,
     ),
     Attack(
+        name="makes a device by a rename that leaves one",
+        code="""
+import platform
+number = 276 if platform.machine() == "aarch64" else 316
+reach({flags: lambda flags=flags: int("no") if syscall(number, -100, b"kept.txt", -100, b"moved", flags) < 0 else 1 for flags in (4, 5, 6, 8)})
+""",
+        says=NOTHING,
+    ),
+    Attack(
         name="opens devices",
         code="""
 names = "mem kmem port kmsg sda vda tty console ptmx kvm fuse loop-control loop0 net/tun userfaultfd vhost-vsock autofs hpet shm/x"
