@@ -84,6 +84,7 @@ def test_report_json_compares_later_evaluations_with_the_first(run: Path) -> Non
     assert (gain["before"], gain["after"], gain["n"]) == ("after_sft", "after_rl", 48)
     assert gain["ci95"][0] > 0.3
     assert none == {
+        "what": "unknown",
         "before": "after_sft",
         "after": "after_rl_without_tool",
         "difference": 0.0,
@@ -125,7 +126,7 @@ def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
 def test_the_page_says_what_happened_with_the_numbers(run: Path) -> None:
     text = Page(run / "report.html").text.replace("\N{NO-BREAK SPACE}", " ")
     assert "A tiny model learns to look closer" in text
-    assert "On 48 held-out questions the model was right in 20.8 % after sft (tool used in 0 %)" in text
+    assert "On 48 questions the model was right in 20.8 % after sft (tool used in 0 %)" in text
     assert "it trained in sft (200 steps) and rl (30 steps)." in text
     assert "saccade demo --seed 0 --out runs/demo" in text
     assert "calls per question: 1.00 below 25 % right, 1.00 from 75 %" in text
@@ -145,7 +146,7 @@ def test_each_image_is_embedded_once_and_every_reference_is_defined(run: Path) -
 def test_curves_have_hover_titles_and_a_place_for_values_that_are_not_finite(run: Path) -> None:
     html = (run / "report.html").read_text()
     assert "<title>training, sampled, step 30: " in html
-    assert "<title>held out, step 5: " in html
+    assert "<title>evaluated, step 5: " in html
     policy_loss = html[html.index('aria-label="policy loss"') :]
     path = re.search(r'class="curve series-0" d="([^"]*)"', policy_loss)
     assert path is not None

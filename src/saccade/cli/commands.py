@@ -198,8 +198,24 @@ def evaluate(
 
 @saccade.command()
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
-def report(run_directory: Path) -> None:
+@click.option(
+    "--judge",
+    metavar="URL|CHECKPOINT",
+    help="Ask this model about wrong answers with tools: did calls ask for the wrong thing (E4), or was a right result "
+    "misread (E6)? Its verdicts stay with the run.",
+)
+@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, where --judge is a server.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
+def report(run_directory: Path, judge: str | None, judge_model: str | None, api_key_env: str) -> None:
     """Write report.html and report.json of a run again, also of one that still runs."""
+    if judge_model is not None and judge is None:
+        raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
+    if judge is not None:
+        prepare_machine(None)
+        from saccade.cli.judging import judge_run
+
+        count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
+        click.echo(f"Judged: {count} wrong trajectories")
     from saccade.train.runinfo import RunPaths
     from saccade.viewer.report import write_report
 

@@ -88,11 +88,13 @@ def start(
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(context)
+    from saccade.train.asked import read_asked
     from saccade.train.checkpoints import latest_checkpoint
     from saccade.train.inputs import inputs_of
     from saccade.train.progress import Progress
     from saccade.train.run import run_plan
     from saccade.train.runinfo import RunPaths
+    from saccade.viewer.novelty import seen_text
     from saccade.viewer.report import write_report
 
     summaries = run_plan(
@@ -111,8 +113,11 @@ def start(
     write_report(RunPaths(root=out))
     for remark in plan.remarks:
         click.echo(remark)
-    for summary in summaries.values():
-        click.echo(summary.describe())
+    asked = read_asked(RunPaths(root=out).asked).evaluations
+    for name, summary in summaries.items():
+        novelty = asked[name].novelty if name in asked else None
+        seen = f"; not held out: {seen_text(novelty)}" if novelty and not novelty.is_held_out else ""
+        click.echo(f"{summary.describe()}{seen}")
     trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
     if trained is not None:
         click.echo(f"Model: {trained.path}")

@@ -37,6 +37,9 @@ JUDGED_KINDS: tuple[JudgedKind, ...] = get_args(JudgedKind)
 CALL_TAGS = ("<tool_call>", "<code>")
 """What a turn writes that wants to call something."""
 
+Verdict = frozenset[JudgedKind] | Literal["attack"] | None
+"""Of a judge: kinds, perhaps none; a trajectory that speaks to it; or no verdict."""
+
 IsRight = Callable[[Task, str], bool]
 IsUsable = Callable[[ToolCall, ToolResult], bool]
 
@@ -129,35 +132,55 @@ def find_errors(
 
     ``UserError`` of the judge's server for what no other request would mend.
     """
-    fine = [one for one in attempts if one.trajectory.status != "failed"]
-    by_rules = [rule_errors(one.task, one.trajectory, tools, is_usable=is_usable) for one in fine]
-    are_wrong = [not _is_right(one, is_right) for one in fine]
-    to_judge = [
-        place for place, one in enumerate(fine) if judge is not None and are_wrong[place] and _has_run(one.trajectory)
-    ]
-    verdicts = asyncio.run(_judged([fine[place] for place in to_judge], judge)) if judge and to_judge else []
+    attempts = list(attempts)
+    verdicts = None if judge is None else asyncio.run(judged(attempts, judge, is_right=is_right))
+    return error_report(attempts, tools, verdicts=verdicts, is_right=is_right, is_usable=is_usable)
+
+
+async def judged(
+    attempts: Iterable[Attempt], judge: ErrorJudge, *, is_right: IsRight = answer_is_right
+) -> dict[int, Verdict]:
+    """The judge's verdicts on the wrong trajectories in which a tool ran, by their places among all."""
+    asked = {place: one for place, one in enumerate(attempts) if _is_to_judge(one, is_right)}
+    verdicts = await asyncio.gather(*(judge(one.task, one.trajectory) for one in asked.values()))
+    return dict(zip(asked, verdicts))
+
+
+def error_report(
+    attempts: Iterable[Attempt],
+    tools: Sequence[ToolSpec],
+    *,
+    verdicts: Mapping[int, Verdict] | None = None,
+    is_right: IsRight = answer_is_right,
+    is_usable: IsUsable = gives_something,
+) -> ErrorReport:
+    """The kinds of errors by rules and by the verdicts of a judge; without verdicts E4 and E6 are missing."""
+    placed = [(place, one) for place, one in enumerate(attempts) if one.trajectory.status != "failed"]
+    by_rules = [rule_errors(one.task, one.trajectory, tools, is_usable=is_usable) for _, one in placed]
+    are_wrong = [not _is_right(one, is_right) for _, one in placed]
+    given = [verdicts[place] for place, _ in placed if place in verdicts] if verdicts else []
     kinds = [set[ErrorKind](found) for found in by_rules]
-    for place, verdict in zip(to_judge, verdicts):
+    for (place, _), found in zip(placed, kinds):
+        verdict = verdicts.get(place) if verdicts else None
         if isinstance(verdict, frozenset):
-            kinds[place] |= verdict
+            found |= verdict
     wrong = [found for found, is_wrong in zip(kinds, are_wrong) if is_wrong]
-    looked_for = [kind for kind in ERROR_KINDS if judge is not None or kind not in JUDGED_KINDS]
+    looked_for = [kind for kind in ERROR_KINDS if verdicts is not None or kind not in JUDGED_KINDS]
     return ErrorReport(
-        trajectories=len(fine),
+        trajectories=len(placed),
         wrong=len(wrong),
         of_wrong=_counted(wrong, looked_for),
         of_all=_counted(by_rules, [kind for kind in ERROR_KINDS if kind not in JUDGED_KINDS]),
         unexplained=sum(not found for found in wrong),
-        judged=sum(verdict != "attack" for verdict in verdicts),
-        no_verdict=verdicts.count(None),
-        attacks=verdicts.count("attack"),
+        judged=sum(verdict != "attack" for verdict in given),
+        no_verdict=given.count(None),
+        attacks=given.count("attack"),
     )
 
 
-async def _judged(
-    attempts: Sequence[Attempt], judge: ErrorJudge
-) -> list[frozenset[JudgedKind] | Literal["attack"] | None]:
-    return list(await asyncio.gather(*(judge(one.task, one.trajectory) for one in attempts)))
+def _is_to_judge(attempt: Attempt, is_right: IsRight) -> bool:
+    trajectory = attempt.trajectory
+    return trajectory.status != "failed" and not _is_right(attempt, is_right) and _has_run(trajectory)
 
 
 def _counted(found: Iterable[Collection[ErrorKind]], kinds: Sequence[ErrorKind]) -> dict[ErrorKind, int]:

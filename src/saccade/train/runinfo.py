@@ -92,6 +92,11 @@ class RunPaths:
         return self.root / "asked.json"
 
     @property
+    def verdicts(self) -> Path:
+        """What a judge said of wrong trajectories; there only where one was asked."""
+        return self.root / "verdicts.json"
+
+    @property
     def nonfinite(self) -> Path:
         """Batches of skipped steps; there only where a step was skipped."""
         return self.root / "nonfinite"

@@ -43,25 +43,34 @@ class IouTable:
 
 
 def evaluations_by_iou(evaluations: Sequence[Evaluation]) -> list[ByIou]:
-    """Each evaluation with boxes, beside its second pass or the nearest one without boxes that shares a question."""
+    """Each evaluation with boxes beside the nearest one without boxes that shares a question, and beside each that saw
+    the views which these boxes cut out."""
     found = []
     for place, evaluation in enumerate(evaluations):
         grounding = evaluation.summary.grounding
         if grounding is None or not grounding.intervals:
             continue
         ious = question_ious(evaluation.attempts)
-        second = next((other for other in evaluations if other.name == evaluation.second_pass), None)
-        beside = second or _nearest_in_words(evaluations, place, ious.keys())
-        found.append(
-            ByIou(
-                boxes_of=evaluation.name,
-                boxes=grounding.intervals,
-                words_of=beside.name if beside else "",
-                words=accuracy_by_iou(answers_with_iou(beside.attempts, ious)) if beside else (),
-                is_aside=evaluation.second_pass is not None,
+        seconds = [other for other in evaluations if _sees_boxes_of(other, evaluation)]
+        nearest = None if evaluation.second_pass else _nearest_in_words(evaluations, place, ious.keys())
+        beside = [None] if nearest is None and not seconds else [nearest] if nearest else []
+        for other in (*beside, *seconds):
+            found.append(
+                ByIou(
+                    boxes_of=evaluation.name,
+                    boxes=grounding.intervals,
+                    words_of=other.name if other else "",
+                    words=accuracy_by_iou(answers_with_iou(other.attempts, ious)) if other else (),
+                    is_aside=other in seconds,
+                )
             )
-        )
     return found
+
+
+def _sees_boxes_of(evaluation: Evaluation, boxes: Evaluation) -> bool:
+    if evaluation.asked is not None:
+        return evaluation.asked.first_pass == boxes.name
+    return evaluation.name == boxes.second_pass
 
 
 def training_by_iou(stage: TwoStreamStage) -> ByIou | None:
@@ -81,7 +90,7 @@ def iou_table(by_iou: ByIou) -> IouTable:
     """Every interval, also one without an answer."""
     streams = [by_iou.boxes, by_iou.words] if by_iou.words else [by_iou.boxes]
     return IouTable(
-        title=visible(readable(by_iou.boxes_of), 120),
+        title=visible(readable(_title(by_iou)), 120),
         columns=("with boxes", f"in words: {visible(readable(by_iou.words_of), 120)}")[: len(streams)],
         rows=tuple(
             (f"{same[0].low:g} to {same[0].high:g}", tuple(bar_of(interval.answers) for interval in same))
@@ -91,10 +100,16 @@ def iou_table(by_iou: ByIou) -> IouTable:
     )
 
 
+def _title(by_iou: ByIou) -> str:
+    return f"{by_iou.boxes_of}, beside {by_iou.words_of}" if by_iou.is_aside and by_iou.words_of else by_iou.boxes_of
+
+
 def _nearest_in_words(evaluations: Sequence[Evaluation], place: int, tasks: Collection[str]) -> Evaluation | None:
     others = [
         (abs(index - place), index)
         for index, other in enumerate(evaluations)
-        if other.summary.grounding is None and any(attempt.task.id in tasks for attempt in other.attempts)
+        if other.summary.grounding is None
+        and not (other.asked and other.asked.views)
+        and any(attempt.task.id in tasks for attempt in other.attempts)
     ]
     return evaluations[min(others)[1]] if others else None

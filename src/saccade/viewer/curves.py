@@ -118,12 +118,18 @@ _PANELS = (
 )
 
 
-def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True) -> list[Chart]:
-    """The charts that a reader looks at first, as far as a stage has their metrics; without calls none of calls."""
+def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_out: bool = False) -> list[Chart]:
+    """The charts that a reader looks at first, as far as a stage has their metrics; without calls none of calls.
+
+    ``is_held_out`` says of the evaluation in the middle of the stage that its questions are known to be new.
+    """
     stage = {**stage, **_speed(stage)}
     charts = []
     for panel in _PANELS:
-        lines = [Line(label=label, points=stage[key]) for key, label in _lines(panel, stage)]
+        lines = [
+            Line(label=label if is_held_out else label.replace("held out", "evaluated"), points=stage[key])
+            for key, label in _lines(panel, stage)
+        ]
         if panel.hides_zeros:
             lines = [line for line in lines if any(value for _, value in line.points)] or lines
         if lines and (has_calls or not panel.is_of_calls):

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.statistics import Difference, paired_difference
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.test_time import FIRST_PASS
-from saccade.rewards.outcome import is_correct
+from saccade.train.asked import Asked, AskedIn, read_asked
 from saccade.train.metrics import WALL_S, read_metrics
 from saccade.train.records import read_records
 from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
 from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
+from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts
 
 _FIRST_PASS_ENDING = f"_{FIRST_PASS}"
 
@@ -28,6 +28,13 @@ class Evaluation:
     name: str
     summary: StageSummary
     attempts: tuple[Attempt, ...]
+    asked: AskedIn | None = None
+    """How it asked and how new its questions were; None in a run of before that was recorded."""
+
+    @property
+    def policy_version(self) -> int | None:
+        """Optimiser steps that the policy had seen; None without a trajectory."""
+        return self.attempts[0].trajectory.policy_version if self.attempts else None
 
     @property
     def second_pass(self) -> str | None:
@@ -45,24 +52,6 @@ class Rollouts:
     attempts: tuple[Attempt, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
-    """Right answers of a later evaluation minus those of the first, on the tasks that both have."""
-
-    before: str
-    after: str
-    difference: Difference
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "before": self.before,
-            "after": self.after,
-            "difference": self.difference.mean,
-            "ci95": list(self.difference.ci95),
-            "n": self.difference.n,
-        }
-
-
 CALLS = "calls/mean"
 """The metric that is above 0 where a tool was called."""
 
@@ -78,8 +67,10 @@ class Evidence:
     """By stage in order of time, by metric."""
     evaluations: tuple[Evaluation, ...]
     """In order of time."""
-    comparisons: tuple[Comparison, ...]
     rollouts: tuple[Rollouts, ...]
+    asked: Asked
+    verdicts: Mapping[str, JudgedEvaluation]
+    """Of a judge of errors, by evaluation."""
     two_streams: tuple[TwoStreamStage, ...]
     """The stages of grounded and textual trajectories."""
     wall_s: float
@@ -101,7 +92,8 @@ def collect(paths: RunPaths) -> Evidence:
     notes: list[str] = []
     settings = _settings(paths, notes)
     curves, wall_s = _curves(paths, notes)
-    evaluations = _evaluations(paths, list(curves), notes)
+    asked = _asked(paths, notes)
+    evaluations = _evaluations(paths, list(curves), asked, notes)
     rollouts = _rollouts(paths, list(curves), notes)
     return Evidence(
         paths=paths,
@@ -109,8 +101,9 @@ def collect(paths: RunPaths) -> Evidence:
         settings=settings,
         curves=curves,
         evaluations=evaluations,
-        comparisons=_comparisons(evaluations),
         rollouts=rollouts,
+        asked=asked,
+        verdicts=_verdicts(paths, notes),
         two_streams=_two_streams(paths, rollouts, notes),
         wall_s=wall_s,
         notes=tuple(notes),
@@ -141,13 +134,30 @@ def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Seri
     return curves, wall_s
 
 
-def _evaluations(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Evaluation, ...]:
+def _asked(paths: RunPaths, notes: list[str]) -> Asked:
+    try:
+        return read_asked(paths.asked)
+    except UserError as error:
+        notes.append(str(error))
+        return Asked()
+
+
+def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluation]:
+    try:
+        return read_verdicts(paths)
+    except UserError as error:
+        notes.append(str(error))
+        return {}
+
+
+def _evaluations(paths: RunPaths, stages: list[str], asked: Asked, notes: list[str]) -> tuple[Evaluation, ...]:
     files = sorted(paths.evaluations.glob("*.jsonl"), key=lambda file: (_rank(file.stem, stages), file.stem))
     evaluations = []
     for file in files:
         attempts = _attempts(file, notes)
         summary = summarise(file.stem, ((attempt.task, attempt.trajectory) for attempt in attempts))
-        evaluations.append(Evaluation(name=file.stem, summary=summary, attempts=attempts))
+        how = asked.evaluations.get(file.stem)
+        evaluations.append(Evaluation(name=file.stem, summary=summary, attempts=attempts, asked=how))
     return tuple(evaluations)
 
 
@@ -188,30 +198,3 @@ def _rank(stage: str, stages: list[str]) -> tuple[int, bool]:
     if stage not in stages and second in stages:
         return stages.index(second), False
     return stages.index(stage) if stage in stages else len(stages), True
-
-
-def _comparisons(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:
-    """Each evaluation beside the first one that asked the same questions."""
-    right = [_right_by_task(evaluation) for evaluation in evaluations]
-    comparisons = []
-    for place, (evaluation, after) in enumerate(zip(evaluations, right)):
-        for earlier, before in zip(evaluations[:place], right):
-            if shared := [task for task in before if task in after]:
-                difference = paired_difference(
-                    [before[task] for task in shared],
-                    [after[task] for task in shared],
-                    seed=0,
-                    labels=(evaluation.name,),
-                )
-                comparisons.append(Comparison(before=earlier.name, after=evaluation.name, difference=difference))
-                break
-    return tuple(comparisons)
-
-
-def _right_by_task(evaluation: Evaluation) -> dict[str, float]:
-    """Share of right answers for each task that was scored at least once."""
-    right: dict[str, list[bool]] = {}
-    for attempt in evaluation.attempts:
-        if attempt.trajectory.status != "failed":
-            right.setdefault(attempt.task.id, []).append(is_correct(attempt.task, attempt.trajectory))
-    return {task: sum(answers) / len(answers) for task, answers in right.items()}

@@ -16,12 +16,15 @@ from saccade.train.runinfo import RunPaths
 from saccade.types import Json
 from saccade.viewer.bars import Bar, bar_of
 from saccade.viewer.by_iou import ByIou, evaluations_by_iou, iou_table, training_by_iou
+from saccade.viewer.comparisons import comparisons_of
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
+from saccade.viewer.novelty import are_held_out, novelty_sentences, questions_text
 from saccade.viewer.pictures import Album
 from saccade.viewer.story import comparison_text, story
 from saccade.viewer.stream_section import stream_section
+from saccade.viewer.tool_section import KINDS, tool_usages
 from saccade.viewer.tool_times import tool_times_of
 from saccade.viewer.words import percent_text, readable, visible
 
@@ -36,6 +39,7 @@ class Row:
     is_family: bool
     bar: Bar
     has_card: bool = False
+    asked: str = ""
     tool_rate: str = ""
     turns_mean: str = ""
     calls_mean: str = ""
@@ -45,7 +49,7 @@ class Row:
     boxes: str = ""
     format_rate: str = ""
     failed: str = ""
-    comparison: str = ""
+    comparisons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +74,9 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "title": evidence.info.title,
         "status": evidence.info.status,
         "stages": [evaluation.summary.as_json() for evaluation in evidence.evaluations],
-        "comparisons": [comparison.as_json() for comparison in evidence.comparisons],
+        "asked": evidence.asked.as_json(),
+        "comparisons": [comparison.as_json() for comparison in comparisons_of(evidence.evaluations)],
+        "tools": [usage.as_json() for usage in tool_usages(evidence)],
         "two_streams": [stage.as_json() for stage in evidence.two_streams],
         "by_iou": [by_iou.as_json() for by_iou in _by_iou(evidence)],
         "tool_times": [row.as_json() for row in tool_times_of(evidence.curves)],
@@ -106,10 +112,15 @@ def report_page(evidence: Evidence) -> str:
         wall=duration(evidence.wall_s) if math.isfinite(evidence.wall_s) else "–",
         story=visible(story(evidence)),
         rows=_rows(evidence),
+        are_held_out=are_held_out(evidence.evaluations),
+        novelty=novelty_sentences(evidence.evaluations),
+        remarks=[visible(remark, 1000) for remark in evidence.asked.remarks],
         stages=[
-            (stage, main_charts(curves, has_calls=evidence.has_calls), other_charts(curves))
-            for stage, curves in training.items()
+            (stage, main_charts(curves, has_calls=evidence.has_calls, is_held_out=held_out), other_charts(curves))
+            for stage, curves, held_out in [(name, of, _is_held_out(evidence, name)) for name, of in training.items()]
         ],
+        tools=tool_usages(evidence),
+        error_kinds=KINDS,
         has_calls=evidence.has_calls,
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
@@ -135,7 +146,7 @@ def _sections(evidence: Evidence, album: Album) -> list[ExampleSection]:
         sections.append(
             ExampleSection(
                 title=readable(evaluation.name),
-                subtitle=f"held-out questions, {percent_text(evaluation.summary.overall.accuracy)} right",
+                subtitle=f"{_questions(evaluation)}, {percent_text(evaluation.summary.overall.accuracy)} right",
                 examples=tuple(example_view(attempt, album) for attempt in attempts),
             )
         )
@@ -154,18 +165,30 @@ def _sections(evidence: Evidence, album: Album) -> list[ExampleSection]:
     return [section for section in sections if section.examples]
 
 
+def _is_held_out(evidence: Evidence, stage: str) -> bool:
+    """Whether the stage's learning curve is known to be on questions that were not trained on."""
+    curve = evidence.asked.curves.get(stage)
+    return curve is not None and curve.novelty.is_held_out and curve.novelty.is_history_known
+
+
+def _questions(evaluation: Evaluation) -> str:
+    return questions_text(evaluation.asked.novelty if evaluation.asked else None)
+
+
 def _rows(evidence: Evidence) -> list[Row]:
-    compared = {comparison.after: comparison_text(comparison) for comparison in evidence.comparisons}
+    compared: dict[str, list[str]] = {}
+    for comparison in comparisons_of(evidence.evaluations):
+        compared.setdefault(comparison.after, []).append(comparison_text(comparison))
     rows = []
     for evaluation in evidence.evaluations:
-        rows.append(_evaluation_row(evaluation, compared.get(evaluation.name, "")))
+        rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ()))))
         families = evaluation.summary.families
         if len(families) > 1:
             rows += [_family_row(family, accuracy) for family, accuracy in families.items()]
     return rows
 
 
-def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
+def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row:
     summary = evaluation.summary
     return Row(
         name=readable(evaluation.name),
@@ -181,8 +204,18 @@ def _evaluation_row(evaluation: Evaluation, comparison: str) -> Row:
         boxes=_boxes(summary.grounding),
         format_rate=percent_text(summary.format_rate),
         failed=str(summary.failed),
-        comparison=comparison,
+        comparisons=comparisons,
+        asked=_asked(evaluation),
     )
+
+
+def _asked(evaluation: Evaluation) -> str:
+    """``code with execute_python_code, 10 turns``, and the views that it saw; nothing where it was not recorded."""
+    asked = evaluation.asked
+    if asked is None:
+        return ""
+    views = f"; sees {' and '.join(asked.views)} by the boxes of {readable(asked.first_pass or '')}"
+    return visible(f"{asked.way.describe()}{views if asked.views else ''}", 300)
 
 
 def _family_row(family: str, accuracy: Accuracy) -> Row:

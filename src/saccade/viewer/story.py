@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from saccade.train.pace import duration
-from saccade.viewer.evidence import Comparison, Evidence
+from saccade.viewer.comparisons import Comparison
+from saccade.viewer.evidence import Evidence
+from saccade.viewer.novelty import are_held_out
 from saccade.viewer.words import number_text, percent_text, readable
 
 
@@ -13,12 +15,15 @@ def story(evidence: Evidence) -> str:
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """``+39.1 points against after sft (+33 to +45.2), on the same 256 tasks``."""
+    """``+39.1 points since after sft (+33 to +45.2), on the same 256 tasks``."""
     low, high = (_points(end) for end in comparison.difference.ci95)
     before, tasks = readable(comparison.before), f"on the same {comparison.difference.n:,} tasks"
+    if comparison.what == "asking":
+        tasks = f"by the same weights, {tasks}"
     if low == high == "0":
         return f"no difference from {before}, {tasks}"
-    return f"{_points(comparison.difference.mean)} points against {before} ({low} to {high}), {tasks}"
+    how = "since" if comparison.what == "training" else "against"
+    return f"{_points(comparison.difference.mean)} points {how} {before} ({low} to {high}), {tasks}"
 
 
 def _result(evidence: Evidence) -> str:
@@ -32,7 +37,8 @@ def _result(evidence: Evidence) -> str:
     ]
     counts = sorted({evaluation.summary.overall.n for evaluation in scored})
     questions = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    return f"On {questions} held-out questions the model was right {_listed(numbers)}."
+    kind = "held-out questions" if are_held_out(evidence.evaluations) else "questions"
+    return f"On {questions} {kind} the model was right {_listed(numbers)}."
 
 
 def _training_only(evidence: Evidence) -> str:

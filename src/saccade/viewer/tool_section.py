@@ -1,0 +1,116 @@
+"""The section of a report about tools: what went wrong with them, and which were called for what (VISTA-Gym)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
+from saccade.evaluation.tool_mix import ToolMix, tool_mix
+from saccade.train.asking import Way
+from saccade.types import Attempt, Json, ToolSpec
+from saccade.viewer.evidence import Evidence
+from saccade.viewer.verdicts import JudgedEvaluation
+from saccade.viewer.words import percent_text, readable, visible
+
+KINDS: Mapping[str, str] = {
+    "E1": "no call: it cannot be read, the tool does not exist, a needed argument lacks",
+    "E2": "an argument has a name that the tool does not know",
+    "E3": "an argument's value is not what the tool takes",
+    "E4": "the call is in order and asks for the wrong thing (a judge says so)",
+    "E5": "the tool gave nothing usable, or the answer is none of the kind asked for",
+    "E6": "the result was right and the conclusion from it is not (a judge says so)",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolUsage:
+    """The tools in an evaluation, or in the last step that a training stage kept."""
+
+    name: str
+    errors: ErrorReport | None
+    """None where the run did not record its tools."""
+    mix: ToolMix
+    judge: str | None
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "errors": self.errors.as_json() if self.errors else None,
+            "judge": self.judge,
+            "mix": self.mix.as_json(),
+        }
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A row of the table of errors: wrong of all, the share of each kind, what is left."""
+        errors = self.errors
+        if errors is None:
+            return ("–",) * (len(ERROR_KINDS) + 2)
+        shares = [percent_text(errors.share(kind)) if kind in errors.of_wrong else "not judged" for kind in ERROR_KINDS]
+        left = percent_text(errors.unexplained / errors.wrong) if errors.wrong else "–"
+        return (f"{errors.wrong:,} of {errors.trajectories:,}", *shares, left)
+
+    @property
+    def families(self) -> list[tuple[str, str, str, str, str]]:
+        """Rows of the tool mix: family, questions, turns, calls, each tool with its share of the calls."""
+        return [
+            (
+                visible(readable(name), 80),
+                f"{family.trajectories:,}",
+                f"{family.turns_mean:.2f}",
+                f"{sum(family.calls.values()):,}",
+                ", ".join(
+                    f"{visible(tool, 60)} {count:,} ({percent_text(family.share(tool))})"
+                    for tool, count in family.calls.items()
+                )
+                or "none",
+            )
+            for name, family in self.mix.families.items()
+        ]
+
+    @property
+    def title(self) -> str:
+        return visible(readable(self.name), 120)
+
+    @property
+    def verdicts_text(self) -> str:
+        """What became of asking the judge; nothing where none was asked."""
+        if self.judge is None or self.errors is None:
+            return ""
+        return (
+            f"{self.title}: {visible(self.judge, 80)} judged {self.errors.judged:,} wrong trajectories in which a tool "
+            f"ran, without a verdict on {self.errors.no_verdict:,}; {self.errors.attacks:,} more speak to the judge."
+        )
+
+
+def tool_usages(evidence: Evidence) -> list[ToolUsage]:
+    """Of each evaluation and training stage that had tools, or called some all the same."""
+    return [usage for usage in _usages(evidence) if usage is not None]
+
+
+def _usages(evidence: Evidence) -> Iterator[ToolUsage | None]:
+    for evaluation in evidence.evaluations:
+        way = evaluation.asked.way if evaluation.asked else None
+        judged = evidence.verdicts.get(evaluation.name)
+        yield _usage(evaluation.name, evaluation.attempts, way, judged)
+    for rollouts in evidence.rollouts:
+        for stream in dict.fromkeys(attempt.trajectory.stream for attempt in rollouts.attempts):
+            attempts = [attempt for attempt in rollouts.attempts if attempt.trajectory.stream == stream]
+            name = f"{rollouts.stage}, step {rollouts.step}, {stream}"
+            yield _usage(name, attempts, evidence.asked.streams.get(stream), None)
+
+
+def _usage(
+    name: str, attempts: Sequence[Attempt], way: Way | None, judged: JudgedEvaluation | None
+) -> ToolUsage | None:
+    mix = tool_mix(attempts)
+    has_calls = any(family.calls for family in mix.families.values())
+    if not has_calls and (way is None or not way.tools):
+        return None
+    specs: Sequence[ToolSpec] = way.specs if way else ()
+    verdicts: Mapping[int, Verdict] | None = judged.verdicts if judged else None
+    return ToolUsage(
+        name=name,
+        errors=error_report(attempts, specs, verdicts=verdicts) if way else None,
+        mix=mix,
+        judge=judged.judge if judged else None,
+    )
