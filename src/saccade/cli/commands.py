@@ -9,6 +9,7 @@ from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
 from saccade.cli.mcp import mcp, openenv
+from saccade.cli.recipes import recipes, settings
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import serve
 from saccade.cli.tools import tools
@@ -33,6 +34,8 @@ def saccade() -> None:
 
 saccade.add_command(bench)
 saccade.add_command(curate)
+saccade.add_command(recipes)
+saccade.add_command(settings)
 saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(mcp)
@@ -73,12 +76,14 @@ def demo(
 @click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
+@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
 @run_options(default_out=None)
 def train(
     recipe: str,
     data: Path | None,
     model: Path | None,
+    image_root: Path | None,
     skip_bad_rows: bool,
     out: Path,
     seed: int,
@@ -92,7 +97,14 @@ def train(
     threads = prepare_machine(threads)
     from saccade.train.recipe_loading import load_recipe
 
-    context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
+    context = task_context(
+        data=data,
+        model=model,
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+        image_root=image_root,
+    )
     loaded = load_recipe(recipe)
     start(
         loaded.function,
@@ -138,6 +150,7 @@ def train(
 )
 @click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
 @click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
+@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
 @run_options(default_out=None)
 def evaluate(
@@ -151,6 +164,7 @@ def evaluate(
     test_time: tuple[str, ...],
     greedy: bool,
     temperature: float | None,
+    image_root: Path | None,
     skip_bad_rows: bool,
     out: Path,
     seed: int,
@@ -170,7 +184,14 @@ def evaluate(
 
     looks = [view_words(text) for text in test_time]
     given = [name.strip() for text in tools for name in text.split(",")]
-    context = task_context(data=data, model=model, overrides=overrides, seed=seed, skip_bad_rows=skip_bad_rows)
+    context = task_context(
+        data=data,
+        model=model,
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+        image_root=image_root,
+    )
 
     def recipe(context: "RecipeContext") -> "Plan":
         return evaluation(

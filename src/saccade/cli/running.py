@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +22,8 @@ DEFAULT_THREADS = 1
 Command = TypeVar("Command", bound=Callable[..., None])
 
 PATH = click.Path(path_type=Path)
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
@@ -54,7 +57,13 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
 
 
 def task_context(
-    *, data: Path | None, model: Path | None, overrides: tuple[str, ...], seed: int, skip_bad_rows: bool
+    *,
+    data: Path | None,
+    model: Path | None,
+    overrides: tuple[str, ...],
+    seed: int,
+    skip_bad_rows: bool,
+    image_root: Path | None = None,
 ) -> "RecipeContext":
     """What a recipe on tasks of the user's own is told; UserError for a path that is not there."""
     from saccade.train.context import RecipeContext
@@ -65,6 +74,7 @@ def task_context(
         overrides=overrides,
         seed=seed,
         skip_bad_rows=skip_bad_rows,
+        image_root=existing("--image-root", image_root),
     )
 
 
@@ -142,9 +152,18 @@ def prepare_machine(threads: int | None) -> int:
 def existing(option: str, path: Path | None) -> Path | None:
     """The path itself; UserError when it is given and not there."""
     is_data_set_name = option == "--data" and str(path).startswith("hf:")
-    if path is not None and not is_data_set_name and not path.exists():
-        raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()})")
-    return path
+    if path is None or is_data_set_name or path.exists():
+        return path
+    help_with_name = ""
+    if _HUB_NAME.fullmatch(str(path)):
+        kind = "" if option == "--model" else " --repo-type dataset"
+        name = path.name
+        help_with_name = (
+            f". If it is a name on the Hugging Face hub: Saccade downloads nothing; run `hf download {path}{kind} "
+            f"--local-dir {name}` and give {option} {name}"
+            + (f", or {option} hf:{path} for the `datasets` library" if option == "--data" else "")
+        )
+    raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){help_with_name}")
 
 
 def log_to_stderr(*, is_quiet: bool) -> None:

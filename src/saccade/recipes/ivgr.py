@@ -39,12 +39,12 @@ EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
 
 def ivgr(context: RecipeContext) -> Plan:
     """Both stages on a checkpoint: ``--model``, ``--data`` with boxes, ``--set sft_data=FILE``, and a judge."""
+    settings = apply_overrides(IvgrSettings(), context.overrides)
     if context.data is None or context.model is None:
         raise UserError(
             "this recipe trains a checkpoint on your own questions with boxes; give --model PATH and --data PATH, or "
             "see it in miniature: saccade train ivgr:tiny"
         )
-    settings = apply_overrides(IvgrSettings(), context.overrides)
     judged = _judges(settings, context, exact=None)
     path, looks = context.model, second_looks(settings.views)
     asked = read_questions(context.data, settings, context)

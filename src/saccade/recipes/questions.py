@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
-from saccade.models.base import base_checkpoint, instruction_style
+from saccade.models.base import base_checkpoint, instruction_style, is_tiny
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
@@ -28,7 +28,7 @@ from saccade.types import Answer, Example, ExpertTurn, Task
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionsSettings:
-    """Settings for your own questions; the defaults suit a model of a few billion parameters."""
+    """Settings for your own questions, for a published model of a few billion parameters (see ``TINY``)."""
 
     model: LoadSettings = LoadSettings()
     sft: ImitationSettings = ImitationSettings()
@@ -58,13 +58,32 @@ class QuestionsSettings:
             raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
 
 
+TINY = QuestionsSettings(
+    sft=ImitationSettings(steps=80, optimizer=OptimizerSettings(learning_rate=1e-3)),
+    rl=ReinforceSettings(
+        steps=15,
+        tasks_per_step=8,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=2e-4),
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
+        checkpoint_every=10,
+    ),
+    rollout=RolloutSettings(max_turn_tokens=64, max_tokens=1024),
+)
+"""The defaults for models below ``TINY_BELOW_WEIGHTS``, the shipped base among them: it answers nothing before it has
+seen answers, and at the rate of a published model nothing changes it."""
+
+
 def questions(context: RecipeContext) -> Plan:
-    """Evaluation, imitation if wanted, GRPO, evaluation; needs ``--data``; ``--model`` for any but the base model."""
-    settings = apply_overrides(QuestionsSettings(), context.overrides)
+    """Evaluation, imitation if wanted, GRPO, evaluation; needs ``--data``; ``--model`` for any but the base model.
+
+    The defaults are those of ``QuestionsSettings``, or of ``TINY`` for a tiny model.
+    """
+    path = context.model or base_checkpoint()
+    settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
     training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
-    path = context.model or base_checkpoint()
     style = instruction_style(path)
     protocol = tagged_protocol if settings.with_tools else direct_protocol
     episodes = Episodes(

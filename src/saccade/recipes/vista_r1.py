@@ -32,12 +32,12 @@ from saccade.types import Task
 
 def vista_r1(context: RecipeContext) -> Plan:
     """All stages on a checkpoint: ``--model``, ``--data``, and ``--set tools=tools.toml`` or ``service=http://…``."""
+    settings = apply_overrides(VistaSettings(), context.overrides)
     if context.data is None or context.model is None:
         raise UserError(
             "this recipe trains a checkpoint on questions; give --model PATH and --data PATH (a folder with a folder "
             "for each data set, or a file of your own), or see it in miniature: saccade train vista_r1:tiny"
         )
-    settings = apply_overrides(VistaSettings(), context.overrides)
     made = tools_of_run(settings.tools, settings.service) if settings.with_tools else ToolsOfRun(tools=())
     if settings.with_tools and not made.tools:
         raise UserError("there is no tool to call; set tools=tools.toml or service=http://…, or with_tools=false")

@@ -19,5 +19,7 @@ class RecipeContext:
     seed: int = 0
     skip_bad_rows: bool = False
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
+    image_root: Path | None = None
+    """Folder in which relative paths of images in ``data`` begin; None for the folder of each file."""
     media: MediaStore = field(default_factory=MediaStore)
     """Where the run's images live; the plan's tasks must put theirs there."""

@@ -20,6 +20,8 @@ def inputs_of(context: RecipeContext, others: Mapping[str, object] | None = None
             found["data_sha256"] = _digest(context.data)
     if context.model is not None:
         found["model"] = _place(context.model)
+    if context.image_root is not None:
+        found["image_root"] = _place(context.image_root)
     return found | {name: str(value) for name, value in (others or {}).items() if value is not None}
 
 

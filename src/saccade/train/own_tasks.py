@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 def own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
     """The tasks of ``--data``. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
-    read = read_tasks(data, media=context.media, skip_bad_rows=context.skip_bad_rows)
+    read = read_tasks(data, media=context.media, skip_bad_rows=context.skip_bad_rows, image_root=context.image_root)
     tell_of_bad_rows(data, read.skipped, len(read.tasks))
     return read.tasks
 

@@ -89,6 +89,21 @@ def recipe_names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
 
 
+def shipped_recipes() -> list[tuple[str, str]]:
+    """Name and first line of every shipped recipe, those beside the module's own (``ivgr:tiny``) included."""
+    found = []
+    for name in recipe_names():
+        module = importlib.import_module(f"{SHIPPED}.{name}")
+        for function, value in vars(module).items():
+            if not inspect.isfunction(value) or value.__module__ != module.__name__ or function.startswith("_"):
+                continue
+            hints = list(inspect.signature(value).parameters.values())
+            if len(hints) == 1 and hints[0].annotation in (RecipeContext, "RecipeContext"):
+                line = (inspect.getdoc(value) or "").partition("\n")[0]
+                found.append((name if function == name else f"{name}:{function}", line))
+    return found
+
+
 def _module_of_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"there is no recipe file {path}; check the path (it is looked for from {Path.cwd()})")

@@ -1,7 +1,6 @@
 """Settings are nested frozen dataclasses; changed by text (``--set rl.steps=30``), kept as JSON."""
 
 import dataclasses
-import difflib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from saccade.errors import UserError
+from saccade.train.setting_names import near_keys
 from saccade.train.setting_values import MismatchError, describe, read_json, read_text, write_json
 from saccade.types import Json
 
@@ -23,6 +23,20 @@ class _Leaf:
     """A value to put in a field, told apart from the tree of changes of a group of fields."""
 
     value: object
+
+
+class AskForSettings(tuple[str, ...]):
+    """Overrides that change nothing but ask for the settings: a recipe that applies them raises ``SettingsAsked``."""
+
+    __slots__ = ()
+
+
+class SettingsAsked(Exception):  # noqa: N818  it is an answer, not an error
+    """Carries the settings that a recipe begins with, before anything else of it is done."""
+
+    def __init__(self, settings: "DataclassInstance") -> None:
+        super().__init__("settings were asked for")
+        self.settings = settings
 
 
 _Changes = dict[str, "_Leaf | _Changes"]
@@ -52,6 +66,8 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     end, inner first. Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
     """
     known = setting_keys(type(settings))
+    if isinstance(overrides, AskForSettings):
+        raise SettingsAsked(settings)
     changes: _Changes = {}
     for override in overrides:
         key, equals, text = override.partition("=")
@@ -154,12 +170,13 @@ def _unknown_key(key: str, known: Mapping[str, object]) -> str:
     if any(name.startswith(f"{key}.") for name in known):
         inner = ", ".join(name for name in known if name.startswith(f"{key}."))
         return f"--set {key}: {key!r} is a group of settings; set one of: {inner}"
+    near = near_keys(key, list(known))
+    suggestion = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     group = key.rpartition(".")[0]
-    there = [name for name in known if name.rpartition(".")[0] == group] or list(known)
-    same_name = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]
-    near = same_name or difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    suggestion = f" Did you mean {' or '.join(repr(name) for name in near[:3])}?" if near else ""
-    return f"--set {key}: there is no setting {key!r}.{suggestion} Known here: {', '.join(there)}"
+    there = [name for name in known if name.rpartition(".")[0] == group]
+    groups = dict.fromkeys(f"{name.partition('.')[0]}.*" for name in known if "." in name)
+    listed = ", ".join([*there, *([] if group and there else groups)] or known)
+    return f"--set {key}: there is no setting {key!r}.{suggestion} Known here: {listed}"
 
 
 def _put(changes: _Changes, path: Sequence[str], leaf: _Leaf) -> None:

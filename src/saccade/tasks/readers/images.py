@@ -57,7 +57,9 @@ class ImageReader:
             raise RowError(key, f"{text[:80]!r} is not a path")
         path = Path(os.path.normpath(self._root / text))
         if not Path(text).is_absolute() and not path.is_relative_to(self._root):
-            raise RowError(key, f"{text!r} leaves the folder {self._root}; set image_root to a folder that holds it")
+            raise RowError(
+                key, f"{text!r} leaves the folder {self._root}; set image_root (--image-root) to a folder that holds it"
+            )
         if path not in self._known:
             self._known[path] = self._media.add_file(self._found(path, text, key))
         return self._known[path]
@@ -73,7 +75,10 @@ class ImageReader:
         places = [folder / rest for folder in self._folders if os.path.isfile(folder / rest)]  # noqa: PTH113
         if len(places) > 1:
             folders = ", ".join(place.parts[len(self._root.parts)] for place in places[:4])
-            raise RowError(key, f"{text[:80]!r} lies in several folders ({folders}); set image_root to the one meant")
+            raise RowError(
+                key,
+                f"{text[:80]!r} lies in several folders ({folders}); set image_root (--image-root) to the one meant",
+            )
         return places[0] if places else path
 
 

@@ -1,0 +1,68 @@
+"""What the papers say of the settings of their recipes, where they say anything."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CODEDANCE = {
+    "sft.steps": "34,000 examples once",
+    "sft.batch_size": "128",
+    "sft.optimizer.learning_rate": "5e-5",
+    "sft.warmup_steps": "0.05 of the steps",
+    "rl.steps": "63,000 questions once",
+    "rl.tasks_per_step": "256",
+    "rl.group_size": "8",
+    "rl.optimizer.learning_rate": "1e-6",
+    "rl.algorithm.name": "grpo",
+    "rl.algorithm.options.kl_weight": "0",
+    "rollout.max_turn_tokens": "10,240 of a response",
+    "rollout.max_tokens": "10,240 of prompt and as many of response",
+    "training_turns": "6",
+    "evaluation_turns": "10",
+    "gamma": "4",
+    "shift": "0.2",
+    "penalty": "-0.5",
+    "discount": "0.2",
+}
+_IVGR = {
+    "sft.steps": "35,000 trajectories once",
+    "sft.batch_size": "64",
+    "sft.optimizer.learning_rate": "1e-5",
+    "sft.decay": "cosine",
+    "rl.steps": "360",
+    "rl.tasks_per_step": "512 prompts",
+    "rl.group_size": "5",
+    "rl.temperature": "1",
+    "rl.optimizer.learning_rate": "1e-6",
+    "rl.decay": "constant",
+    "rl.algorithm.name": "grpo",
+    "rl.algorithm.clip_low": "not said; 0.2 in its code",
+    "rl.algorithm.clip_high": "not said; 0.28 in its code",
+    "rl.algorithm.options.kl_weight": "0.01",
+    "rollout.max_turn_tokens": "4096",
+    "boxed_share": "0.45",
+    "tau": "0.3",
+    "validity_weight": "not said; 1 in its code",
+    "plain_accuracy_weight": "1; 1.5 in its code",
+}
+_VISTA = {
+    "sft.steps": "22,170 trajectories once",
+    "sft.batch_size": "128",
+    "sft.optimizer.learning_rate": "2e-6",
+    "rl.steps": "300",
+    "rl.tasks_per_step": "128",
+    "rl.group_size": "8",
+    "rl.temperature": "0.7",
+    "rl.optimizer.learning_rate": "5e-7",
+    "rl.algorithm.name": "grpo",
+    "rl.algorithm.options.kl_weight": "1e-3",
+    "rollout.max_tokens": "26,780 of response",
+    "rollout.tool_threads": "24 trajectories in flight",
+    "max_turns": "3",
+    "tail.low": "0.125",
+    "tail.high": "0.375",
+}
+
+PAPER_VALUES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"codedance": _CODEDANCE, "ivgr": _IVGR, "vista_r1": _VISTA}
+)
+"""By the module of the recipe, then by the key of the setting."""
