@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from PIL import Image
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
+from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.types import Target, Task
 
@@ -333,7 +335,14 @@ def test_truncated_image_is_a_bad_row(tmp_path: Path) -> None:
         (good(1) | {"answer": []}, "answer: there is no answer"),
         (good(1) | {"answer": True}, "answer: True is a boolean; write the word"),
         (good(1) | {"answer": {"a": 1}}, "answer: must be text or a number, not dict"),
-        (good(1) | {"answer": ["a", "b"]}, "answer: there are 2 different answers"),
+        (good(1) | {"answer": ["A", "B"], "choices": ["a", "b"]}, "answer: names several options (A, B); such a question"),
+        (good(1) | {"answer": ["a"] * 101}, "answer: there are 101 answers, more than 100"),
+        (good(1) | {"frame_times_s": [1, 2]}, "frame_times_s: has 2 times for 1 images; give one for each frame"),
+        (good(1) | {"frame_times": [-1]}, "frame_times: must rise from 0 s or later, frame by frame"),
+        (good(1) | {"timestamps": ["x"]}, "timestamps: must hold finite numbers of seconds alone"),
+        (good(1) | {"frame_times_s": 3}, "frame_times_s: must be a list of seconds, not int"),
+        (good(1) | {"event_s": [1, 2]}, "event_s: an event needs the times of the frames; give frame_times_s too"),
+        (good(1) | {"frame_times_s": [0], "event_s": [2, 1]}, "event_s: must be start and end in seconds, start first"),
         (good(1) | {"answer": "x" * 1001}, "answer: the answer has 1001 characters"),
         (good(1) | {"question": ""}, "question: is missing or empty"),
         (good(1) | {"question": ["a"]}, "question: must be text, not list"),
@@ -417,10 +426,52 @@ def test_id_without_one_is_a_hash_of_the_content(tmp_path: Path) -> None:
     assert len(first.id) == 16
 
 
-def test_same_content_twice_is_reported(tmp_path: Path) -> None:
+def test_rows_that_repeat_a_question_are_kept_under_numbered_ids(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     row = good(1)
     del row["id"]
     save_picture(tmp_path / "red.png")
-    path = write_lines(tmp_path / "rows.jsonl", [row, row])
-    with pytest.raises(UserError, match=r"row 2: id: '[0-9a-f]{16}' is also the task of .*rows\.jsonl, row 1"):
-        read_tasks(path, media=MediaStore())
+    path = write_lines(tmp_path / "rows.jsonl", [row, row, row])
+    with caplog.at_level(logging.WARNING):
+        first, second, third = read_tasks(path, media=MediaStore()).tasks
+    assert [second.id, third.id] == [f"{first.id}-2", f"{first.id}-3"]
+    assert (
+        caplog.records[0]
+        .getMessage()
+        .endswith("2 rows repeat an earlier row without an id of their own; they are kept")
+    )
+
+
+def test_a_list_of_answers_is_all_that_count(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    rows = [
+        {"question": "Who?", "answer": ["Ada Lovelace", "Lovelace"], "image": "red.png"},
+        {"question": "How many?", "answers": ["3", "three"], "image": "red.png"},
+        {"question": "How many?", "answer": "3", "accepted": [4, 3.5], "image": "red.png"},
+        {"question": "Which?", "answer": ["B", "a dog"], "choices": ["a cat", "a dog"], "image": "red.png"},
+        {"question": "Which colour?", "answer": ["Red", "red"], "image": "red.png"},
+    ]
+    tasks = read_tasks(write_lines(tmp_path / "rows.jsonl", rows), media=MediaStore()).tasks
+    assert [(task.answer, task.answer_kind, task.accepted) for task in tasks] == [
+        ("Ada Lovelace", "exact", ("Ada Lovelace", "Lovelace")),
+        ("3", "text", ("3", "three")),
+        ("3", "number", ("3", "4", "3.5")),
+        ("B", "choice", ("B", "a dog")),
+        ("Red", "exact", ()),
+    ]
+    assert [answer_is_right(tasks[0], said) for said in ("lovelace", "Ada Lovelace", "Ada")] == [True, True, False]
+    assert [answer_is_right(tasks[2], said) for said in ("4", "3.5", "5")] == [True, True, False]
+
+
+def test_frames_of_a_video_have_their_times(tmp_path: Path) -> None:
+    save_picture(tmp_path / "red.png")
+    row = {
+        "question": "When?",
+        "answer": "2",
+        "images": ["red.png"] * 3,
+        "frame_times_s": "[0, 1.5, 3]",
+        "event_s": [1, 2],
+    }
+    task = only_task(write_lines(tmp_path / "rows.jsonl", [row]))
+    assert (task.frame_times_s, task.event_s) == ((0.0, 1.5, 3.0), (1.0, 2.0))

@@ -64,13 +64,14 @@ def credit(task: Task, answer: str | None) -> float:
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
         return float(is_named(answer, task.answer, task.choices))
-    return metric(task, answer) if metric else float(right_by_kind(task, answer))
+    return metric(task, answer) if metric else float(_right_by_kind_of_any(task, answer))
 
 
 def answer_is_right(task: Task, answer: str | None) -> bool:
     """Whether the answer counts as right: the one rule of rewards, environments, evaluations and curation.
 
-    A task from a published set is judged by the set's metric, any other by the kind of its answer. Right is full
+    A task from a published set is judged by the set's metric, any other by the kind of its answer and by every
+    answer that counts. Right is full
     credit; of soft accuracy ``SOFT_IS_RIGHT``; and where ANLS gives the credit, the stricter rule for free text
     (similarity 0.8 and the same digits), since at ANLS's own 0.5 "male" would be right for "female".
     """
@@ -78,10 +79,15 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
         return False
     metric = METRICS.get(task.source)
     if metric is None:
-        return right_by_kind(task, answer)
+        return _right_by_kind_of_any(task, answer)
     if metric is _anls:
         return any(right_by_kind(replace(task, answer=gold, answer_kind="text"), answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
+
+
+def _right_by_kind_of_any(task: Task, answer: str) -> bool:
+    """Right by the rule of the task's kind, for any of the answers that count."""
+    return any(right_by_kind(replace(task, answer=gold), answer) for gold in dict.fromkeys(golds(task)))
 
 
 def golds(task: Task) -> Sequence[str]:

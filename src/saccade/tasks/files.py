@@ -1,20 +1,25 @@
 """Tasks from the user's own files, checked row by row before any work starts."""
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.tasks.readers.answers import answer_kind, answer_text, choice_texts
+from saccade.tasks.readers.answers import accepted_texts, choice_texts, kind_of_all
+from saccade.tasks.readers.frames import read_event, read_frame_times
 from saccade.tasks.readers.images import ImageReader
 from saccade.tasks.readers.layouts import LAYOUTS, RowParts, detect
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError, open_text_rows
 from saccade.tasks.readers.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.readers.targets import read_targets
 from saccade.types import ImageRef, Task
+
+logger = logging.getLogger(__name__)
 
 ROWS_IN_DETAIL = 20
 HUB_PREFIX = "hf:"
@@ -55,6 +60,8 @@ class TaskRow:
     """None where there is nothing to be read."""
     task: Task | RowError
     """The row's task, or why there is none."""
+    has_own_id: bool = True
+    """False where the task's id is a hash of what it asks."""
 
     def refused(self, error: RowError) -> BadRow:
         """The row as one that cannot be used."""
@@ -83,15 +90,19 @@ def read_tasks(
 
     ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks. Every image is decoded once here. ``UserError`` lists the bad rows, unless they are to be
-    skipped; without a single good row it is raised all the same.
+    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here. ``UserError``
+    lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
+    repeated = 0
     for read in task_rows(path, media=media, layout=layout, image_root=image_root):
         result = read.task
-        if isinstance(result, Task) and result.id in first_seen:
+        if isinstance(result, Task) and result.id in first_seen and not read.has_own_id:
+            repeated += 1
+            result = replace(result, id=_free_id(result.id, first_seen))
+        elif isinstance(result, Task) and result.id in first_seen:
             result = RowError("id", f"{result.id!r} is also the task of {first_seen[result.id]}")
         if isinstance(result, RowError):
             bad.append(read.refused(result))
@@ -99,6 +110,8 @@ def read_tasks(
             first_seen[result.id] = f"{read.file}, row {read.number}"
             tasks.append(result)
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
+    if repeated:
+        logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
 
 
@@ -176,7 +189,8 @@ def _tasks_of(source: _Source, media: MediaStore, layout: str) -> Iterator[TaskR
             yield TaskRow(source.name, number, row, _unknown_layout(row))
             continue
         try:
-            yield TaskRow(source.name, number, row, _task(LAYOUTS[found](row), images, source, number))
+            parts = LAYOUTS[found](row)
+            yield TaskRow(source.name, number, row, _task(parts, images, source, number), bool(parts.id))
         except RowError as error:
             yield TaskRow(source.name, number, row, error)
 
@@ -187,15 +201,19 @@ def _unknown_layout(row: Row) -> RowError:
 
 
 def _task(parts: RowParts, images: ImageReader, source: _Source, number: int) -> Task:
-    answer = answer_text(parts.answer, parts.answer_key)
+    accepted = accepted_texts(parts.answer, parts.answer_key, parts.accepted)
+    if not accepted:
+        raise RowError(parts.answer_key, "there is no answer")
+    answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     choices = choice_texts(parts.choices)
-    kind = answer_kind(parts.answer_kind, answer, choices, parts.question, parts.answer_key)
+    kind = kind_of_all(parts.answer_kind, accepted, choices, parts.question, parts.answer_key)
     if not parts.images:
         raise RowError(parts.images_key, "there is no image")
     refs = tuple(
         images.read(value, parts.images_key, f"{source.name}, row {number}, image {place}")
         for place, value in enumerate(parts.images, start=1)
     )
+    times = read_frame_times(parts.frame_times, parts.frame_times_key, len(refs))
     return Task(
         id=parts.id or _content_id(parts.question, answer, choices, refs),
         family=parts.family or source.stem,
@@ -209,7 +227,15 @@ def _task(parts: RowParts, images: ImageReader, source: _Source, number: int) ->
         difficulty=0.5 if parts.difficulty is None else parts.difficulty,
         source=source.stem,
         wordings=parts.wordings,
+        accepted=accepted if are_several else (),
+        frame_times_s=times,
+        event_s=read_event(parts.event, parts.event_key, times),
     )
+
+
+def _free_id(content_id: str, taken: Collection[str]) -> str:
+    """The id of a row that repeats an earlier one, by how often it came before: ``…-2``, ``…-3``."""
+    return next(name for count in itertools.count(2) if (name := f"{content_id}-{count}") not in taken)
 
 
 def _content_id(question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...]) -> str:

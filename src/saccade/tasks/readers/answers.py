@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from typing import get_args
 
 from saccade.tasks.quantities import parse_integer, parse_quantity
@@ -11,6 +12,7 @@ from saccade.types import AnswerKind
 
 MAX_ANSWER_CHARACTERS = 1000
 MAX_CHOICES = 26
+MAX_ACCEPTED = 100
 MAX_EXACT_WORDS = 3
 
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
@@ -32,6 +34,38 @@ def answer_text(value: RowValue, key: str) -> str:
     if len(texts[0]) > MAX_ANSWER_CHARACTERS:
         raise RowError(key, f"the answer has {len(texts[0])} characters, more than {MAX_ANSWER_CHARACTERS}")
     return texts[0]
+
+
+def accepted_texts(value: RowValue, key: str, further: RowValue = None) -> tuple[str, ...]:
+    """Every answer that counts, the first one first: of a list, its items, repeats included, and ``further`` ones."""
+    texts = [
+        text
+        for source, items in ((key, value), ("accepted", further))
+        for item in listed(items, source)
+        if (text := _as_text(item, source))
+    ]
+    if len(texts) > MAX_ACCEPTED:
+        raise RowError(key, f"there are {len(texts)} answers, more than {MAX_ACCEPTED}")
+    for text in texts:
+        answer_text(text, key)
+    return tuple(texts)
+
+
+def kind_of_all(
+    given: str | None, accepted: Sequence[str], choices: tuple[str, ...], question: str, key: str
+) -> AnswerKind:
+    """The kind of several answers that count: the one that the row gives, or that all have, or else ``text``.
+
+    Words of one to three and longer ones are both ``text`` together, as are words and numbers.
+    """
+    kinds = {answer_kind(given, answer, choices, question, key) for answer in accepted}
+    if "choice" in kinds and len({_option_of(answer, choices) for answer in accepted}) > 1:
+        raise RowError(
+            key, f"names several options ({', '.join(accepted[:4])}); a question with options has one answer"
+        )
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "number" if kinds == {"integer", "number"} else "text"
 
 
 def choice_texts(value: RowValue) -> tuple[str, ...]:
@@ -91,10 +125,16 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
 
 
 def _names_a_choice(answer: str, choices: tuple[str, ...]) -> bool:
+    return _option_of(answer, choices) in range(len(choices))
+
+
+def _option_of(answer: str, choices: tuple[str, ...]) -> int | str:
+    """Index of the option that the letter or the text names; what names none of them stays text."""
     letter = _LETTER.fullmatch(answer)
-    if letter and ord(letter[1].upper()) - ord("A") < len(choices):
-        return True
-    return answer.casefold() in [choice.casefold() for choice in choices]
+    if letter and (not choices or ord(letter[1].upper()) - ord("A") < len(choices)):
+        return ord(letter[1].upper()) - ord("A")
+    texts = [choice.casefold() for choice in choices]
+    return texts.index(answer.casefold()) if answer.casefold() in texts else answer.casefold()
 
 
 def _as_text(value: RowValue, key: str) -> str:

@@ -7,6 +7,8 @@
 ``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
 ``sharegpt``          ``conversations`` (from, value) or ``messages`` (role, content) and ``images`` or ``image``
 ``plain``             ``question, answer, image`` and perhaps ``id, choices, answer_kind, family, tolerance, boxes``
+any                   ``answer`` may be a list of all answers that count (or ``answers``, or ``accepted`` beside it);
+                      images that are frames of a video have ``frame_times_s``, and perhaps ``event_s`` (start, end)
 ====================  =================================================================================================
 """
 
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from saccade.tasks.readers.fields import kind_of, listed, mapping, optional_number, optional_text, required_text
+from saccade.tasks.readers.frames import EVENT_KEYS, FRAME_TIME_KEYS
 from saccade.tasks.readers.questions import (
     IMAGE_MARKER,
     asked_in,
@@ -49,6 +52,12 @@ class RowParts:
     targets: RowValue = None
     targets_key: str = "boxes"
     wordings: Mapping[str, str] = field(default_factory=dict)
+    accepted: RowValue = None
+    """Further answers that count."""
+    frame_times: RowValue = None
+    frame_times_key: str = FRAME_TIME_KEYS[0]
+    event: RowValue = None
+    event_key: str = EVENT_KEYS[0]
 
 
 def detect(row: Row) -> str | None:
@@ -65,7 +74,8 @@ def detect(row: Row) -> str | None:
 
 
 def read_plain(row: Row) -> RowParts:
-    return _parts(row, required_text(row, "question"), row.get("answer"), "answer", targets_key="boxes")
+    key = "answers" if row.get("answer") is None and row.get("answers") is not None else "answer"
+    return _parts(row, required_text(row, "question"), row.get(key), key, targets_key="boxes")
 
 
 def read_easyr1(row: Row) -> RowParts:
@@ -142,7 +152,11 @@ def _parts(
     images_key = next((key for key in IMAGE_KEYS if row.get(key)), "images")
     images = tuple(listed(row.get(images_key), images_key))
     if listed(row.get("videos"), "videos"):
-        raise RowError("videos", "videos cannot be read from files; give the frames as images")
+        raise RowError(
+            "videos", "videos cannot be read from files; give the frames as images, and their frame_times_s in seconds"
+        )
+    frame_times_key = next((key for key in FRAME_TIME_KEYS if row.get(key)), FRAME_TIME_KEYS[0])
+    event_key = next((key for key in EVENT_KEYS if row.get(key)), EVENT_KEYS[0])
     return RowParts(
         question=without_markers(question, len(images), question_key),
         answer=answer,
@@ -157,6 +171,11 @@ def _parts(
         difficulty=optional_number(row, "difficulty", low=0.0, high=1.0),
         targets=row.get(targets_key),
         targets_key=targets_key,
+        accepted=row.get("accepted"),
+        frame_times=row.get(frame_times_key),
+        frame_times_key=frame_times_key,
+        event=row.get(event_key) if row.get(frame_times_key) or event_key == EVENT_KEYS[0] else None,
+        event_key=event_key,
     )
 
 
