@@ -335,7 +335,7 @@ def test_truncated_image_is_a_bad_row(tmp_path: Path) -> None:
         (good(1) | {"answer": []}, "answer: there is no answer"),
         (good(1) | {"answer": True}, "answer: True is a boolean; write the word"),
         (good(1) | {"answer": {"a": 1}}, "answer: must be text or a number, not dict"),
-        (good(1) | {"answer": ["A", "B"], "choices": ["a", "b"]}, "answer: names several options (A, B); such a question"),
+        (good(1) | {"answer": ["A", "B"], "choices": ["a", "b"]}, "answer: names several options (A, B)"),
         (good(1) | {"answer": ["a"] * 101}, "answer: there are 101 answers, more than 100"),
         (good(1) | {"frame_times_s": [1, 2]}, "frame_times_s: has 2 times for 1 images; give one for each frame"),
         (good(1) | {"frame_times": [-1]}, "frame_times: must rise from 0 s or later, frame by frame"),

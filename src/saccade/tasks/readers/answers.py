@@ -60,9 +60,7 @@ def kind_of_all(
     """
     kinds = {answer_kind(given, answer, choices, question, key) for answer in accepted}
     if "choice" in kinds and len({_option_of(answer, choices) for answer in accepted}) > 1:
-        raise RowError(
-            key, f"names several options ({', '.join(accepted[:4])}); a question with options has one answer"
-        )
+        raise RowError(key, f"names several options ({', '.join(accepted[:4])}); such a question has one answer")
     if len(kinds) == 1:
         return kinds.pop()
     return "number" if kinds == {"integer", "number"} else "text"
