@@ -1,11 +1,15 @@
 """Chat templates of real shapes and broken ones: what observations look like, and what is refused at the start."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
+from transformers import AutoTokenizer
+from trl.chat_template_utils import supports_tool_calling
 
 from saccade.errors import UserError
-from saccade.models.chat import Chat
+from saccade.models.base import base_checkpoint
+from saccade.models.chat import Chat, ObservationRole
 from saccade.models.tokenizer import build_tokenizer
 from saccade.types import ImageRef, Message, Observation
 
@@ -63,7 +67,7 @@ def with_tool_branch(branch: str) -> str:
     )
 
 
-def chat_of(template: str, *, image_tokens: int = 4) -> Chat:
+def chat_of(template: str, *, image_tokens: int = 4, observation_role: ObservationRole | None = None) -> Chat:
     tokenizer = build_tokenizer(["Which plate is red? Look closer."] * 9, vocab_size=400)
     tokenizer.chat_template = template
     image_token_id, eos_id = tokenizer.convert_tokens_to_ids(["<|image_pad|>", "<|im_end|>"])
@@ -73,6 +77,7 @@ def chat_of(template: str, *, image_tokens: int = 4) -> Chat:
         image_token_id=image_token_id,
         eos_token="<|im_end|>",
         eos_id=eos_id,
+        observation_role=observation_role,
         token_count=lambda image: image_tokens,
     )
 
@@ -86,9 +91,9 @@ PICTURE = "<|vision_start|>" + "<|image_pad|>" * 4 + "<|vision_end|>"
 NEXT = "<|im_end|>\n<|im_start|>assistant\n"
 
 
-def test_a_template_with_generic_roles_shows_an_observation_as_the_tools_turn() -> None:
+def test_a_template_that_prints_any_role_knows_no_tools_and_a_user_speaks_for_them() -> None:
     chat = chat_of(ROLES_AS_THEY_ARE)
-    expected = f"\n<|im_start|>tool\n{PICTURE}Image 2.{NEXT}"
+    expected = f"\n<|im_start|>user\n<tool_response>\n{PICTURE}Image 2.\n</tool_response>{NEXT}"
     assert shown(chat, Observation(text="Image 2.", images=(CROP,))) == "<|im_end|>" + expected
     assert shown(chat, Observation(text="Image 2.", images=(CROP,)), ends_with_eos=True) == expected
     prompt = chat.prompt([Message(role="user", parts=(CROP, "Which?"))])
@@ -124,9 +129,12 @@ def test_turn_after_turn_the_pieces_join_to_the_whole_rendering(template: str) -
     chat = chat_of(template)
     asked, seen = Message(role="user", parts=(CROP, "Which?")), Observation(text="Here", images=(CROP,))
     pieces, messages = list(chat.prompt([asked]).ids), [asked]
+    answer = Message(role="tool", parts=(CROP, "Here"))
+    if chat.observation_role == "user":
+        answer = Message(role="user", parts=("<tool_response>\n", CROP, "Here", "\n</tool_response>"))
     for said in ("<think>look</think>", "again", "<answer>red"):
         pieces += [*chat.encode(said), *chat.observation(seen, ends_with_eos=False).ids]
-        messages += [Message(role="assistant", parts=(said,)), Message(role="tool", parts=(CROP, "Here"))]
+        messages += [Message(role="assistant", parts=(said,)), answer]
         assert tuple(pieces) == chat.prompt(messages).ids
 
 
@@ -179,8 +187,69 @@ def test_a_template_that_rewrites_earlier_turns_is_refused(how: str) -> None:
         chat_of(template)
 
 
+THINKING_HEAD = "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n<think>\n' }}{%- endif -%}"
+
+
+def test_a_template_that_opens_a_thought_begins_the_text_of_each_turn() -> None:
+    chat = chat_of(TOOLS_SPEAK_AS_USERS.replace(END, THINKING_HEAD))
+    assert chat.opening == "<think>\n"
+    assert chat.decode(chat.encode("<think>look</think><answer>red</answer>")) == (
+        "<think>\nlook</think><answer>red</answer>"
+    )
+    assert shown(chat, Observation(text="Here", images=())).endswith("<|im_start|>assistant\n<think>\n")
+    with pytest.raises(
+        UserError, match=r"opens each turn with <think>, and this one does not begin with it: '<answer>"
+    ):
+        chat.encode("<answer>red</answer>")
+
+
 def test_a_template_whose_next_turn_begins_otherwise_than_it_is_kept_is_refused() -> None:
-    """The head opens a thought that the rendered turn does not have."""
-    head = "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n<think>\n' }}{%- endif -%}"
+    head = "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n<plan>\n' }}{%- endif -%}"
     with pytest.raises(UserError, match="not prefix-preserving"):
         chat_of(ROLES_AS_THEY_ARE.replace(END, head))
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "opening"),
+    [
+        ("qwen2_5_vl", "user", ""),
+        ("qwen3_vl", "tool", ""),
+        ("qwen3_5_think", "tool", "<think>\n"),
+        ("qwen3_5_nothink", "tool", ""),
+    ],
+)
+def test_published_templates_speak_for_tools_as_their_models_were_trained(name: str, role: str, opening: str) -> None:
+    template = (files("trl") / "chat_templates" / f"{name}.jinja").read_text()
+    chat = chat_of(template)
+    assert (chat.observation_role, chat.opening) == (role, opening)
+    suffix = shown(chat, Observation(text="Here", images=(CROP,)))
+    assert suffix.startswith("<|im_end|>\n<|im_start|>user\n<tool_response>\n")
+    assert suffix.count(PICTURE) == 1
+    assert f"<|im_start|>assistant\n{opening}" in suffix
+
+
+def test_the_role_that_is_asked_for_is_taken() -> None:
+    assert chat_of(ROLES_AS_THEY_ARE, observation_role="tool").observation_role == "tool"
+    assert chat_of(TOOLS_SPEAK_AS_USERS, observation_role="user").observation_role == "user"
+    with pytest.raises(UserError, match="shows images neither"):
+        chat_of(with_tool_branch(""), observation_role="tool")
+
+
+def test_trl_takes_the_shipped_base_for_a_model_that_calls_tools() -> None:
+    tokenizer = AutoTokenizer.from_pretrained(base_checkpoint())
+    assert supports_tool_calling(tokenizer)
+    call = {"type": "function", "function": {"name": "crop", "arguments": {"label": 'a "b"'}}}
+    messages = [
+        {"role": "system", "content": "Look."},
+        {"role": "user", "content": "Which?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "done"},
+    ]
+    assert tokenizer.apply_chat_template(messages, tools=[{"name": "crop"}], tokenize=False) == (
+        '<|im_start|>system\nLook.\nTools:\n{"name": "crop"}\n'
+        'Call one by <tool_call>{"name": ..., "arguments": {...}}</tool_call><|im_end|>\n'
+        "<|im_start|>user\nWhich?<|im_end|>\n"
+        "<|im_start|>assistant\n"
+        '<tool_call>{"name": "crop", "arguments": {"label": "a \\"b\\""}}</tool_call><|im_end|>\n'
+        "<|im_start|>tool\ndone<|im_end|>\n"
+    )

@@ -253,7 +253,7 @@ def published(model: VisionLanguageModel) -> VisionLanguageModel:
 @pytest.mark.parametrize(
     ("tool_branch", "role"),
     [
-        ("", "tool"),
+        ("", "user"),
         ("{%- if message.role == 'tool' -%}{{- raise_exception('no tools') -}}{%- else -%}", "user"),
         ("{%- if message.role not in ('system', 'user', 'assistant') -%}{%- else -%}", "user"),
     ],

@@ -4,16 +4,21 @@ A prompt is rendered once. An observation is rendered as a suffix against a dumm
 turns before it stay as they were sampled.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 from saccade.errors import UserError
 from saccade.types import ImageRef, Message, Observation, Tokens
 
+ObservationRole = Literal["tool", "user"]
+
 _SENTINEL = "SACCADESENTINEL"
 _PROBE = "SACCADEPROBE"
+_NO_ROLE = "saccaderole"
+_OPENED_THOUGHT = re.compile(r"<think>\s*\Z")
 
 
 class Tokenizer(Protocol):
@@ -39,8 +44,13 @@ class Chat:
     eos_id: int
     token_count: Callable[[ImageRef], int]
     """Placeholder tokens that an image takes."""
-    observation_role: str
-    """``tool`` where the template renders images there, else ``user`` with ``<tool_response>`` written around."""
+    observation_role: ObservationRole
+    """``tool`` where the template knows that role and renders images there; else ``user``, with ``<tool_response>``
+    written around. A template that prints whatever role it is given (Qwen2.5-VL's) belongs to a model that never saw
+    a turn of a tool."""
+    opening: str = ""
+    """What the template begins an assistant's turn with: ``<think>`` of a model that always thinks. It is part of the
+    prompt's ids and of each turn's text."""
     before_image: tuple[int, ...] = ()
     """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
     after_image: tuple[int, ...] = ()
@@ -57,9 +67,14 @@ class Chat:
         token_count: Callable[[ImageRef], int],
         before_image: tuple[int, ...] = (),
         after_image: tuple[int, ...] = (),
+        observation_role: ObservationRole | None = None,
     ) -> "Chat":
-        """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise."""
-        for role in ("tool", "user"):
+        """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise.
+
+        ``observation_role`` is taken as it is given; None chooses by the template.
+        """
+        roles: tuple[ObservationRole, ...] = ("tool", "user") if observation_role is None else (observation_role,)
+        for role in roles:
             chat = cls(
                 tokenizer=tokenizer,
                 image_token=image_token,
@@ -71,17 +86,16 @@ class Chat:
                 before_image=before_image,
                 after_image=after_image,
             )
-            if chat._shows_images_in_observations():
+            if chat._shows_images_in_observations() and (role in roles[-1:] or chat._knows_tools()):
                 break
         else:
             # A template that loses what the assistant said shows no observation after it either: say that first.
-            chat._check_prefix_preserving()
+            chat._opening_checked()
             raise UserError(
                 "the checkpoint's chat template shows images neither in the tool role nor in the user role (an image "
                 f"must be rendered as one {image_token}); use the template of the instruct model of this family"
             )
-        chat._check_prefix_preserving()
-        return chat
+        return replace(chat, opening=chat._opening_checked())
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
@@ -96,13 +110,24 @@ class Chat:
         )
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples."""
+        """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples.
+
+        UserError for a turn without a thought where the template opens one.
+        """
+        if self.opening:
+            tag = self.opening.strip()
+            if not text.startswith(tag):
+                raise UserError(
+                    f"the checkpoint's chat template opens each turn with {tag}, and this one does not begin with it: "
+                    f"{text[:60]!r}; choose a protocol with thoughts, or a template of your own (model.chat_template)"
+                )
+            text = text.removeprefix(tag).lstrip("\n")
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, verbatim but for the end-of-turn token at its end."""
+        """The text of a turn: the template's opening, then sampled ids verbatim but for the end-of-turn token."""
         spoken = list(ids[:-1]) if ids and ids[-1] == self.eos_id else list(ids)
-        return self.tokenizer.decode(spoken, skip_special_tokens=False)
+        return self.opening + self.tokenizer.decode(spoken, skip_special_tokens=False)
 
     @cached_property
     def _suffix_ids(self) -> Callable[[str, int, bool], Sequence[int]]:
@@ -168,7 +193,23 @@ class Chat:
             return False
         return suffix.count(self.image_token) == 1 and suffix.count(_PROBE) == 1
 
-    def _check_prefix_preserving(self) -> None:
+    def _knows_tools(self) -> bool:
+        """False for a template that renders the tool role as it renders a role that nobody has."""
+        spoken: list[dict[str, object]] = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
+        content = [{"type": "text", "text": _PROBE}]
+        try:
+            unknown = self._render([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
+        except Exception:  # As it should be: a template raises what it likes.
+            return True
+        known = self._render([*spoken, {"role": "tool", "content": content}], generation=True)
+        return unknown.replace(_NO_ROLE, "tool") != known
+
+    def _opening_checked(self) -> str:
+        """What the template opens a turn with; UserError for one that is not prefix-preserving.
+
+        Earlier thoughts may be dropped where a whole conversation is rendered anew, as templates of models that always
+        think do: turns are kept as ids here and never rendered again.
+        """
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
         continued = [*answered, self._observation_message(_PROBE, image_count=0)]
@@ -179,13 +220,20 @@ class Chat:
             reason = str(error).strip().partition("\n")[0]
             raise UserError(
                 f"the checkpoint's chat template cannot be used ({type(error).__name__}: {reason}); use the template "
-                "of the instruct model of this family"
+                "of the instruct model of this family, or one of your own (model.chat_template)"
             ) from error
-        if not all(text.startswith(head + _SENTINEL) for text in longer):
-            raise UserError(
-                "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
-                "prefix-preserving), so sampled tokens would not be the trained ones; use another template"
-            )
+        opened = _OPENED_THOUGHT.search(head)
+        opening = opened.group() if opened else ""
+        begins = head.removesuffix(opening)
+        if all(text.startswith(begins + ("" if opening else _SENTINEL)) for text in longer) and all(
+            text.count(_SENTINEL) == 1 for text in longer
+        ):
+            return opening
+        raise UserError(
+            "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
+            "prefix-preserving), so sampled tokens would not be the trained ones; use another template "
+            "(model.chat_template)"
+        )
 
 
 def _as_template_message(message: Message) -> dict[str, object]:

@@ -28,6 +28,10 @@ class LoadSettings:
     """Smallest area of a view; None keeps what the checkpoint's image processor says."""
     max_pixels: int | None = None
     """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint."""
+    chat_template: Path | None = None
+    """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
+    observation_role: Literal["auto", "tool", "user"] = "auto"
+    """Who says what tools give back: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
 
     def check(self) -> None:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -86,6 +90,8 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         raise UserError(
             f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
         )
+    if settings.chat_template is not None:
+        tokenizer.chat_template = _template(settings.chat_template)
     check_parts(path, model, tokenizer, image_processor)
     for parameter in model.parameters():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
@@ -93,12 +99,25 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         parameter.data = parameter.data.clone()
     try:
         _bound_views(model.config, image_processor, settings)
-        loaded = VisionLanguageModel(model.to(settings.torch_device).eval(), tokenizer, image_processor, media)
+        loaded = VisionLanguageModel(
+            model.to(settings.torch_device).eval(),
+            tokenizer,
+            image_processor,
+            media,
+            observation_role=None if settings.observation_role == "auto" else settings.observation_role,
+        )
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     loaded.source = weights.resolve()
     loaded.checkpoint = path
     return loaded
+
+
+def _template(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"chat_template={path} cannot be read: {error}; give a Jinja file") from error
 
 
 def _bound_views(config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:

@@ -18,16 +18,37 @@ TAGS = (
 )
 
 _TEMPLATE = """\
-{%- for message in messages -%}
-<|im_start|>{{ message.role }}
-{% if message.content is string -%}
-{{ message.content }}
-{%- else -%}
-{%- for part in message.content -%}
+{%- macro said(content) -%}
+{%- if content is string -%}
+{{ content }}
+{%- elif content -%}
+{%- for part in content -%}
 {%- if part.type == 'image' -%}IMAGE{%- else -%}{{ part.text }}{%- endif -%}
 {%- endfor -%}
 {%- endif -%}
+{%- endmacro -%}
+{%- if tools -%}<|im_start|>system
+{% if messages[0].role == 'system' -%}{{ said(messages[0].content) }}
+{% endif -%}
+Tools:
+{% for tool in tools -%}
+{{ tool | tojson }}
+{% endfor -%}
+Call one by <tool_call>{"name": ..., "arguments": {...}}</tool_call><|im_end|>
+{% endif -%}
+{%- for message in messages -%}
+{%- if message.role not in ('system', 'user', 'assistant', 'tool') -%}
+{{ raise_exception('the role is system, user, assistant or tool, not ' ~ message.role) }}
+{%- endif -%}
+{%- if not (tools and loop.first and message.role == 'system') -%}
+<|im_start|>{{ message.role }}
+{% if message.content -%}{{ said(message.content) }}{%- endif -%}
+{%- for call in message.tool_calls or [] -%}
+{%- set function = call.function or call -%}
+<tool_call>{"name": {{ function.name | tojson }}, "arguments": {{ function.arguments | tojson }}}</tool_call>
+{%- endfor -%}
 <|im_end|>
+{% endif -%}
 {% endfor -%}
 {%- if add_generation_prompt -%}<|im_start|>assistant
 {% endif -%}

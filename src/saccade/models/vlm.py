@@ -18,7 +18,7 @@ from transformers.utils import logging as transformers_logging
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
-from saccade.models.chat import Chat
+from saccade.models.chat import Chat, ObservationRole
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
 from saccade.models.freed_memory import keep_freed_memory
@@ -57,6 +57,8 @@ class VisionLanguageModel:
         tokenizer: PreTrainedTokenizerFast,
         image_processor: ImageProcessor,
         media: MediaStore,
+        *,
+        observation_role: ObservationRole | None = None,
     ) -> None:
         config = hf.config
         enable_packs(hf)
@@ -83,6 +85,7 @@ class VisionLanguageModel:
             token_count=self.view.token_count,
             before_image=before_image,
             after_image=after_image,
+            observation_role=observation_role,
         )
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
