@@ -56,7 +56,7 @@ void multiplied(float *out, const float *weight, const float *bias, const float 
         for (int j = 0; j < N; j++) lanes[j] = load(in + k * across + j * W);
         for (int i = 0; i < M; i++) {
             const Lanes one = all(weight[i * depth + k]);
-            for (int j = 0; j < N; j++) sum[i][j] += lanes[j] * one;
+            for (int j = 0; j < N; j++) sum[i][j] = fused(lanes[j], one, sum[i][j]);
         }
     }
     for (int i = 0; i < M; i++)

@@ -61,7 +61,7 @@ template <int M, int N> void tile(const Product &p, const float *panel, long row
         for (int j = 0; j < N; j++) right[j] = load(panel + k * PANEL + j * W);
         for (int i = 0; i < M; i++) {
             const Lanes one = all(left[i * p.left_row + k * p.left_step]);
-            for (int j = 0; j < N; j++) sum[i][j] += right[j] * one;
+            for (int j = 0; j < N; j++) sum[i][j] = fused(right[j], one, sum[i][j]);
         }
     }
     for (int i = 0; i < M; i++) {

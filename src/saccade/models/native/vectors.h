@@ -12,8 +12,10 @@
 #include <limits>
 #include <utility>
 #include <vector>
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__FMA__)
 #include <immintrin.h>
+#endif
+#if defined(__AVX512F__)
 constexpr int W = 16; // Floats of a vector.
 #else
 constexpr int W = 8;
@@ -31,6 +33,18 @@ namespace {
 inline Lanes load(const float *from) { return *(const Anywhere *)from; }
 inline void store(float *to, Lanes lanes) { *(Anywhere *)to = lanes; }
 inline Lanes all(float value) { return value - Lanes{}; }
+
+// a * b + c, rounded once where the processor can. A compiler that fuses some of the loops over the same row, and others
+// not, would make a row depend on its place among the others.
+ALWAYS_INLINE Lanes fused(Lanes a, Lanes b, Lanes c) {
+#if defined(__AVX512F__)
+    return (Lanes)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (Lanes)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
 
 inline Whole lane_numbers() {
     Whole numbers;
