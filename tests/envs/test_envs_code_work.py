@@ -7,11 +7,13 @@ from PIL import Image, ImageDraw
 
 from saccade.media.store import MediaStore
 from saccade.sandbox import Sandbox
+from saccade.tasks.code_experts import coded, two_runs
+from saccade.tasks.code_lessons import EASY, HARD, CodeQuestions
 from saccade.testing import TINY_VIEW
 from saccade.tools.code import python_tool
 from saccade.tools.contract import Episode
 from saccade.tools.remembered import RememberedSessions
-from saccade.types import WORK, Json, ToolResult
+from saccade.types import WORK, Json, ToolCall, ToolResult
 
 Session = Callable[..., list[Json]]
 
@@ -117,8 +119,28 @@ def test_code_may_be_prepared_in_turns_before_it_works(session: Session) -> None
     assert works == ["idle", "idle", "idle", "failed", "looks", "idle", "idle", "computes", "idle"]
 
 
+def test_a_warning_after_a_failure_hides_no_work(session: Session) -> None:
+    """It names the run, and the failed run is not made again."""
+    warns = "import warnings\nwarnings.warn('careful', stacklevel=1)\nprint(input_image.getpixel((0, 0)))"
+    assert session("1 / 0", warns) == ["failed", "looks"]
+
+
 def test_a_picture_at_the_size_that_the_model_sees_is_not_new_either(session: Session) -> None:
     assert session("input_image.show()", "input_image.crop((0, 0, 30, 30))", shows="view") == ["idle", "looks"]
+
+
+@pytest.mark.parametrize("family", [*HARD, *EASY])
+def test_the_code_of_an_expert_works_whenever_it_shows_anything(sandbox: Sandbox, family: str) -> None:
+    media = MediaStore()
+    example = coded(CodeQuestions(seed=5, media=media, difficulty=0.5).of(family, "train", 0), two_runs)
+    episode = Episode(images=example.task.images, media=media, view=TINY_VIEW, seed=1)
+    opened = python_tool(sandbox, checks_work=True).open(episode)
+    codes = [dict(turn.action.arguments) for turn in example.turns if isinstance(turn.action, ToolCall)]
+    results = [opened.tool.call(code, (), media) for code in codes]
+    opened.close()
+    shows = [bool(result.text or result.images) for result in results]
+    assert [result.data[WORK] for result in results] == ["looks" if each else "idle" for each in shows]
+    assert any(shows)
 
 
 def test_without_the_check_nothing_is_said_of_work(session: Session) -> None:

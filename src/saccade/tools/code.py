@@ -1,5 +1,6 @@
 """Python as a tool: code that a model writes, run in a session of the sandbox that lasts for its episode."""
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ MAX_CHECKS = 3
 
 REPEATABLE = ("exception", "exit")
 """Kinds of errors that do not depend on how busy the machine is."""
+
+_RUN = re.compile(r"<run \d++>")
 
 MAX_WAIT_S = 300.0
 """A run's limit beside its own time: what it may wait for others to finish."""
@@ -251,4 +254,5 @@ class _EpisodePython:
 
 
 def _shown(result: ToolResult) -> Shown:
-    return Shown(text=result.text, pictures=tuple(image.hash for image in result.images))
+    # Warnings name the run, and runs that failed are not made again.
+    return Shown(text=_RUN.sub("<run>", result.text), pictures=tuple(image.hash for image in result.images))
