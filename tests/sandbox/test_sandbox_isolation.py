@@ -75,6 +75,13 @@ libc = ctypes.CDLL(None, use_errno=True)
     )
 
 
+@pytest.mark.parametrize("package", ["saccade", "saccade.tasks.procedural", "pytest"])
+def test_what_code_may_not_use_is_not_there(confined: Session, package: str) -> None:
+    error = confined.run(f"import {package}").error
+    assert error is not None
+    assert error.name == "ModuleNotFoundError"
+
+
 def test_a_session_sees_no_file_of_the_host(session: Session, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("secret")
