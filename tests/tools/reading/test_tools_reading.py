@@ -10,8 +10,9 @@ from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.tasks.drawing import font
 from saccade.testing.tool_check import check_tool
-from saccade.tools.reading.contract import TextLine, in_reading_order, rows_of
+from saccade.tools.reading.contract import TextLine
 from saccade.tools.reading.optional import EasyReader, TesseractReader
+from saccade.tools.reading.order import in_reading_order, rows_of
 from saccade.tools.reading.rapid import RapidReader
 from saccade.tools.reading.tools import reading_tools
 
@@ -118,3 +119,62 @@ def test_an_engine_that_is_not_installed_says_how_to_install_it(engine: type, ho
             engine()
     else:
         pytest.skip(f"{how} is installed here")
+
+
+FORM = (("Invoice No. 20417", 20), ("31/12/2025", 60), ("Subtotal $1,204.50", 100))
+
+
+def form(turn: float, *, words: tuple[tuple[str, int], ...] = FORM) -> Image.Image:
+    image = page(*((text, 30, y) for text, y in words), size=(280, 140))
+    return image.rotate(-turn, expand=True, fillcolor="white", resample=Image.Resampling.BICUBIC)
+
+
+@pytest.mark.parametrize("turn", [0, 3, -3, 10, 45, -60, 90, 180, 190, 270])
+def test_a_page_is_read_whichever_way_it_is_turned(turn: float):
+    assert [found.text for found in RapidReader().read(form(turn))] == [text for text, _ in FORM]
+
+
+@pytest.mark.parametrize("turn", [3, 10])
+def test_a_date_on_a_slanted_page_keeps_its_first_digit(turn: float):
+    (found,) = RapidReader().read(form(turn, words=(("31/12/2025", 60),)))
+    assert found.text == "31/12/2025"
+
+
+def test_a_slanted_line_tells_its_corners_in_the_order_of_its_writing():
+    media = MediaStore()
+    result = READ_TEXT.call({}, (media.add(form(180)),), media)
+    begins, ends, *_ = result.data["lines"][0]["corners"]
+    assert begins[0] > ends[0] + 100
+    assert abs(begins[1] - ends[1]) < 4
+    upright = READ_TEXT.call({}, (media.add(form(0)),), media)
+    assert all("corners" not in row for row in upright.data["lines"])
+
+
+def test_columns_of_prose_are_read_one_after_another():
+    left = ("The harbour master", "keeps a ledger of", "all boats that lie", "at the old quay.")
+    right = ("Each line holds a", "name and a berth,", "and the day when it", "was last seen here.")
+    texts = [("Notes from the harbour, winter", 20, 10)]
+    texts += [(words, x, 60 + 30 * row) for x, column in ((20, left), (240, right)) for row, words in enumerate(column)]
+    image = page(*texts, size=(440, 200))
+    assert [found.text for found in RapidReader().read(image)] == ["Notes from the harbour, winter", *left, *right]
+    slanted = image.rotate(-8, expand=True, fillcolor="white", resample=Image.Resampling.BICUBIC)
+    assert " ".join(found.text for found in RapidReader().read(slanted)).endswith(" ".join([*left, *right]))
+    media = MediaStore()
+    by_rows = READ_TEXT.call({"layout": "rows"}, (media.add(image),), media).text
+    assert by_rows.split("\n")[1] == f"{left[0]} | {right[0]}"
+
+
+def test_columns_of_short_cells_are_read_by_rows():
+    cells = [(f"{column}{row}", 100 * column, 20 * row) for column in range(3) for row in range(5)]
+    assert [found.text for found in in_reading_order([line(*cell) for cell in cells])] == [
+        f"{column}{row}" for row in range(5) for column in range(3)
+    ]
+
+
+def test_a_label_at_the_axis_does_not_turn_the_page():
+    image = page(("Sales of tea", 120, 10), ("10", 60, 50), ("5", 60, 90), ("0", 60, 130), size=(300, 160))
+    label = page(("tons each year", 5, 2), size=(150, 26)).rotate(90, expand=True)
+    image.paste(label, (10, 5))
+    found = [line.text for line in RapidReader().read(image)]
+    assert set(found) == {"Sales of tea", "tons each year", "10", "5", "0"}
+    assert found.index("10") < found.index("5") < found.index("0")

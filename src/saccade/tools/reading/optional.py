@@ -12,7 +12,8 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box
 from saccade.tools.images import bounded
-from saccade.tools.reading.contract import MAX_SIDE_PX, TextLine, in_reading_order, scaled
+from saccade.tools.reading.contract import MAX_SIDE_PX, TextLine, scaled
+from saccade.tools.reading.order import in_reading_order
 
 TESSERACT_TIMEOUT_S = 30
 

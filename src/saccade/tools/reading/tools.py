@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from PIL import Image
 
 from saccade.errors import ToolError
-from saccade.geometry import Box
+from saccade.geometry import Box, Point
 from saccade.tools.contract import Tool, ToolOutput, tool_from
-from saccade.tools.reading.contract import TextLine, TextReader, rows_of
+from saccade.tools.reading.contract import TextLine, TextReader
+from saccade.tools.reading.order import rows_of
 from saccade.types import Json
 
 DEADLINE_S = 60.0
@@ -58,7 +60,7 @@ def _region(image: Image.Image, box: Box) -> tuple[int, int, int, int]:
 
 def _moved(line: TextLine, x: float, y: float) -> TextLine:
     box = Box(line.box.x1 + x, line.box.y1 + y, line.box.x2 + x, line.box.y2 + y)
-    return TextLine(text=line.text, box=box, confidence=line.confidence)
+    return replace(line, box=box, corners=tuple(Point(corner.x + x, corner.y + y) for corner in line.corners))
 
 
 def _output(lines: Sequence[TextLine], layout: str) -> ToolOutput:
@@ -70,6 +72,7 @@ def _output(lines: Sequence[TextLine], layout: str) -> ToolOutput:
                 "text": line.text,
                 "box": [round(side, 1) for side in line.box.as_tuple()],
                 "confidence": line.confidence,
+                **_corners(line),
             }
             for row in rows
             for line in row
@@ -77,3 +80,8 @@ def _output(lines: Sequence[TextLine], layout: str) -> ToolOutput:
         "rows": [[line.text for line in row] for row in rows],
     }
     return ToolOutput(text=text or "no text found", data=data)
+
+
+def _corners(line: TextLine) -> dict[str, Json]:
+    """The corners of a slanted line, in the order of its writing."""
+    return {"corners": [[round(corner.x, 1), round(corner.y, 1)] for corner in line.corners]} if line.corners else {}
