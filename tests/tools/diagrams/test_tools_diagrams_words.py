@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from saccade.errors import ToolError
 from saccade.tools.diagrams.tools import goal_cdl, text_cdl
 from saccade.tools.diagrams.words import as_texts, read_words
+from saccade.tools.geometry.tools import solve_cdl
 
 
 @pytest.mark.parametrize(
@@ -147,3 +148,44 @@ def test_any_text_is_read_or_refused(question: str) -> None:
     with suppress(ToolError):
         words = read_words(question)
         assert words.said or words.goals
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("The angles of triangle ABC are in the ratio 2 : 3 : 5. Find angle C.", 90),
+        ("In triangle PQR, the measures of angles P, Q and R are in the ratio 1:3:5. What is angle Q?", 60),
+        ("In triangle ABC, ∠A : ∠B : ∠C = 3 : 4 : 2. Find ∠B.", 80),
+        ("In the parallelogram ABCD, ∠A = 62°, then the degree of ∠B is ( )", 118),
+        ("AB is the diameter of ⊙O, point C is on ⊙O, ∠A = 28°. Find ∠B.", 62),
+        ("∠BAC = 40°, ∠ABC = x°, ∠ACB = 3x° in triangle ABC. Find x.", 35),
+        ("In triangle ABC, DE parallel BC, D is on AB and E is on AC, ∠A = 70, ∠B = 65. Find ∠CED.", 135),
+        ("AB = AC, ∠A = 40, the perpendicular bisector of AB intersects AC at D. Find ∠BDC.", 80),
+        ("Right triangle ABC, right-angled at B, has AB = 4.5 cm and BC = 6 cm. Find AC.", 7.5),
+        ("The hypotenuse of right triangle ABC is AC. If AB = 8 and BC = 15, find AC.", 17),
+        ("In Rt△ABC, ∠ACB = 90, AB = 14, CD is the median on the side AB. Find CD.", 7),
+        ("In triangle ABC, ∠A exceeds ∠B by 30° and ∠C = 40°. Find ∠A.", 85),
+    ],
+)
+def test_words_of_public_sources_are_solved_by_cdl(question: str, answer: float) -> None:
+    said, goals = text_cdl(question).data["text_cdl"], goal_cdl(question).data["goal_cdl"]
+    assert isinstance(said, list)
+    assert isinstance(goals, list)
+    (answered,) = solve_cdl("", ", ".join(map(str, said)), str(goals[0])).data["answers"]  # type: ignore[misc]
+    assert answered["value"] == pytest.approx(answer)  # type: ignore[index,call-overload]
+
+
+def test_cdl_says_no_direction_that_the_words_leave_open() -> None:
+    result = goal_cdl("Points A, B and C are on circle O, angle AOB = 70. Find angle ACB.")
+    assert result.data["goal_cdl"] == []
+    assert "whose direction is left open" in result.text
+
+
+def test_the_end_of_a_phrase_is_not_read_alone() -> None:
+    words = read_words("The bisector of AB meets CD at E. AB : CD : EF = 2 : 3 : x. Find AB.")
+    assert as_texts(words.said) == ()
+    assert "the bisector of AB meets CD at E" in words.left_out
+
+
+def test_a_colon_before_a_sentence_makes_no_ratio() -> None:
+    assert as_texts(read_words("Given: AB = 5. Find: BC.").said) == ("Equals(LengthOf(Line(A,B)),5)",)

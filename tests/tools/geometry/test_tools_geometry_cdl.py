@@ -1,10 +1,12 @@
 import pytest
 
+from saccade.errors import ToolError
 from saccade.tools.geometry.cdl import statements_of
 from saccade.tools.geometry.cdl_writing import cdl_of
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.solver import solve
 from saccade.tools.geometry.terms import LanguageError
+from saccade.tools.geometry.tools import solve_cdl
 from saccade.tools.geometry.writing import written
 
 
@@ -118,3 +120,32 @@ def test_mistakes_in_cdl_are_named_with_their_place(cdl: str, expected: str) -> 
     with pytest.raises(LanguageError, match=r"^text_cdl, character \d+") as caught:
         statements_of(cdl, "text_cdl")
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("construction", "text", "named"),
+    [
+        (
+            "",
+            "Equal(LengthOfLine(AB),5), Equal(LengthOfLine(BA),6)",
+            "Equal(LengthOfLine(AB),5) and Equal(LengthOfLine(BA),6)",
+        ),
+        ("Shape(AB,BC,CA)", "Equal(MeasureOfAngle(CBA),50)", "Shape(AB,BC,CA) and Equal(MeasureOfAngle(CBA),50)"),
+        ("Collinear(ABC), Collinear(ACB)", "", "Collinear(ABC) and Collinear(ACB)"),
+        (
+            "Shape(AB,BC,CA)",
+            "Equal(MeasureOfAngle(ABC),50), Equal(MeasureOfAngle(BCA),60), Equal(MeasureOfAngle(CAB),80)",
+            "Equal(MeasureOfAngle(CAB),80)",
+        ),
+        (
+            "Shape(AB,BC,CA)",
+            "Equal(MeasureOfAngle(ABC),90), PerpendicularBetweenLine(AC,BC), Equal(LengthOfLine(AB),5)",
+            "Equal(MeasureOfAngle(ABC),90)",
+        ),
+    ],
+)
+def test_a_problem_that_contradicts_itself_is_an_error_that_names_how(construction: str, text: str, named: str) -> None:
+    with pytest.raises(ToolError) as error:
+        solve_cdl(construction, text, "Value(LengthOfLine(AC))")
+    assert str(error.value).startswith("the problem contradicts itself")
+    assert named in str(error.value)

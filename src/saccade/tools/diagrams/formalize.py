@@ -1,11 +1,18 @@
 """A picture and its question as one problem, in logic forms and in CDL."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.errors import ToolError
 from saccade.tools.diagrams.diagram import Diagram
-from saccade.tools.diagrams.statements import construction_cdl_of, image_cdl_of, logic_forms_of, turned
+from saccade.tools.diagrams.orientation import (
+    OpenWayError,
+    figures_drawn,
+    figures_of_words,
+    in_full,
+    ordered,
+)
+from saccade.tools.diagrams.statements import construction_cdl_of, image_cdl_of, logic_forms_of
 from saccade.tools.diagrams.words import Words
 from saccade.tools.geometry.cdl_writing import Cdl, cdl_of
 from saccade.tools.geometry.figure import figure_of
@@ -63,12 +70,22 @@ def formalized(diagram: Diagram, words: Words) -> Formal:
 
 
 def words_in_cdl(statements: Sequence[Call], words: Words, places: Places) -> Cdl:
-    """Statements of words in CDL, whose angles go round counterclockwise and whose parallels point the same way.
+    """Some statements of words in CDL, with what CDL cannot say without saying more.
 
-    The picture tells the order; without it, a polygon that the words name is taken to go round counterclockwise.
+    The picture tells which way angles and parallels go; without it, the figures that the words allow.
     """
-    polygons = [names_of(node) for said in words.said for node in walk(said) if _is_polygon(node)]
-    return cdl_of([_ordered(statement, places, polygons) for statement in statements])
+    # Always of all the words: each part of them must go round the same way.
+    every = in_full([*words.said, *words.goals, *statements])
+    figures = figures_drawn(places) if places else figures_of_words(every[: -len(statements) or None])
+    found: list[Call] = []
+    left_out: list[str] = []
+    for statement in every[len(every) - len(statements) :]:
+        try:
+            found += ordered(statement, figures) if figures else [statement]
+        except OpenWayError:
+            left_out.append(f"{written(statement)}, whose direction is left open")
+    cdl = cdl_of(found)
+    return replace(cdl, left_out=(*cdl.left_out, *left_out))
 
 
 def points_text(places: Places) -> str:
@@ -126,42 +143,3 @@ def _is_polygon(node: Node) -> bool:
         and node.name in CORNERS
         and all(isinstance(arg, Name) and arg.text != "$" for arg in node.args)
     )
-
-
-def _ordered(statement: Call, places: Places, polygons: Sequence[tuple[str, ...]]) -> Call:
-    ordered = _in_order(statement, places, polygons)
-    assert isinstance(ordered, Call)
-    return ordered
-
-
-def _in_order(node: Node, places: Places, polygons: Sequence[tuple[str, ...]]) -> Node:
-    match node:
-        case Call("Angle", (Name(a), Name(b), Name(c))):
-            corner = _turned_corner(a + b + c, places, polygons) if len(a + b + c) == 3 else (a, b, c)
-            return Call("Angle", tuple(map(Name, corner)), node.at)
-        case Call("Parallel", (Call("Line") as one, Call("Line") as other)) if set(
-            names_of(one) + names_of(other)
-        ) <= set(places):
-            (a, b), (c, d) = names_of(one), names_of(other)
-            is_same_way = ((places[b] - places[a]).conjugate() * (places[d] - places[c])).real > 0
-            second = other if is_same_way else Call("Line", other.args[::-1], other.at)
-            return Call("Parallel", (one, second), node.at)
-        case Call(name, args):
-            return Call(name, tuple(_in_order(arg, places, polygons) for arg in args), node.at)
-        case Operation(sign, args):
-            return Operation(sign, tuple(_in_order(arg, places, polygons) for arg in args), node.at)
-    return node
-
-
-def _turned_corner(corner: str, places: Places, polygons: Sequence[tuple[str, ...]]) -> str:
-    if set(corner) <= set(places):
-        return turned(corner, places)
-    for names in polygons:
-        if set(corner) <= set(names):
-            first, vertex, second = (names.index(name) for name in corner)
-            count = len(names)
-            if (vertex - first) % count == 1 and (second - vertex) % count == 1:
-                return corner
-            if (first - vertex) % count == 1 and (vertex - second) % count == 1:
-                return corner[::-1]
-    return corner

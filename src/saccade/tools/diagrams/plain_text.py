@@ -10,6 +10,9 @@ _FRACTION = re.compile(r"\\d?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _ROOT = re.compile(r"(?:\\sqrt\s*\{([^{}]*)\}|√\s*(\d+(?:\.\d+)?|\([^()]*\)))")
 _SPACED_POINTS = re.compile(r"\b([A-Z]) (?=[A-Z]\b)")
 _SIGNS = (
+    (r"\bRt\.? ?(?=\\triangle|△|▵|Δ|triangle)", "right "),
+    (r"(?<=\b[cdkm]m)(?:²|\s*\^\s*\{?2\}?)|(?<=\d m)(?:²|\^\{?2\}?)", " "),
+    (r"\bsquare (?=centimet|met|inch|feet|foot|unit)", " "),
     (r"\\angle|∠", " angle "),
     (r"\\triangle|△|▵|Δ(?=\s*[A-Z])", " triangle "),
     (r"\\odot|⊙|☉", " circle "),

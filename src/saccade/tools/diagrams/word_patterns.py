@@ -164,9 +164,9 @@ _RELATIONS: tuple[tuple[str, Meaning], ...] = (
     (rf"(?:the )?mid-?point of (?P<segments>{SEGMENT}) is (?P<points>[A-Z])(?![A-Za-z])", _midpoints),
     (rf"{_SEGMENT} (?:{BE} (?:the |an? )?(?:angle )?bisector of|bisects|bisecting) (?P<angle>{ANGLE})", _bisects),
     (rf"{_ONE} {BE} (?:the |a )?perpendicular bisector of {_OTHER}", _related("IsPerpendicularBisectorOf")),
-    (rf"{_ONE} (?:{BE} )?parallel (?:to|with) {_OTHER}", _related("Parallel")),
+    (rf"{_ONE} (?:{BE} )?parallel(?: to| with)? {_OTHER}", _related("Parallel")),
     (rf"{_ONE} and {_OTHER} {BE} parallel(?: to each other)?", _related("Parallel")),
-    (rf"{_ONE} (?:{BE} )?perpendicular (?:to|with) {_OTHER}(?: {_TO_POINT})?", _related("Perpendicular")),
+    (rf"{_ONE} (?:{BE} )?perpendicular(?: to| with)? {_OTHER}(?: {_TO_POINT})?", _related("Perpendicular")),
     (rf"{_ONE} and {_OTHER} {BE} perpendicular(?: to each other)?(?: {_TO_POINT})?", _related("Perpendicular")),
     (
         rf"{_SEGMENTS} (?:{BE} )?(?:both )?(?:an? |the )?tangents? (?:to|of) {_CIRCLE}"
@@ -231,12 +231,13 @@ _SHAPES: tuple[tuple[str, Meaning], ...] = (
 )
 
 
-def _compiled(patterns: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Pattern[str], Meaning], ...]:
+def compiled(patterns: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Pattern[str], Meaning], ...]:
+    """As a search for them begins: not inside a word."""
     return tuple((re.compile(rf"(?<![A-Za-z]){pattern}"), meaning) for pattern, meaning in patterns)
 
 
-RELATIONS = _compiled(_RELATIONS)
+RELATIONS = compiled(_RELATIONS)
 """The more particular ones first."""
 
-SHAPES = _compiled(_SHAPES)
+SHAPES = compiled(_SHAPES)
 """What is looked for after quantities: ``the perimeter of triangle ABC`` is one of them."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 from saccade.errors import ToolError
 from saccade.tools.diagrams.plain_text import MAX_CHARS, in_one_spelling
 from saccade.tools.diagrams.quantities import SUM, in_logic_form
+from saccade.tools.diagrams.word_measures import MEASURES
 from saccade.tools.diagrams.word_patterns import RELATIONS, SHAPES, Meaning
 from saccade.tools.geometry.language import parse_statements
 from saccade.tools.geometry.terms import Call
@@ -57,6 +58,11 @@ _ROLE = re.compile(
     r"\b(chord|diameter|radius|hypotenuse|median|altitude|tangent|midsegment) (?:is )?([A-Z]{2})(?![A-Za-z])"
 )
 _ROLE_WORDS = re.compile(r"Is(?:Chord|Diameter|Radius|Median|Altitude)Of|Tangent")
+_BEFORE = re.compile(
+    r"(?:(?:bisector|extension|mid-?point|foot|projection) of (?:the )?(?:side |line |segment )?|[A-Z0-9] ?: ?)\Z"
+)
+_BEHIND = re.compile(r" ?: ?(?:angle |[A-Z]{2}(?![A-Za-z])|\d)")
+_NEAR_CHARS = 40
 _MARK = "\x00"
 _LEFT = re.compile(r"[^\x00.;?!]+")
 
@@ -79,8 +85,9 @@ def read_words(question: str) -> Words:
     for pattern in _GOALS:
         text = pattern.sub(lambda match: _asked(match["goals"], match[0], goals), text)
     said: list[Call] = []
+    text = _related(text, MEASURES, said)
     text = _related(text, RELATIONS, said)
-    text = _EQUATION.sub(lambda match: _equal(match["sides"], match[0], said), text)
+    text = _EQUATION.sub(lambda match: _equal(match, said), text)
     text = _related(text, SHAPES, said)
     whole = in_one_spelling(question)
     parts = [part for found in _LEFT.findall(text) if (part := _worth_telling(found))]
@@ -95,8 +102,25 @@ def read_words(question: str) -> Words:
 
 def _related(text: str, patterns: Sequence[tuple[re.Pattern[str], Meaning]], said: list[Call]) -> str:
     for pattern, meaning in patterns:
-        text = pattern.sub(lambda match, meaning=meaning: _take(match[0], meaning(match), said), text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, meaning=meaning: _meant(match, meaning, said), text)  # type: ignore[misc]
     return text
+
+
+def _is_torn_out(match: re.Match[str]) -> bool:
+    """Whether the words are a piece of a larger phrase: of a ratio, of "the bisector of AB meets CD"."""
+    return bool(_BEFORE.search(match.string, max(0, match.start() - _NEAR_CHARS), match.start())) or bool(
+        _BEHIND.match(match.string, match.end())
+    )
+
+
+def _meant(match: re.Match[str], meaning: Meaning, said: list[Call]) -> str:
+    if _is_torn_out(match):
+        return match[0]
+    try:
+        forms = meaning(match)
+    except ToolError:
+        return match[0]
+    return _take(match[0], forms, said)
 
 
 def _asked(words: str, whole: str, goals: list[Call]) -> str:
@@ -107,8 +131,10 @@ def _asked(words: str, whole: str, goals: list[Call]) -> str:
     return _take(whole, forms, goals)
 
 
-def _equal(words: str, whole: str, said: list[Call]) -> str:
-    sides = _SPLIT.split(words)
+def _equal(match: re.Match[str], said: list[Call]) -> str:
+    whole, sides = match[0], _SPLIT.split(match["sides"])
+    if _is_torn_out(match):
+        return whole
     try:
         forms = [in_logic_form(side) for side in sides]
     except ToolError:

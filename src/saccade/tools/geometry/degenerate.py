@@ -17,14 +17,21 @@ SMALLEST = 1e-3
 FLATTEST = 2e-4
 """The least height of a triangle, as a share of its longest side."""
 
+ROUND = 100.0
+"""How much higher it must be in figures that fit numbers up to rounding: what contradicts itself fits nearly in one of
+next to no height."""
+
 MAX_SIMPLE_CORNERS = 10
 """Of polygons that are searched for crossing sides."""
 
 Mask = npt.NDArray[np.bool_]
 
 
-def is_sound(state: State, figure: Figure, *, all_distinct: bool) -> Mask:
-    """Which figures of the batch have shape; ``all_distinct`` asks that no two points share their place."""
+def is_sound(state: State, figure: Figure, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
+    """Which figures of the batch have shape; ``all_distinct`` asks that no two points share their place.
+
+    Polygons must be ``coarseness`` times as high as where numbers are exact.
+    """
     names = list(state.points)
     sound: Mask = np.ones(state.choice.shape, dtype=np.bool_)
     if not names:
@@ -44,7 +51,7 @@ def is_sound(state: State, figure: Figure, *, all_distinct: bool) -> Mask:
     for first, vertex, second in {names_of(node) for node in _shapes(figure, ("Angle",))}:
         sound &= (state.distance(first, vertex) > least) & (state.distance(second, vertex) > least)
     for corners in {names_of(node) for node in _shapes(figure, tuple(CORNERS))}:
-        sound &= _is_polygon(state, corners, least)
+        sound &= _is_polygon(state, corners, least, FLATTEST * coarseness)
     for said in figure.given:
         if said.name == "Parallel":
             sound &= _are_apart(state, names_of(said.args[0]), names_of(said.args[1]), extent)
@@ -59,11 +66,11 @@ def _shapes(figure: Figure, names: Sequence[str]) -> list[Call]:
     return [node for node in nodes if isinstance(node, Call) and node.name in names]
 
 
-def _is_polygon(state: State, corners: tuple[str, ...], least: Array) -> Mask:
+def _is_polygon(state: State, corners: tuple[str, ...], least: Array, flattest: float) -> Mask:
     sides = list(zip(corners, (*corners[1:], corners[0])))
     lengths = np.array([state.distance(*side) for side in sides])
     area = np.abs(state.signed_area(corners))
-    fit: Mask = (lengths > least).all(axis=0) & (area > FLATTEST * lengths.max(axis=0) ** 2 / 2)
+    fit: Mask = (lengths > least).all(axis=0) & (area > flattest * lengths.max(axis=0) ** 2 / 2)
     if 4 <= len(corners) <= MAX_SIMPLE_CORNERS:
         for i, first in enumerate(sides):
             for second in sides[i + 2 : len(sides) - (i == 0)]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from saccade.seeding import seed_for
 from saccade.tools.geometry.configuration import least_contradicting
-from saccade.tools.geometry.degenerate import Mask
+from saccade.tools.geometry.degenerate import ROUND, Mask
 from saccade.tools.geometry.diagram import Place
 from saccade.tools.geometry.figure import Figure
 from saccade.tools.geometry.flexing import bent
@@ -101,7 +101,7 @@ class _Search:
         nearest = ends.where(np.argsort(np.where(sound, ends.errors, ends.errors + 1e3))[:NEAREST])
         nearest = system.ended(nearest.whole, nearest.choices, FIRM)
         most = min(ROUNDED, 2 * float(nearest.errors.min()))
-        near = (nearest.errors < most) & system.sound(nearest, all_distinct=False)
+        near = (nearest.errors < most) & system.sound(nearest, all_distinct=False, coarseness=ROUND)
         if near.any():
             return self._judged(self._with_bent(nearest.where(near), most, all_distinct=False), SAME_ROUNDED)
         return self._inconsistent(nearest.where(np.array([nearest.errors.argmin()])))

@@ -132,9 +132,10 @@ class System:
         fixed[self.free] = here * scales
         return Ends(whole=fixed, choices=choices, errors=errors)
 
-    def sound(self, ends: Ends, *, all_distinct: bool) -> Mask:
+    def sound(self, ends: Ends, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
         """Which of them have shape."""
-        return is_sound(self.state(ends.whole, ends.choices), self.figure, all_distinct=all_distinct)
+        state = self.state(ends.whole, ends.choices)
+        return is_sound(state, self.figure, all_distinct=all_distinct, coarseness=coarseness)
 
     def broken(self, ends: Ends) -> list[str]:
         """Statements that a single figure does not fulfil, the worst first."""

@@ -9,6 +9,7 @@ from saccade.tools.contract import ToolOutput, tool_from
 from saccade.tools.geometry.algebra import AlgebraTask, do_algebra
 from saccade.tools.geometry.cdl import statements_of
 from saccade.tools.geometry.cdl_writing import cdl_of
+from saccade.tools.geometry.contradictions import told_contradiction
 from saccade.tools.geometry.diagram import Place
 from saccade.tools.geometry.figure import figure_of
 from saccade.tools.geometry.language import parse_statements
@@ -57,7 +58,10 @@ def solve_cdl(
         raise ToolError("goal_cdl must be one goal such as Value(x) or Value(MeasureOfAngle(ABC))")
     parts = {"construction_cdl": construction_cdl, "text_cdl": text_cdl, "image_cdl": image_cdl}
     statements = [said for name, text in parts.items() for said in statements_of(text, name)]
-    return _answered(solve([*dict.fromkeys([*statements, *goal])], None, "the problem"))
+    answers = solve([*dict.fromkeys([*statements, *goal])], None, "the problem")
+    if answers[0].verdict == "inconsistent":
+        raise ToolError(told_contradiction({**parts, "goal_cdl": goal_cdl}, answers[0].broken))
+    return _answered(answers)
 
 
 def check_logic_forms(logic_forms: LogicForms) -> ToolOutput:
