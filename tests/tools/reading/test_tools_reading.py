@@ -171,6 +171,23 @@ def test_columns_of_short_cells_are_read_by_rows():
     ]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Wooden chair, oak", "$120"), ("Lamp with a shade", "$45.50"), ("Hose, 20 metres", "$19"), ("Paint", "$38")],
+        [("Who may enter the pier?", "Visitors with a ticket"), ("When is it open?", "From 8:30 to 19:00 daily"),
+         ("Are dogs welcome?", "Yes, when on a lead"), ("Where are tickets?", "They are sold at gate B")],
+    ],
+)  # fmt: skip
+def test_a_table_of_long_cells_is_read_by_rows(rows: list[tuple[str, str]]):
+    cells = [
+        TextLine(text=text, box=Box(x, 30 * row, x + 8 * len(text), 30 * row + 16), confidence=1.0)
+        for row, texts in enumerate(rows)
+        for x, text in zip((20, 320), texts, strict=True)
+    ]
+    assert [found.text for found in in_reading_order(cells[::-1])] == [text for texts in rows for text in texts]
+
+
 def test_a_label_at_the_axis_does_not_turn_the_page():
     image = page(("Sales of tea", 120, 10), ("10", 60, 50), ("5", 60, 90), ("0", 60, 130), size=(300, 160))
     label = page(("tons each year", 5, 2), size=(150, 26)).rotate(90, expand=True)

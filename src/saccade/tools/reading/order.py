@@ -16,7 +16,7 @@ MIN_ROWS = 3
 MIN_LETTERS = 12
 """Of the median row of a column of prose."""
 
-MIN_FILLED = 0.6
+MIN_FILLED = 0.8
 """Of the column's width that the median row of prose fills."""
 
 MAX_ROW_HEIGHTS = 3.0
