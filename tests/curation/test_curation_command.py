@@ -82,6 +82,9 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         assert not (out / "examples.jsonl").exists()
         assert run_command([*arguments, "--resume"]) == 0
         bodies = Counter(json.dumps(received.body, sort_keys=True) for received in server.received)
+    counted = json.loads((out / "report.json").read_text())["asked"]
+    # All of both processes are counted, perhaps one more that was killed before it was sent.
+    assert sum(of["requests"] for of in counted.values()) in (len(server.received), len(server.received) + 1)
     # Those that were out when the process died, one for each question at hand, had no answer yet.
     assert sum(count - 1 for count in bodies.values()) <= 2
     examples = read_examples(out, MediaStore())

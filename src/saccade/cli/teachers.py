@@ -1,12 +1,13 @@
 """Who answers in a curation: servers and checkpoints, as the command line names them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from saccade.cli.ledger import Ledger
 from saccade.cli.pass_rates import recorded_pass_rates
 from saccade.curation.report import Counts
 from saccade.engines.server_settings import ServerSettings
@@ -14,7 +15,7 @@ from saccade.engines.teacher import EngineTeacher, Teacher
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 
-REPLIES = "replies"
+REPLIES, ASKED = "replies", ".asked.json"
 
 
 def is_server(who: str) -> bool:
@@ -30,8 +31,11 @@ class Teachers:
     api_key_env: str
     out: Path
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
-    _counted: dict[str, Callable[[], Counts]] = field(default_factory=dict, init=False)
+    _ledger: Ledger = field(init=False)
     _local: dict[Path, Teacher] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._ledger = Ledger(self.out / ASKED)
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,9 +55,13 @@ class Teachers:
         if model is None:
             raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
         client = self.server.client(
-            who, model, api_key_env=self.api_key_env, media=self.media, cache_dir=self.out / REPLIES
+            who,
+            model,
+            api_key_env=self.api_key_env,
+            media=self.media,
+            cache_dir=self.out / REPLIES,
+            on_count=self._ledger.of(role),
         )
-        self._counted[role] = lambda: client.counts.as_counts()
         return await self._stack.enter_async_context(client)
 
     async def player(self, role: str, who: str, model: str | None) -> Teacher | Mapping[str, float]:
@@ -63,8 +71,8 @@ class Teachers:
         return recorded_pass_rates(Path(who))
 
     def counts(self) -> Mapping[str, Counts]:
-        """What was asked of each server, by role."""
-        return {role: counts() for role, counts in self._counted.items()}
+        """What was asked of each server, by role, in all processes that worked on ``out``."""
+        return self._ledger.counts()
 
     def _checkpoint(self, role: str, path: Path) -> Teacher:
         if not _is_checkpoint(path):

@@ -25,7 +25,7 @@ class RephrasingReport:
     tries: Counts
     """All tries that gave nothing, by reason."""
     asked: Mapping[str, Counts]
-    """What this process asked of each role: requests, replies from the cache, retries, tokens."""
+    """What was asked of each role by all processes: requests, replies from the cache, retries, tokens."""
 
     def as_json(self) -> dict[str, Json]:
         return {

@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +69,7 @@ class ChatClient:
         retry_wait_s: float = 1.0,
         cache_dir: Path | None = None,
         extra_body: Mapping[str, Json] | None = None,
+        on_count: Callable[[ChatCounts], None] = lambda _: None,
     ) -> None:
         _check(base_url, model, timeout_s, max_tokens, max_concurrency, requests_per_minute, retries, retry_wait_s)
         self.base_url = base_url.rstrip("/")
@@ -85,6 +86,7 @@ class ChatClient:
         self._pace = Pace(requests_per_minute)
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _AtLoop] = WeakKeyDictionary()
         self._counts = ChatCounts()
+        self._on_count = on_count
         self._lock = threading.Lock()
 
     @property
@@ -211,6 +213,7 @@ class ChatClient:
     def _count(self, counts: ChatCounts) -> None:
         with self._lock:
             self._counts = self._counts.plus(counts)
+            self._on_count(self._counts)
 
 
 def _check(

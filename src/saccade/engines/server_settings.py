@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from saccade.engines.chat_counts import ChatCounts
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.types import Json
@@ -48,8 +50,12 @@ class ServerSettings:
         api_key_env: str,
         media: MediaStore | None = None,
         cache_dir: Path | None = None,
+        on_count: Callable[[ChatCounts], None] = lambda _: None,
     ) -> "ChatClient":
-        """A client of this server's model; its key is taken from the variable ``api_key_env``, where it is set."""
+        """A client of this server's model; its key is taken from the variable ``api_key_env``, where it is set.
+
+        ``on_count`` is told what the client has done so far, as soon as it has.
+        """
         # Here, for whoever asks no server needs no package openai.
         from saccade.engines.openai_chat import ChatClient
 
@@ -65,4 +71,5 @@ class ServerSettings:
             retries=self.retries,
             cache_dir=cache_dir,
             extra_body=self.extra_fields(),
+            on_count=on_count,
         )
