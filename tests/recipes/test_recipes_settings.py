@@ -18,7 +18,7 @@ class Settings:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("rl.steps=-1", "rl.steps=-1 must be 1 or more"),
+        ("rl.steps=-1", "rl.steps=-1 must be a finite number of 0 or more"),
         ("rl.temperature=0", "rl.temperature=0.0 gives equal trajectories; use a finite value above 0"),
         ("rl.temperature=inf", "rl.temperature=inf cannot be sampled at; use a finite value above 0"),
         (
