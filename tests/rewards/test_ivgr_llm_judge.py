@@ -15,9 +15,10 @@ from saccade.engines.openai_chat import ChatClient
 from saccade.engines.refusals import RefusedRequestError
 from saccade.engines.teacher import EngineTeacher
 from saccade.errors import MachineError, UserError
+from saccade.rewards.answer_judge import AnswerJudge
 from saccade.rewards.archive import Reference
 from saccade.rewards.asking import Asking
-from saccade.rewards.consistency import ATTACK, NO_VERDICT, SAYS_NOTHING, Verdict
+from saccade.rewards.consistency import ATTACK, NO_VERDICT, SAYS_NOTHING, UNJUDGEABLE, Verdict
 from saccade.rewards.groups import score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.llm_judge import LlmJudge, read_rubric
@@ -88,8 +89,9 @@ def test_the_rubrics_numbers_are_read(reply: str, value: float) -> None:
 def test_anything_else_is_no_verdict_after_so_many_tries(reply: str) -> None:
     teacher = says(reply)
     assert verdict(teacher, tries=3) == NO_VERDICT
-    assert len(teacher.asked) == 3
-    assert len({asked.seed for asked in teacher.asked}) == 3
+    # As often about a control: it is the judge that fails, not the text.
+    assert len(teacher.asked) == 6
+    assert len({asked.seed for asked in teacher.asked}) == 6
 
 
 @given(st.text(max_size=20))
@@ -143,12 +145,12 @@ def failing_after(*replies: str) -> tuple[ScriptedTeacher, list[str]]:
 
 def test_a_machine_that_fails_gives_no_verdict_and_is_not_pressed() -> None:
     teacher, calls = failing_after()
-    assert (verdict(teacher), len(calls)) == (NO_VERDICT, 1)
+    assert (verdict(teacher), len(calls)) == (NO_VERDICT, 2)
 
 
 def test_what_was_said_before_the_machine_failed_stays_said() -> None:
     teacher, calls = failing_after("0.3", "hm")
-    assert (verdict(teacher, samples=2), len(calls)) == (Verdict(value=0.3), 3)
+    assert (verdict(teacher, samples=2), len(calls)) == (Verdict(value=0.3), 4)
 
 
 def test_a_refused_request_is_no_verdict_and_a_refused_key_stops_the_run() -> None:
@@ -306,23 +308,86 @@ def test_a_judge_that_is_too_slow_scores_nothing_by_accident() -> None:
     assert [(score.total, score.notes["no_verdict"]) for score in scores] == [(2.0, 1.0)] * 4
 
 
-def test_a_judge_that_talks_nonsense_is_asked_three_times_for_each() -> None:
+def test_a_judge_that_talks_nonsense_is_asked_three_times_for_each_and_for_a_control() -> None:
     scores, asked = served(lambda _: chat_reply("As a judge I find both accounts lovely: 1.0 of 1.0!"), 2)
     assert [(score.total, score.notes["no_verdict"]) for score in scores] == [(2.0, 1.0)] * 8
-    assert asked == 2 * 4 * 3
+    assert asked == 2 * 4 * (3 + 3)
 
 
-def test_values_outside_of_the_rubric_for_half_of_the_texts_are_counted_and_never_scored() -> None:
+def test_texts_that_make_a_working_judge_fail_get_nothing_and_are_counted() -> None:
     def serve(received: Received) -> Served:
         prompt = json.dumps(received.body["messages"])
         return chat_reply("0.5" if "plate 0" in prompt or "plate 2" in prompt else "0.7")
 
     scores, asked = served(serve, 3)
-    assert asked == 3 * (2 * 1 + 2 * 3)
-    assert [score.notes["no_verdict"] for score in scores] == [1.0, 0.0] * 6
-    assert [score.parts.get("consistency") for score in scores] == [None, 0.7] * 6
-    # Those without a verdict stand where their siblings stand.
-    assert {score.total for score in scores} == {2.7}
+    # Each of them three rounds of three, and a control before, between and after the later two.
+    assert asked == 3 * (2 * 1 + 2 * (3 * 3 + 3))
+    assert [score.notes["unjudgeable"] for score in scores] == [1.0, 0.0] * 6
+    assert [score.notes["no_verdict"] for score in scores] == [0.0] * 12
+    assert [score.total for score in scores] == [2.0, 2.7] * 6
+
+
+def jammed(reply: str | None) -> ScriptedTeacher:
+    """A judge that works but for texts with the word in them, on which it says this, or breaks down."""
+
+    def says(messages: list[Message]) -> str:
+        if "krk" not in str(messages[0].parts[0]):
+            return "0.7"
+        if reply is None:
+            raise MachineError("status 500")
+        return reply
+
+    return ScriptedTeacher(reply=says)
+
+
+@pytest.mark.parametrize("reply", [None, "I cannot judge this.", "10"])
+def test_a_text_that_makes_its_judge_fail_is_worth_no_more_than_a_contradiction(reply: str | None) -> None:
+    assert verdict(jammed(reply), "krk") == UNJUDGEABLE
+    assert verdict(jammed(reply), "the plate is white") == Verdict(value=0.7)
+
+
+def test_a_text_that_the_server_refuses_is_unjudgeable_and_a_server_that_refuses_all_gives_no_verdict() -> None:
+    def refuse(messages: list[Message]) -> str:
+        if "krk" in str(messages[0].parts[0]):
+            raise RefusedRequestError("too long", 413)
+        return "0.7"
+
+    assert verdict(ScriptedTeacher(reply=refuse), "krk") == UNJUDGEABLE
+
+
+def test_samples_that_a_text_keeps_from_its_verdict_count_nothing() -> None:
+    replies = iter(["1.0"])
+
+    def says_once(messages: list[Message]) -> str:
+        return next(replies, "no") if "krk" in str(messages[0].parts[0]) else "1.0"
+
+    found = verdict(ScriptedTeacher(reply=says_once), "krk", samples=4)
+    assert found == Verdict(value=0.25, is_unjudgeable=True)
+
+
+@pytest.mark.parametrize("answered", range(12))
+def test_a_judge_that_goes_down_in_the_middle_blames_nobody(answered: int) -> None:
+    """It talks nonsense about the text and answers controls, until it answers nothing at all."""
+    calls: list[str] = []
+
+    def says(messages: list[Message]) -> str:
+        calls.append("?")
+        if len(calls) > answered:
+            raise MachineError("the server is gone")
+        return "nonsense" if "krk" in str(messages[0].parts[0]) else "1.0"
+
+    found = verdict(ScriptedTeacher(reply=says), "krk")
+    assert found == NO_VERDICT
+
+
+def test_an_answer_judge_is_not_jammed_either() -> None:
+    free = replace(TASK, answer_kind="text", answer="a cup")
+
+    def says(messages: list[Message]) -> str:
+        return "well" if "krk" in str(messages[0].parts[0]) else "YES"
+
+    answers = AnswerJudge(asking=Asking(teacher=ScriptedTeacher(reply=says)))
+    assert [asyncio.run(answers(free, answer)) for answer in ("krk", "a mug")] == [0.0, 1.0]
 
 
 def test_all_texts_of_all_questions_are_asked_at_the_same_time() -> None:

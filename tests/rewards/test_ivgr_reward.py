@@ -38,7 +38,7 @@ def test_equation_3_by_hand() -> None:
     assert found["textual"][1] == Score(
         total=2.7,
         parts={"format": 1.0, "accuracy": 1.0, "consistency": 0.7},
-        notes={"reference": 1.0, "from_archive": 0.0, "no_verdict": 0.0, "judge_attack": 0.0},
+        notes={"reference": 1.0, "from_archive": 0.0, "no_verdict": 0.0, "unjudgeable": 0.0, "judge_attack": 0.0},
     )
     assert found["grounded"] == [
         Score(
@@ -119,10 +119,10 @@ def test_a_task_without_targets_is_scored_plainly() -> None:
     assert memory is None
 
 
-def test_without_a_verdict_a_trajectory_gets_what_its_siblings_get_on_average() -> None:
+def test_without_a_verdict_a_trajectory_gets_no_more_than_the_lowest_of_its_siblings() -> None:
     reward = IvgrReward(consistency=verdicts(a=1.0, b=0.3, c=None))
     found, _ = scored(reward, GOOD, *texts("a", "b", "c"))
-    assert [score.total for score in found["textual"]] == [3.0, 2.3, 2.65]
+    assert [score.total for score in found["textual"]] == [3.0, 2.3, 2.3]
     assert found["textual"][2].parts == {"format": 1.0, "accuracy": 1.0}
     assert [score.notes["no_verdict"] for score in found["textual"]] == [0.0, 0.0, 1.0]
 

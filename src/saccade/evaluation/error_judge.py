@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.rewards.addressing import addresses_judge, runs_of
 from saccade.rewards.asking import Asking
-from saccade.rewards.quotation import MARK, addresses_judge, quoted, runs_of
+from saccade.rewards.quotation import MARK, quoted
 from saccade.types import Answer, Malformed, Task, ToolCall, Trajectory, Turn
 
 JudgedKind = Literal["E4", "E6"]

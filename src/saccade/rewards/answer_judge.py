@@ -9,9 +9,10 @@ The judge is asked when all of this holds; in every other case the rules have th
 
 from dataclasses import dataclass
 
+from saccade.rewards.addressing import addresses_judge, runs_of
 from saccade.rewards.asking import Asking
 from saccade.rewards.metrics_by_set import answer_is_right
-from saccade.rewards.quotation import MARK, addresses_judge, quoted, runs_of, says_anything
+from saccade.rewards.quotation import MARK, quoted, says_anything
 from saccade.types import Task
 
 _INSTRUCTIONS = f"""Somebody answered a question about an image that you do not see. You know the right answer. Say \
@@ -29,13 +30,16 @@ _RIGHT = "The answer that is right:"
 _GIVEN = "The answer given, which you judge:"
 _CLOSING = "Reply with one word: YES if it means the same, else NO."
 
+_CONTROL = ("What is on the table?", "a red cup", "a cup that is red")
+"""A question, its right answer and the answer given, which show whether the judge is at work."""
+
 _RUNS = runs_of([*_INSTRUCTIONS.splitlines(), _QUESTION, _RIGHT, _GIVEN, _CLOSING])
 _MARKS = " \t\r\n*_`\"'“”.!"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerJudge:
-    """1.0 for a right answer, 0.0 for a wrong one; None where a judge is needed and gives no verdict.
+    """1.0 for a right answer, 0.0 for a wrong one; None where a judge is needed and its machine fails.
 
     Of several samples more than half must say yes.
     """
@@ -49,19 +53,29 @@ class AnswerJudge:
             return 1.0
         if not self._needs_judge(task, answer):
             return 0.0
+        replies = await self.asking.replies(
+            task.id,
+            self._asked(task.question, task.answer, answer),
+            read_yes_or_no,
+            control=self._asked(*_CONTROL),
+        )
+        given = len(replies.values) + replies.missing
+        # An answer that makes the judge fail is not right: else it would be better than a wrong one.
+        return float(2 * sum(replies.values) > given) if given else None
+
+    def _asked(self, question: str, right: str, given: str) -> str:
         sections = (
             _INSTRUCTIONS,
-            f"{_QUESTION}\n{quoted(task.question, self.max_question_chars)}",
-            f"{_RIGHT}\n{quoted(task.answer, self.max_question_chars)}",
-            f"{_GIVEN}\n{quoted(answer, self.max_answer_chars)}",
+            f"{_QUESTION}\n{quoted(question, self.max_question_chars)}",
+            f"{_RIGHT}\n{quoted(right, self.max_question_chars)}",
+            f"{_GIVEN}\n{quoted(given, self.max_answer_chars)}",
             _CLOSING,
         )
-        verdicts = await self.asking.values(task.id, "\n\n".join(sections), read_yes_or_no)
-        return float(2 * sum(verdicts) > len(verdicts)) if verdicts else None
+        return "\n\n".join(sections)
 
     def _needs_judge(self, task: Task, answer: str) -> bool:
         is_readable = len(answer) <= self.max_answer_chars and says_anything(answer)
-        return task.answer_kind == "text" and is_readable and not addresses_judge(answer, _RUNS)
+        return task.answer_kind == "text" and is_readable and not addresses_judge(answer, _RUNS, question=task.question)
 
 
 def read_yes_or_no(reply: str) -> bool | None:

@@ -33,9 +33,13 @@ class Verdict:
     """0..1, where several judgements are averaged not always a value of the rubric; None is no verdict."""
     is_attack: bool = False
     """The text speaks to the judge; its value is 0.0, and nobody was asked."""
+    is_unjudgeable: bool = False
+    """The judge works, but gives no verdict, or not every one, on this text; each missing one counts 0.0, so that a
+    text that makes its judge fail never gets more than it deserves."""
 
 
 NO_VERDICT = Verdict(value=None)
+UNJUDGEABLE = Verdict(value=CONTRADICTION, is_unjudgeable=True)
 ATTACK = Verdict(value=CONTRADICTION, is_attack=True)
 
 
@@ -43,7 +47,11 @@ class ConsistencyJudge(Protocol):
     """Judges by the rubric how well a text agrees with a reference on the same question."""
 
     async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
-        """``target`` is the reasoning of a textual trajectory. What the judge's machine fails is ``NO_VERDICT``."""
+        """``target`` is the reasoning of a textual trajectory.
+
+        ``NO_VERDICT`` where the judge's machine fails, ``UNJUDGEABLE`` where the text makes it fail: a judge that
+        cannot tell the two apart lets its texts choose to be without a verdict.
+        """
         ...
 
 
@@ -64,7 +72,10 @@ class Ensemble:
         verdicts = await asyncio.gather(*(judge(task, reference, target) for judge in self.judges))
         if any(verdict.is_attack for verdict in verdicts):
             return ATTACK
-        return Verdict(value=mean_or_none([verdict.value for verdict in verdicts]))
+        return Verdict(
+            value=mean_or_none([verdict.value for verdict in verdicts]),
+            is_unjudgeable=any(verdict.is_unjudgeable for verdict in verdicts),
+        )
 
 
 def graded(*, is_missing: bool, is_extra: bool) -> float:

@@ -20,7 +20,7 @@ from saccade.rewards.archive import (
     thoughts_of,
     updated,
 )
-from saccade.rewards.consistency import ConsistencyJudge, Verdict, mean_or_none
+from saccade.rewards.consistency import ConsistencyJudge, Verdict
 from saccade.rewards.contract import GroupScores
 from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
 from saccade.rewards.outcome import is_correct, keeps_format
@@ -182,15 +182,19 @@ def _final_answer(trajectory: Trajectory) -> str | None:
 def _consistencies(verdicts: Sequence[Verdict | None]) -> list[float]:
     """What each trajectory's total gets.
 
-    Without a verdict it is the mean of the siblings that have one, so that a failing machine is neither a loss nor a
-    gain inside the group; when none has a verdict, none gets anything.
+    Without a verdict it is the lowest of the siblings that have one: a failing machine is no gain over any of them.
+    When none has a verdict, none gets anything.
     """
-    siblings = mean_or_none([verdict.value for verdict in verdicts if verdict is not None]) or 0.0
-    return [siblings if verdict is None or verdict.value is None else verdict.value for verdict in verdicts]
+    given = [verdict.value for verdict in verdicts if verdict is not None and verdict.value is not None]
+    lowest = min(given, default=0.0)
+    return [lowest if verdict is None or verdict.value is None else verdict.value for verdict in verdicts]
 
 
 def _noted_verdict(verdict: Verdict | None) -> dict[str, float]:
     if verdict is None:
         return {}
-    asked = {} if verdict.is_attack else {"no_verdict": float(verdict.value is None)}
-    return {"judge_attack": float(verdict.is_attack), **asked}
+    asked = {
+        "no_verdict": float(verdict.value is None),
+        "unjudgeable": float(verdict.is_unjudgeable),
+    }
+    return {"judge_attack": float(verdict.is_attack), **({} if verdict.is_attack else asked)}

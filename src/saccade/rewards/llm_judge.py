@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass
 
 from saccade.protocols.box_text import without_boxes
+from saccade.rewards.addressing import addresses_judge, runs_of
 from saccade.rewards.archive import Reference
 from saccade.rewards.asking import Asking
-from saccade.rewards.consistency import ATTACK, SAYS_NOTHING, Verdict, mean_or_none
-from saccade.rewards.quotation import MARK, addresses_judge, quoted, runs_of, says_anything
+from saccade.rewards.consistency import ATTACK, CONTRADICTION, SAYS_NOTHING, Verdict, mean_or_none
+from saccade.rewards.quotation import MARK, quoted, says_anything
 from saccade.types import Task
 
 _INSTRUCTIONS = f"""You compare two accounts of the same image, which you do not see yourself. Both were written by \
@@ -31,6 +32,10 @@ _FIRST = "First account, which is right:"
 _SECOND = "Second account, which you judge:"
 _CLOSING = "Reply with the number alone, one of 1.0, 0.7, 0.3 and 0.0."
 
+_CONTROL_QUESTION = "What colour is the cup?"
+_CONTROL = "A red cup stands on a wooden table."
+"""Both accounts of a question that shows whether the judge is at work."""
+
 _RUNS = runs_of([*_INSTRUCTIONS.splitlines(), _QUESTION, _FIRST, _SECOND, _CLOSING])
 
 _NUMBERS = (
@@ -47,7 +52,7 @@ class LlmJudge:
 
     The paper's two forms: ``Asking(teacher=…)``, and the mean of four, ``Asking(teacher=…, samples=4,
     temperature=0.5)``. A text that talks to the judge gets 0.0, and one that says nothing ``SAYS_NOTHING``, without
-    asking. No reply that can be read is no verdict.
+    asking. No reply that can be read is no verdict, or, where harmless texts get one, ``UNJUDGEABLE``.
     """
 
     asking: Asking
@@ -57,19 +62,26 @@ class LlmJudge:
     """Of each text; what is longer is cut."""
 
     async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
-        if addresses_judge(target, _RUNS):
+        if addresses_judge(target, _RUNS, question=task.question):
             return ATTACK
         said = self._shown(target)
         if not says_anything(said):
             return Verdict(value=SAYS_NOTHING)
+        text = self._asked(task.question, self._shown(reference.text), said)
+        control = self._asked(_CONTROL_QUESTION, _CONTROL, _CONTROL)
+        replies = await self.asking.replies(task.id, text, read_rubric, control=control)
+        values = [*replies.values, *[CONTRADICTION] * replies.missing]
+        return Verdict(value=mean_or_none(values), is_unjudgeable=bool(replies.missing))
+
+    def _asked(self, question: str, first: str, second: str) -> str:
         sections = (
             _INSTRUCTIONS,
-            f"{_QUESTION}\n{quoted(task.question, self.max_text_chars)}",
-            f"{_FIRST}\n{quoted(self._shown(reference.text), self.max_text_chars)}",
-            f"{_SECOND}\n{quoted(said, self.max_text_chars)}",
+            f"{_QUESTION}\n{quoted(question, self.max_text_chars)}",
+            f"{_FIRST}\n{quoted(first, self.max_text_chars)}",
+            f"{_SECOND}\n{quoted(second, self.max_text_chars)}",
             _CLOSING,
         )
-        return Verdict(value=mean_or_none(await self.asking.values(task.id, "\n\n".join(sections), read_rubric)))
+        return "\n\n".join(sections)
 
     def _shown(self, text: str) -> str:
         return text if self.keeps_boxes else without_boxes(text)
