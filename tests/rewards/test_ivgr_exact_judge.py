@@ -61,6 +61,53 @@ def test_whatever_ground_truth_denies_is_a_contradiction(text: str) -> None:
     assert value(text) == 0.0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "red is not white",
+        "red isn’t white, top leftmost",
+        "red is never white",
+        "red top leftmost, no white",
+        "red is neither white nor pink",
+        "red nicht white",
+        "The white mark is not on the red plate",
+        "It is false that red is white",
+        "It is not true that red is white, top leftmost",
+        "red top leftmost white is wrong",
+        "red top leftmost white. That is not so.",
+    ],
+)
+def test_who_denies_what_is_true_contradicts(text: str) -> None:
+    assert value(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "red is not pink, it is white, top leftmost",
+        "red is neither pink nor cyan but white, top leftmost",
+        "red top leftmost white, not pink or cyan",
+        "There is no doubt: red is white, top leftmost",
+        "red is not only white, also top leftmost",
+        "not blue: red top leftmost white",
+        "It is not false that red is top leftmost white",
+    ],
+)
+def test_who_denies_what_is_false_says_the_same(text: str) -> None:
+    assert value(text) == 1.0
+
+
+def test_what_stands_before_the_first_name_is_said_of_it() -> None:
+    assert value("top leftmost, white: red") == value("At the top leftmost there is a white mark on red.") == 1.0
+    assert value("pink: red top leftmost white") == value("black red top leftmost white") == 0.0
+
+
+def test_without_ground_truth_a_denial_is_held_against_the_reference() -> None:
+    blind = replace(JUDGE, knows_truth=False)
+    assert value("red is not white", judge=blind) == 0.0
+    assert value("red top leftmost, not pink, white", judge=blind) == 1.0
+
+
 def test_naming_every_value_is_no_way_out() -> None:
     assert value(f"red {' '.join(PLACES)} {' '.join(MARKS)}") == 0.0
 

@@ -1,14 +1,14 @@
 """A judge of consistency for drawn pictures of which everything is known: no model, no waiting, no error.
 
-It reads facts from a text: an object of ``Task.objects`` by its name, and after it, until the next object is named, the
-values of its attributes. In the reference the first box after a name says the object's place. Facts are compared, not
-sentences: what stands before the first name, words that are neither names nor values, and negations are not understood.
+It reads facts from a text (``stated_facts``): an object of ``Task.objects`` by its name, and the values of its
+attributes, which stand after it until the next object is named, or before the first name. In the reference the first
+box after a name says the object's place. Facts are compared, not sentences; what denies a value states the opposite.
 
 =====================================================  =======
 the text                                               verdict
 =====================================================  =======
-states a value that ground truth denies, whatever the  0.0
-reference says
+states a value that ground truth denies, or denies     0.0
+a true one, whatever the reference says
 has no fact, while the reference has some              0.3 (see ``consistency.SAYS_NOTHING``)
 lacks facts of the reference and states others         0.3
 lacks facts, or states others                          0.7
@@ -20,26 +20,20 @@ A judge that knows no ground truth (``knows_truth=False``), as a model that sees
 reference says otherwise, be it true or not.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.rewards.archive import Reference
 from saccade.rewards.consistency import CONTRADICTION, NO_VERDICT, SAYS_NOTHING, Verdict, graded
+from saccade.rewards.stated_facts import Fact, FactReader
 from saccade.tasks.scene import SIZE_PX, place_of
-from saccade.types import SceneObject, Task
-
-Fact = tuple[str, str, str]
-"""Object, kind of attribute, value."""
+from saccade.types import Task
 
 PLACE = "place"
 """The kind of attribute that a box states."""
 
-_WORD = re.compile(r"[^\W_]+")
-# A well-formed box is never longer, and a bound keeps the search linear.
-_TOKEN = re.compile(r"<box>.{0,256}?</box>|[^\W_]+", re.DOTALL)
 _CELLS = 4
 
 PLACES: tuple[str, ...] = tuple(
@@ -74,86 +68,29 @@ class ExactJudge:
                 f"task {task.id} of family {task.family!r} does not tell what its picture shows (Task.objects); judge "
                 "such tasks by a model"
             )
-        reader = _Reader(task.objects, self.values)
-        wanted = reader.facts(reference.text, [self.place(box) for box in reference.boxes])
+        reader = FactReader(task.objects, self.values)
+        places = [{PLACE: self.place(box)} for box in reference.boxes]
+        wanted = {fact for fact in reader.facts(reference.text, places) if not fact.is_denied}
         stated = reader.facts(target)
-        if reader.is_denied(stated) if self.knows_truth else _contradict(wanted, stated):
+        if _contradicts(stated, reader.truth if self.knows_truth else wanted):
             return Verdict(value=CONTRADICTION)
         if not wanted:
             return NO_VERDICT
         if not stated:
             return Verdict(value=SAYS_NOTHING)
-        return Verdict(value=graded(is_missing=bool(wanted - stated), is_extra=bool(stated - wanted)))
+        spoken_of = {(fact.name, fact.kind) for fact in wanted}
+        # What the reference says already denies all else of that kind.
+        more = {fact for fact in stated - wanted if not (fact.is_denied and (fact.name, fact.kind) in spoken_of)}
+        return Verdict(value=graded(is_missing=bool(wanted - stated), is_extra=bool(more)))
 
 
-class _Reader:
-    """Reads facts about these objects. Of several phrases at a place the longest counts, and a name before a value."""
-
-    def __init__(self, objects: Sequence[SceneObject], values: Mapping[str, Sequence[str]]) -> None:
-        self._truth = {one.name: one.attributes for one in objects}
-        self._names = {_words(one.name): one.name for one in objects}
-        self._values: dict[tuple[str, ...], dict[str, str]] = {}
-        true = [(kind, value) for one in objects for kind, value in one.attributes.items()]
-        others = [(kind, value) for kind, several in values.items() for value in several]
-        for kind, value in true + others:
-            self._values.setdefault(_words(value), {}).setdefault(kind, value)
-        self._longest = max(len(phrase) for phrase in (*self._names, *self._values))
-
-    def facts(self, text: str, places: Sequence[str] = ()) -> set[Fact]:
-        """``places`` has what each box of the text states; without them boxes state nothing."""
-        found: set[Fact] = set()
-        tokens, boxes = [_folded(token) for token in _TOKEN.findall(text)], iter(places)
-        name: str | None = None
-        is_placed = False
-        at = 0
-        while at < len(tokens):
-            phrase = self._phrase(tokens, at)
-            at += len(phrase)
-            if _is_box(phrase[0]):
-                place = next(boxes, None)
-                if name is not None and place is not None and not is_placed:
-                    found |= self._stated(name, {PLACE: place})
-                # One box for each naming: a second one is about something else.
-                is_placed = True
-            elif phrase in self._names:
-                name, is_placed = self._names[phrase], False
-            elif name is not None:
-                found |= self._stated(name, self._values.get(phrase, {}))
-        return found
-
-    def is_denied(self, facts: set[Fact]) -> bool:
-        return any(self._truth[name][kind] != value for name, kind, value in facts)
-
-    def _phrase(self, tokens: Sequence[str], at: int) -> tuple[str, ...]:
-        """The longest name or value that begins here, or the single token."""
-        for length in range(self._longest, 1, -1):
-            phrase = tuple(tokens[at : at + length])
-            if phrase in self._names or phrase in self._values:
-                return phrase
-        return (tokens[at],)
-
-    def _stated(self, name: str, by_kind: Mapping[str, str]) -> set[Fact]:
-        """The fact of this object; a value of several kinds is meant as the kind where it is true, if there is one."""
-        kinds = [kind for kind in by_kind if kind in self._truth[name]]
-        if not kinds:
-            return set()
-        kind = next((kind for kind in kinds if self._truth[name][kind] == by_kind[kind]), kinds[0])
-        return {(name, kind, by_kind[kind])}
-
-
-def _contradict(wanted: set[Fact], stated: set[Fact]) -> bool:
-    """Whether a text says something else of what the reference speaks of."""
-    spoken_of = {(name, kind) for name, kind, _ in wanted}
-    return any(fact[:2] in spoken_of for fact in stated - wanted)
-
-
-def _is_box(token: str) -> bool:
-    return token.startswith("<box>")
-
-
-def _folded(token: str) -> str:
-    return token if _is_box(token) else token.casefold()
-
-
-def _words(phrase: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(phrase.casefold()))
+def _contradicts(stated: Iterable[Fact], known: Iterable[Fact]) -> bool:
+    """Whether a fact states another value than one that is known, or denies it."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for fact in known:
+        values.setdefault((fact.name, fact.kind), set()).add(fact.value)
+    for fact in stated:
+        so = values.get((fact.name, fact.kind), set())
+        if fact.value in so if fact.is_denied else bool(so) and fact.value not in so:
+            return True
+    return False
