@@ -3,7 +3,6 @@
 import json
 import random
 import socket
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +73,6 @@ def check_scores(group: list[Attempt], said) -> Counter[str]:
     counts: Counter[str] = Counter()
     has_reference = bool(group[0].trajectory.score.notes.get("reference"))
     values = [said(one.trajectory.turns[0].thought) if has_reference else None for one in group]
-    given = [value for value in values if value is not None]
     for one, value in zip(group, values):
         score = one.trajectory.score
         assert score is not None
@@ -85,17 +83,20 @@ def check_scores(group: list[Attempt], said) -> Counter[str]:
             assert score.total == plain
             continue
         counts["asked"] += 1
-        counts["no_verdict"] += value is None
-        assert score.parts.get("consistency") == value
-        assert score.notes["no_verdict"] == float(value is None)
-        # Who has no verdict neither wins nor loses by it.
-        siblings = statistics.mean(given) if given else 0.0
-        assert score.total == pytest.approx(plain + (siblings if value is None else value))
+        counts["without"] += value is None
+        is_blamed = bool(score.notes["unjudgeable"])
+        assert score.notes["no_verdict"] == float(value is None and not is_blamed)
+        counts["unjudgeable"] += is_blamed
+        # A judge that answers others and never this text is failed by the text; one that answers nobody fails itself.
+        assert score.parts.get("consistency") == (0.0 if is_blamed else value)
+        assert score.total == pytest.approx(plain + (value or 0.0))
     return counts
 
 
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS)
-def test_a_judge_that_fails_for_half_of_the_texts_scores_nothing_by_accident(misbehaviour: str, tmp_path: Path) -> None:
+def test_texts_that_a_working_judge_always_fails_on_gain_nothing_and_are_counted(
+    misbehaviour: str, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     with ChatServer(serving(MISBEHAVIOURS[misbehaviour])) as server:
         run(out, *judged_by(server.url, *(SLOW if misbehaviour == "slow" else ())))
@@ -105,7 +106,7 @@ def test_a_judge_that_fails_for_half_of_the_texts_scores_nothing_by_accident(mis
         assert all(one.trajectory.status != "failed" for one in step)
         for group in by_question(of_stream(step, "textual")):
             counts += check_scores(group, said_of)
-    assert 0 < counts["no_verdict"] < counts["asked"]
+    assert 0 < counts["unjudgeable"] == counts["without"] < counts["asked"]
     assert metric(out, "updates") == [1.0] * STEPS
     assert metric(out, "rollout/failed") == [0.0] * STEPS
 
@@ -117,8 +118,8 @@ def test_a_judge_that_fails_for_half_of_the_texts_scores_nothing_by_accident(mis
     write_report(RunPaths(root=out))
     [stage] = json.loads((out / "report.json").read_text())["two_streams"]
     reported = {name: sum(step[name] for step in stage["steps"]) for name in ("asked", "no_verdict")}
-    assert reported == dict(counts)
-    sentence = f"asked about {counts['asked']:,} textual trajectories and gave no verdict on {counts['no_verdict']:,}"
+    assert reported == {"asked": counts["asked"], "no_verdict": 0}
+    sentence = f"asked about {counts['asked']:,} textual trajectories and gave no verdict on 0"
     assert sentence in (out / "report.html").read_text()
 
 
