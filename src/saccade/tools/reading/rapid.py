@@ -35,7 +35,7 @@ ENLARGED_SIDE_PX = 512
 WIDE_GAP = 0.75
 """Of a line's height: detection joins neighbours such as tick labels; at wider gaps they are parted again."""
 
-DOUBT = 0.85
+DOUBT = 0.9
 """A line that is read with less confidence may stand on its head."""
 
 LEAD = 0.1
