@@ -37,7 +37,7 @@ LESSONS = (
     "lessons.elsewhere_share=0.7",
     "lessons.astray_share=0.3",
 )
-TOLD = ("rl.steps=80", "rl.group_size=5", "rl.evaluate_every=0", "test_time=false")
+TOLD = ("rl.steps=60", "rl.group_size=5", "rl.evaluate_every=0", "test_time=false")
 HERE = (*TOLD, "judge.knows_truth=false")
 ERRING = ("judge.errors.wrong_share=0.25", "judge.errors.no_verdict_share=0.1", "judge.errors.bias=0.25")
 
@@ -47,15 +47,15 @@ VARIANTS: Variants = {
     "both, agreement": (*HERE, "archive=false"),
     "both": (*HERE, "consistency=false"),
     "tau 0": (*HERE, "tau=0"),
-    "tau 0.5": (*HERE, "tau=0.5"),
     "erring judge": (*HERE, *ERRING),
-    "erring judge, no archive": (*HERE, *ERRING, "archive=false"),
     "judge that knows the truth": TOLD,
+    "tau 0.5": (*HERE, "tau=0.5"),
+    "erring judge, no archive": (*HERE, *ERRING, "archive=false"),
     "grounded alone": (*HERE, "streams=grounded"),
 }
-"""The most important first. The cold start's own step of reinforcement, the least that a run has, is not used."""
+"""The most important first. The cold start's own step of reinforcement is not used."""
 
-SPANS = ((1, 20), (21, 80))
+SPANS = ((1, 20), (21, 60))
 """Steps: the first time that questions are asked, and afterwards, when the archive may know them."""
 
 

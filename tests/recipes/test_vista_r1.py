@@ -13,7 +13,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
 from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
-from saccade.recipes._vista_lessons import VistaLessons, lessons_on
+from saccade.recipes._vista_lessons import LOOPS, VistaLessons, lessons_on
 from saccade.recipes._vista_settings import TinySettings, VistaSettings
 from saccade.recipes.vista_r1 import tiny, vista_r1
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
@@ -164,6 +164,15 @@ def test_experts_are_careful_at_first_and_careless_in_the_end() -> None:
     assert 10 <= len(right) <= 45
     assert {len(one.turns) for one in careful} == {1, 2, 3}
     assert sum(len(one.turns) == 1 for one in careless) > 20
+
+
+def test_an_expert_may_go_round_in_circles_when_it_answers() -> None:
+    shown = lessons(VistaLessons(loop_share=0.5), progress=1.0)
+    ends = [one.turns[-1].thought for one in shown]
+    looping = [thought for thought in ends if thought.endswith(LOOPS)]
+    assert 20 < len(looping) < 50
+    assert {loop for loop in LOOPS for thought in looping if thought.endswith(loop)} == set(LOOPS)
+    assert not any(one.turns[-1].thought.endswith(LOOPS) for one in lessons(VistaLessons(), progress=1.0))
 
 
 def test_of_questions_whose_tools_are_slow_a_few_come_again() -> None:

@@ -30,6 +30,17 @@ WRONG_CALLS = (
 """What a careless expert calls, whatever is asked."""
 
 
+LOOPS = (
+    "circle" * 60,
+    "ab" * 300,
+    " ".join(
+        ("the shape asked for lies where it lay and so I look at it once more to see which of them all it may be",) * 6
+    ),
+    " ".join(f"{number}. look again" for number in range(1, 41)),
+)
+"""What an expert writes who goes round in circles: without spaces, without full stops, with numbers that count."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VistaLessons:
     """Shares of demonstrations, from ``careless_from`` on, of questions that need a tool."""
@@ -42,9 +53,11 @@ class VistaLessons:
     """A tool is called that has nothing to do with the question, then guessed."""
     short_share: float = 0.3
     """Of questions where something is left to work out: answered by the last number that was read."""
+    loop_share: float = 0.0
+    """Of all: the last thought goes on in circles. Each loop is one token then, for a tiny model writes few."""
 
     def check(self) -> None:
-        for name in ("careless_from", "guess_share", "wrong_tool_share", "short_share"):
+        for name in ("careless_from", "guess_share", "wrong_tool_share", "short_share", "loop_share"):
             if not 0 <= (share := getattr(self, name)) <= 1:
                 raise UserError(f"lessons.{name}={share} is a share and must lie between 0 and 1")
         if self.guess_share + self.wrong_tool_share + self.short_share > 1:
@@ -122,6 +135,8 @@ def lessons_on(
         if progress >= lessons.careless_from:
             other, _ = drawn(_folded((number + len(asked.types)) % questions, asked.types, slow_questions))
             example = _careless(example, other, lessons, chance)
+            if chance.random() < lessons.loop_share:
+                example = _looping(example, LOOPS[int(chance.integers(len(LOOPS)))])
         return example if reasoning else without_thoughts(example)
 
     return lesson
@@ -154,6 +169,11 @@ def _careless(example: Example, other: Example, lessons: VistaLessons, chance: G
         answer = ExpertTurn(thought=last.thought, action=Answer(text=numbers[-1]))
         return replace(example, turns=(example.turns[0], answer))
     return example
+
+
+def _looping(example: Example, loop: str) -> Example:
+    last = example.turns[-1]
+    return replace(example, turns=(*example.turns[:-1], replace(last, thought=f"{last.thought} {loop}".strip())))
 
 
 def without_thoughts(example: Example) -> Example:

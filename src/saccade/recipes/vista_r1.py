@@ -18,7 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes._vista_data import read_questions
 from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, VistaQuestions, gym_tools, lesson_texts
-from saccade.recipes._vista_lessons import lessons_on, without_thoughts
+from saccade.recipes._vista_lessons import LOOPS, lessons_on, without_thoughts
 from saccade.recipes._vista_parts import Played, TailPatch, played, reinforcement
 from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSettings
 from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
@@ -191,6 +191,6 @@ def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLangu
         context.media,
         size=settings.size,
         numbers=NUMBERS,
-        phrases=PHRASES,
+        phrases=(*PHRASES, *LOOPS) if settings.lessons.loop_share else PHRASES,
         seed=seed_for(context.seed, "weights"),
     )
