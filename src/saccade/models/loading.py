@@ -1,5 +1,7 @@
 """Checkpoints from disk: where their weights go, how large their pictures are, and what is wrong with them."""
 
+import json
+import logging
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,13 @@ from saccade.models.pixels import ImageProcessor
 from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.models.vlm import VisionLanguageModel
 
+DEFAULT_MAX_PIXELS = 1 << 20
+"""About 1,000 to 1,340 image tokens: a picture and some crops of it fit beside the default limits of an episode."""
+
+_HALF = ("bfloat16", "float16")
+
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSettings:
@@ -23,11 +32,14 @@ class LoadSettings:
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """``auto`` is the GPU where torch sees one."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """``auto`` is float32 on a CPU, and on a GPU bfloat16 for a checkpoint in half precision."""
     min_pixels: int | None = None
     """Smallest area of a view; None keeps what the checkpoint's image processor says."""
-    max_pixels: int | None = None
-    """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint."""
+    max_pixels: int | Literal["checkpoint"] | None = None
+    """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint. ``checkpoint``
+    keeps what its image processor says; None does too, but at most 1,048,576 where a family takes pictures of any size
+    (Qwen3-VL's own file allows 16 times that)."""
     chat_template: Path | None = None
     """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
     observation_role: Literal["auto", "tool", "user"] = "auto"
@@ -37,7 +49,7 @@ class LoadSettings:
         if self.device == "cuda" and not torch.cuda.is_available():
             raise UserError("device=cuda, but torch sees no GPU here; use device=cpu or auto")
         for name, value in (("min_pixels", self.min_pixels), ("max_pixels", self.max_pixels)):
-            if value is not None and value < 1:
+            if isinstance(value, int) and value < 1:
                 raise UserError(f"{name}={value} must be 1 or more")
 
     @property
@@ -76,12 +88,13 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
 def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
     """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
     check_directory(weights)
+    dtype = _dtype(weights, settings)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
         with LOADING:
             model, loading = AutoModelForImageTextToText.from_pretrained(
-                weights, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+                weights, local_files_only=True, dtype=dtype, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
@@ -98,7 +111,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()
     try:
-        _bound_views(model.config, image_processor, settings)
+        _bound_views(path, model.config, image_processor, settings)
         loaded = VisionLanguageModel(
             model.to(settings.torch_device).eval(),
             tokenizer,
@@ -120,8 +133,34 @@ def _template(path: Path) -> str:
         raise UserError(f"chat_template={path} cannot be read: {error}; give a Jinja file") from error
 
 
-def _bound_views(config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:
+def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]:
+    if settings.dtype != "auto":
+        return settings.dtype
+    if settings.torch_device == "cpu":
+        return "float32"
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # What is wrong with the file is said where transformers reads it.
+        return "float32"
+    return "bfloat16" if config.get("dtype", config.get("torch_dtype")) in _HALF else "float32"
+
+
+def _bound_views(path: Path, config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:
+    family = family_of(config.model_type)
     smallest, largest = settings.min_pixels, settings.max_pixels
+    if largest == "checkpoint":
+        largest = None
+    elif largest is None:
+        own = family.max_pixels(image_processor)
+        if own is not None and own > max(DEFAULT_MAX_PIXELS, smallest or 0):
+            largest = max(DEFAULT_MAX_PIXELS, smallest or 0)
+            logger.warning(
+                "%s: pictures are seen at up to %s pixels; its own bound is %s (model.max_pixels=checkpoint keeps it)",
+                path,
+                f"{largest:,}",
+                f"{own:,}",
+            )
     if smallest and largest and smallest > largest:
         raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
-    family_of(config.model_type).bound_views(image_processor, min_pixels=smallest, max_pixels=largest)
+    family.bound_views(image_processor, min_pixels=smallest, max_pixels=largest)

@@ -77,6 +77,10 @@ class Shuffled(_Counting):
         self._seed = seed
         self._streams = streams
 
+    @property
+    def tasks(self) -> Sequence[Task]:
+        return self._tasks
+
     def draw(self, count: int) -> list[Question]:
         first, self._next = self._next, self._next + count
         chosen = shuffled_epochs(self._tasks, first, count, seed=self._seed)
@@ -132,6 +136,10 @@ class ByPassRate:
         self._rates = dict(rates or {})
         self._left_out: dict[str, int] = {}
         self._retry_after = retry_after
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        return known_tasks(self._inner)
 
     def draw(self, count: int) -> list[Question]:
         chosen: list[Question] = []
@@ -195,6 +203,10 @@ class Mixture:
         self._shares = {name: part.share / whole for name, part in parts.items()}
         self._owed = dict.fromkeys(parts, 0.0)
 
+    @property
+    def tasks(self) -> Sequence[Task]:
+        return [task for part in self._parts.values() for task in known_tasks(part)]
+
     def draw(self, count: int) -> list[Question]:
         for name, share in self._shares.items():
             self._owed[name] += share * count
@@ -228,6 +240,11 @@ class Mixture:
             if not isinstance(inner, Mapping):
                 raise UserError(f"the saved mixture is damaged at {name!r}")
             part.load_state_dict(inner)
+
+
+def known_tasks(source: Questions) -> Sequence[Task]:
+    """The tasks that a source will ask, where it says so by an attribute ``tasks``; none of one without an end."""
+    return getattr(source, "tasks", ())
 
 
 def pass_rate(group: Group) -> float | None:

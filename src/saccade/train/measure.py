@@ -12,6 +12,7 @@ from saccade.evaluation.test_time import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.train.asked import AskedIn
 from saccade.train.asking_of_plan import way_of
+from saccade.train.fitting import check_prompts_fit
 from saccade.train.metrics import TIME_PREFIX
 from saccade.train.plan import Episodes, Evaluate
 from saccade.train.position import Position
@@ -49,6 +50,8 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
         _tell(stage, lambda: read_records(path))
         return
     tasks = stage.tasks()
+    for episodes in _episodes_of(stage):
+        check_prompts_fit(f"evaluation {stage.name!r}", episodes, tasks, run.model)
     earlier = _earlier_pass(run, stage, tasks)
     has_first_pass = stage.first_pass_name is not None and earlier is None
     total = len(tasks) * stage.samples * (2 if has_first_pass else 1)

@@ -19,6 +19,7 @@ from saccade.train.checkpoints import (
     restore_learner,
     save_checkpoint,
 )
+from saccade.train.fitting import check_training_fits
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
 from saccade.train.metrics import TIME_PREFIX
 from saccade.train.nonfinite import write_nonfinite
@@ -96,6 +97,7 @@ def run_plan(
             if source is not None:
                 source.save(paths.recipe)
             run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
+            check_training_fits(run)
             for stage in plan.stages:
                 _run_stage(run, stage)
         except BaseException as error:

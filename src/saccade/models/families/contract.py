@@ -67,6 +67,10 @@ class Family(Protocol):
         """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
         ...
 
+    def max_pixels(self, image_processor: ImageProcessor) -> int | None:
+        """Largest area of a view by the image processor; None where views are made of tiles of one size."""
+        ...
+
     def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Ids around an image's placeholders that the family's processor adds to what the chat template renders."""
         ...

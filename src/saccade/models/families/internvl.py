@@ -74,6 +74,9 @@ class InternVLFamily:
             fewest = most = most if max_pixels else fewest
         image_processor.min_patches, image_processor.max_patches = fewest, most
 
+    def max_pixels(self, image_processor: ImageProcessor) -> int | None:
+        return None
+
     def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
         start, end = (int(tokenizer.convert_tokens_to_ids(token)) for token in (_IMAGE_START, _IMAGE_END))
         return (start,), (end,)

@@ -75,6 +75,9 @@ class QwenFamily:
             smallest = largest = min_pixels or max_pixels or largest
         image_processor.size = {"shortest_edge": smallest, "longest_edge": largest}
 
+    def max_pixels(self, image_processor: ImageProcessor) -> int | None:
+        return int(image_processor.size["longest_edge"])
+
     def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (), ()
 
