@@ -1,5 +1,7 @@
 """Precision of training: fp32 masters of half-precision weights, offload, moments in 8 bits."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -188,3 +190,32 @@ def test_bytes_of_the_optimizer_state() -> None:
 def test_steps_with_eight_bit_moments_lower_the_loss() -> None:
     losses = imitate(Learner(small_model(), OptimizerSettings(eight_bit_optimizer=True)), steps=12, rate=3e-3)
     assert losses[-1] < 0.5 * losses[0]
+
+
+LOADED_STATE = """
+import torch
+from saccade.learner.eight_bit import EightBitAdamW
+
+def kib(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+
+torch.set_num_threads(1)
+weight = torch.nn.Parameter(torch.zeros(1 << 24))
+optimizer = EightBitAdamW([weight], lr=0.1, betas=(0.9, 0.98), weight_decay=0.0)
+weight.grad = torch.ones(1 << 24)
+optimizer.step()
+state = optimizer.state_dict()
+codes = state["state"][0]["first"].clone()
+fresh = EightBitAdamW([weight], lr=0.1, betas=(0.9, 0.98), weight_decay=0.0)
+open("/proc/self/clear_refs", "w").write("5")
+before = kib("VmHWM")
+fresh.load_state_dict(state)
+assert fresh.state[weight]["first"].dtype == torch.uint8 and torch.equal(fresh.state[weight]["first"], codes)
+print((kib("VmHWM") - before) // 1024)
+"""
+"""Moments of 16 MiB each; in the precision of the weight they would take 64 MiB each."""
+
+
+def test_restored_codes_are_never_as_large_as_the_weights() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED_STATE], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 40

@@ -1,6 +1,8 @@
 import hashlib
 import io
 import struct
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -218,3 +220,17 @@ def test_an_image_that_came_as_bytes_is_exported_as_a_picture(tmp_path: Path) ->
     assert media.export_source(image, tmp_path).name == f"{image.hash}.png"
     with pytest.raises(KeyError):
         media.export_source("0" * 64, tmp_path)
+
+
+def test_an_exported_picture_may_be_read_by_whom_the_umask_says(tmp_path: Path) -> None:
+    store = MediaStore()
+    program = (
+        "import os, sys; from pathlib import Path; from saccade.media.files import write_whole\n"
+        "os.umask(int(sys.argv[2], 8)); write_whole(b'x', Path(sys.argv[1]))"
+    )
+    for umask, mode in (("022", 0o644), ("077", 0o600)):
+        path = tmp_path / f"{umask}.png"
+        subprocess.run([sys.executable, "-c", program, str(path), umask], check=True)
+        assert path.stat().st_mode & 0o777 == mode
+    store.export(store.add(noise(1)), tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".png"] * 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import is_
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from saccade.engines.slot_attention import NewTokens, SlotAttention
 from saccade.engines.windows import Window
+from saccade.models.freed_memory import give_pages_back
 from saccade.models.native.kernels import Kernels
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.types import ImageRef
@@ -221,16 +223,27 @@ class SlotCache:
         capacity = max(capacity, _SMALLEST_CAPACITY)
         while capacity < length:
             capacity *= 2
-        # Where slots move, torch attends: a masked key still meets its value as 0 * value, and NaNs would survive that.
-        allocated = torch.zeros if self.moves else torch.empty
-        grown = allocated(
-            (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim),
-            dtype=self.dtype,
-            device=self.device,
-        )
-        if held is not None:
-            grown[:, :, : held.shape[2], :, : held.shape[4]] = held
-        self._storage = grown
-        # They look at the storage that is given up here.
+        # What looked at the storage that is given up here is forgotten first: nothing else may keep it alive.
         self._decoded.clear()
+        self._storage = None
+        allocate = partial(torch.empty, dtype=self.dtype, device=self.device)
+        shape = (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim)
+        if held is None:
+            grown = self._cleared(allocate(shape))
+        elif self.device.type == "cpu":
+            grown = allocate(shape)
+            for old, new in zip(held.flatten(0, 1), grown.flatten(0, 1)):
+                self._cleared(new)[: old.shape[0], :, : old.shape[2]] = old
+                give_pages_back(old)
+        else:
+            # By way of the host: a GPU that is nearly full cannot hold both.
+            kept = held.cpu()
+            del held
+            grown = self._cleared(allocate(shape))
+            grown[:, :, : kept.shape[2], :, : kept.shape[4]] = kept
+        self._storage = grown
         return grown
+
+    def _cleared(self, storage: Tensor) -> Tensor:
+        """Where slots move, torch attends: a masked key still meets its value as 0 * value, and NaNs would survive."""
+        return storage.zero_() if self.moves else storage

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -59,12 +60,18 @@ class EightBitAdamW(torch.optim.Optimizer):
             values[part].mul_(1.0 - rate * weight_decay).addcdiv_(first, scale, value=-rate / first_correction)
 
     def load_state_dict(self, state_dict: dict[str, object]) -> None:
-        super().load_state_dict(state_dict)
-        for state in self.state.values():
-            for name in ("first", "second"):
-                if f"{name}_scales" in state:
-                    # torch gives all state the precision of the weight.
-                    state[name] = state[name].to(torch.uint8)
+        """As torch does it, but codes stay bytes: torch gives all state the precision of the weight for a while."""
+        saved = cast(dict[int, dict[str, Tensor]], state_dict["state"])
+        without = {
+            index: {name: value for name, value in state.items() if value.dtype != torch.uint8}
+            for index, state in saved.items()
+        }
+        super().load_state_dict({**state_dict, "state": without})
+        # torch numbers the weights in the order of their groups.
+        weights = [weight for group in self.param_groups for weight in group["params"]]
+        for index, state in saved.items():
+            codes = {name: value for name, value in state.items() if value.dtype == torch.uint8}
+            self.state[weights[index]] |= {name: value.to(weights[index].device) for name, value in codes.items()}
 
 
 @cache

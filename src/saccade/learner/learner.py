@@ -177,12 +177,20 @@ class Learner:
                     totals[name] = totals.get(name, 0.0) + float(value)
         return totals, suspects
 
+    @property
+    def _checkpoints_vision(self) -> bool:
+        """The tower's activations are most of the memory of a step with large pictures."""
+        choice = self.settings.vision_checkpointing
+        return choice == "on" or (choice == "auto" and not self.model.is_tiny)
+
     @contextmanager
     def _training(self) -> Iterator[None]:
         with ExitStack() as stack:
             stack.enter_context(self.optimizer.collecting())
             if self.settings.activation_checkpointing:
-                stack.enter_context(activation_checkpointing(self.model))
+                stack.enter_context(activation_checkpointing([self.model.hf]))
+            elif self._checkpoints_vision:
+                stack.enter_context(activation_checkpointing(self.model.family.vision_modules(self.model.hf)))
             if self._compiled is not None:
                 stack.enter_context(self._compiled.in_place())
             yield

@@ -1,9 +1,10 @@
 """Less memory for a training step, and clear words when there is none left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -15,12 +16,12 @@ from saccade.models.vlm import VisionLanguageModel
 
 
 @contextmanager
-def activation_checkpointing(model: VisionLanguageModel) -> Iterator[None]:
-    """Inside, layers keep their inputs only, and work the rest out again during backward (arXiv 1604.06174).
+def activation_checkpointing(modules: Iterable[nn.Module]) -> Iterator[None]:
+    """Inside, layers of these modules keep their inputs only, and work the rest out again in backward (1604.06174).
 
     The model stays in evaluation mode, so that no dropout of its configuration can act.
     """
-    layers = [module for module in model.hf.modules() if isinstance(module, GradientCheckpointingLayer)]
+    layers = [one for module in modules for one in module.modules() if isinstance(one, GradientCheckpointingLayer)]
     # Nothing inside a layer draws random numbers, so no generator's state has to be kept.
     recomputed = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
     for layer in layers:

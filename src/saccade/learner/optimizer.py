@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,8 @@ class OptimizerSettings:
     """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
     activation_checkpointing: bool = False
     """Keeps only the inputs of layers for the backward pass and works the rest out again: less memory, more time."""
+    vision_checkpointing: Literal["auto", "on", "off"] = "auto"
+    """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
     offload_optimizer: bool = False
     """Keeps fp32 weights, gradients and moments in the memory of the CPU and takes the step there."""
     eight_bit_optimizer: bool = False

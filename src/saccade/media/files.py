@@ -1,7 +1,7 @@
 """Files that are there whole or not at all, for many threads; unlike those of ``atomic`` not forced to the disk."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
@@ -20,10 +20,10 @@ def link_or_copy(source: Path, path: Path) -> Path:
 def write_whole(content: bytes, path: Path) -> Path:
     """Write beside and rename, so that nobody ever sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
-    temporary = Path(beside)
+    # The system's umask says who may read it, as of any file; what tempfile makes is for its owner alone.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
         temporary.replace(path)
     except BaseException:

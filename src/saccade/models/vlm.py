@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
+from saccade.models.base import TINY_BELOW_WEIGHTS
 from saccade.models.chat import Chat, ObservationRole
 from saccade.models.families import family_of
 from saccade.models.families.contract import Family, ImageFeatures
@@ -65,7 +66,7 @@ class VisionLanguageModel:
         project_by_product(hf)
         run_blocks_natively(hf)
         self.hf = hf
-        if self.device.type == "cpu":
+        if self.device.type == "cpu" and self.is_tiny:
             keep_freed_memory()
         self.media = media
         self.tokenizer = tokenizer
@@ -101,6 +102,12 @@ class VisionLanguageModel:
         """Directory that it was loaded from; None for a model made from nothing."""
         self.adapter: Adapter | None = None
         """Where there is one, only its weights are trained."""
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it has fewer than ``TINY_BELOW_WEIGHTS`` weights."""
+        count: int = sum(weight.numel() for weight in self.hf.parameters())
+        return count < TINY_BELOW_WEIGHTS
 
     @property
     def device(self) -> torch.device:

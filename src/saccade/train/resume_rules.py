@@ -19,7 +19,7 @@ RECIPE_KEY = "recipe"
 
 WITHOUT_EFFECT = ("checkpoint_every", "evaluate_every")
 """Last words of settings that say when something is written or measured."""
-ROUNDING_ONLY = ("threads", "micro_batch_tokens", "activation_checkpointing", "compile")
+ROUNDING_ONLY = ("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile")
 """Last words of settings that give the same results up to the order of floating-point sums."""
 
 _RECIPE_PREFIX = "recipe."
