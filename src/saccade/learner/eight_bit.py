@@ -70,8 +70,13 @@ class EightBitAdamW(torch.optim.Optimizer):
         # torch numbers the weights in the order of their groups.
         weights = [weight for group in self.param_groups for weight in group["params"]]
         for index, state in saved.items():
-            codes = {name: value for name, value in state.items() if value.dtype == torch.uint8}
-            self.state[weights[index]] |= {name: value.to(weights[index].device) for name, value in codes.items()}
+            weight = weights[index]
+            loaded = self.state[weight]
+            # In the order in which they were saved, so that the next checkpoint has the same bytes.
+            self.state[weight] = {
+                name: value.to(weight.device) if value.dtype == torch.uint8 else loaded[name]
+                for name, value in state.items()
+            }
 
 
 @cache
