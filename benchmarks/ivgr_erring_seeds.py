@@ -55,6 +55,9 @@ VARIANTS: Variants = {
 }
 """The most important first. The cold start's own step of reinforcement is not used."""
 
+TRAINED = ("step", "questions", "with_reference", "from_archive", "right", "asked", "no_verdict")
+"""Written down of a step."""
+
 SPANS = ((1, 20), (21, 60))
 """Steps: the first time that questions are asked, and afterwards, when the archive may know them."""
 
@@ -79,7 +82,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
         "wall_s": report["wall_s"],
         "stages": {name.removeprefix(f"{when}_"): {key: one.get(key) for key in KEPT} for name, one in stages.items()},
         "said": {"then": scores_of_words(directory, f"{when}_textual")},
-        "training": report["two_streams"][0]["steps"],
+        "training": [{key: step[key] for key in TRAINED} for step in report["two_streams"][0]["steps"]],
     }
 
 
