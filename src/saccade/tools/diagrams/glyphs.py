@@ -6,6 +6,7 @@ Fast and exact for plain upright type. What looks like nothing known goes to a `
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -14,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from saccade.tools.diagrams.ink import Glyph, Grey
 
-CHARACTERS = (*"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZxyzabnm+()/", "(x", "(y", "x°", "y°")
+CHARACTERS = (*"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZxyzabnmck+()/", "(x", "(y", "x°", "y°")
 """Some run together in small type. Dots, degree signs and dashes are told by their size and height."""
 
 SIDE_PX = 24
@@ -23,10 +24,13 @@ SIDE_PX = 24
 TEMPLATE_SIZES_PX = ((13, 1.0), (15, 1.0), (19, 1.0), (28, 1.0), (44, 1.0), (13, 1.6), (15, 1.6), (15, 2.0))
 """Sizes of the type, and how much the print is enlarged afterwards, as pictures of small diagrams often are."""
 
+TYPEFACES = Path(__file__).with_name("typefaces.npz")
+"""Characters in other typefaces, upright and slanted; ``benchmarks/diagram_typefaces.py`` makes them."""
+
 CORNER, CORNER_INK = 0.15, 0.53
 """A B has ink in its left corners, such a share of its size, where an 8 has next to none."""
 
-LOWER = "xyzabnm"
+LOWER = "xyzabnmck"
 LIKE_NUMBERS = str.maketrans("OQDISZBlxX", "0001528lxx")
 """What a character between digits is, when it looks like a capital."""
 
@@ -49,14 +53,15 @@ def character_of(glyph: Glyph, line_height: float, top: float) -> Character:
         return Character(text="°", sureness=0.9)
     if tall < 0.36 and wide < 0.36 and middle > 0.7:
         return Character(text=".", sureness=0.9)
-    shape = _square(glyph.shape)
+    shape = square(glyph.shape)
     names, pictures, is_lower = _templates()
     likeness = pictures @ shape.ravel()
     # A small x is a capital one that is not as high as the line.
     likeness = likeness - np.where(is_lower == (tall < 0.87), 0.0, 0.12)
     best = int(likeness.argmax())
     text = names[best]
-    if text in "B8":
+    # Pillow's own B and 8 are too alike for that; those of other typefaces are not.
+    if text in "B8" and best < len(TEMPLATE_SIZES_PX) * len(CHARACTERS):
         text = "B" if _corner_ink(glyph.shape) >= CORNER_INK else "8"
     return Character(text=text, sureness=float(max(0.0, likeness[best])))
 
@@ -77,7 +82,7 @@ def _corner_ink(shape: Grey) -> float:
     return float(min(shape[:rows, :columns].mean(), shape[-rows:, :columns].mean()))
 
 
-def _square(shape: Grey) -> Grey:
+def square(shape: Grey) -> Grey:
     """The shape in the middle of a square, of length 1 as a vector and without its mean."""
     height, width = shape.shape
     scale = (SIDE_PX - 4) / max(height, width)
@@ -97,17 +102,22 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
     names: list[str] = []
     pictures: list[Grey] = []
     for size, enlarged in TEMPLATE_SIZES_PX:
+        default = ImageFont.load_default(size=size)
+        assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
         for name in CHARACTERS:
             names.append(name)
-            pictures.append(_square(_printed(name, size, enlarged)).ravel())
+            pictures.append(square(printed(name, default, size, enlarged)).ravel())
+    with np.load(TYPEFACES) as kept:
+        names += [str(name) for name in kept["names"]]
+        rows = kept["pictures"].reshape(len(kept["names"]), -1).astype(np.float32)
+    pictures += list(rows / np.linalg.norm(rows, axis=1, keepdims=True))
     return tuple(names), np.stack(pictures), np.array([name in LOWER for name in names])
 
 
-def _printed(name: str, size: int, enlarged: float) -> Grey:
-    default = ImageFont.load_default(size=size)
-    assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
+def printed(name: str, font: ImageFont.FreeTypeFont, size: int, enlarged: float) -> Grey:
+    """A character in a font of a size, perhaps enlarged, cut out."""
     canvas = Image.new("L", (3 * size, 3 * size))
-    ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=default)
+    ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=font)
     side = round(3 * size * enlarged)
     ink = np.asarray(canvas.resize((side, side), Image.Resampling.BICUBIC), np.float32) / 255
     rows, columns = np.nonzero(ink >= 0.45)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from saccade.errors import ToolError
+from saccade.tools.diagrams.dashes import Dash, dash_of, dashed_lines
 
 MAX_SIDE_PX = 1024
 """Larger pictures are read at this size."""
@@ -26,6 +27,7 @@ MAX_PARTS = 400
 """Separate pieces of ink in a picture that can be a diagram."""
 
 Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int32]
 Grey = npt.NDArray[np.float32]
 
 
@@ -100,9 +102,12 @@ def _parted(strength: Grey, mask: Mask, scale: float) -> Ink:
     most = max(14.0, MAX_GLYPH * max(mask.shape))
     glyphs: list[Glyph] = []
     figure = np.zeros_like(mask)
+    dashed = _join_dashes(names, stats, most, figure)
     for number in range(1, count):
         left, top, width, height, area = (int(value) for value in stats[number])
         part = names[top : top + height, left : left + width] == number
+        if number in dashed:
+            continue
         if width <= most and height <= most:
             if area >= 3:
                 shape = np.where(_grown(part), strength[top : top + height, left : left + width], 0)
@@ -112,6 +117,28 @@ def _parted(strength: Grey, mask: Mask, scale: float) -> Ink:
         else:
             figure[top : top + height, left : left + width] |= part
     return Ink(strength=strength, figure=figure, glyphs=tuple(glyphs), scale=scale)
+
+
+def _join_dashes(names: Numbers, stats: Numbers, most: float, figure: Mask) -> set[int]:
+    """Draws dashed lines as full ones into ``figure``; the pieces of ink that they consist of."""
+    found = []
+    for number, (left, top, width, height, _) in enumerate(stats):
+        if number and max(width, height) <= most:
+            part = names[top : top + height, left : left + width] == number
+            dash = dash_of(number, part, left, top, max(names.shape))
+            found += [dash] if dash else []
+    lines = dashed_lines(found)
+    for line in lines:
+        ends = [line[0].middle - line[0].length / 2 * _way(line), line[-1].middle + line[-1].length / 2 * _way(line)]
+        one, other = ((round(at.real - 0.5), round(at.imag - 0.5)) for at in ends)
+        drawn = cv2.line(figure.astype(np.uint8), one, other, 1, 2)
+        figure |= drawn.astype(bool)
+    return {dash.number for line in lines for dash in line}
+
+
+def _way(line: tuple[Dash, ...]) -> complex:
+    along = line[-1].middle - line[0].middle
+    return along / abs(along)
 
 
 def _grown(part: Mask) -> Mask:

@@ -24,11 +24,16 @@ LEAST_SURE = 0.55
 BETWEEN_GLYPHS = 0.62
 """The widest gap inside a label, in heights of its characters."""
 
+TOUCHING, COVERED = 0.35, 0.35
+"""A value is cut off where, so near beside it in heights of its characters, that share of rows has the figure's ink."""
+
 MARGIN_PX, ENLARGED = 6, 4
 """Around a label that is cut out for the text reader, and how much it is enlarged."""
 
 _POINT = re.compile(r"[A-Z]'?")
 _DEGREES = re.compile(r"\(?(.+?)\)?\s*[°º]")
+_UNIT = re.compile(r"(?<=[0-9)]) ?(?:cm|mm|km|ft)$")
+_UNIT_ALONE = re.compile(r"(?:[c0Cm]m|km|ft)")
 _VALUE = re.compile(r"[0-9a-z.+\-*/()√ ]{1,24}")
 
 Kind = Literal["point", "length", "angle", "unread"]
@@ -62,10 +67,12 @@ class Print:
 def print_of(ink: Ink, reader: TextReader | None = None, sure: float = SURE) -> Print:
     """The labels of a picture; with a ``reader`` also in type that is not known here, where less than ``sure``."""
     dots = [glyph for glyph in ink.glyphs if is_dot(glyph) and not _is_in_label(glyph, ink.glyphs)]
-    glyphs = [glyph for glyph in ink.glyphs if glyph not in dots and max(glyph.width, glyph.height) >= 3]
+    glyphs = [glyph for glyph in ink.glyphs if glyph not in dots and max(glyph.width, glyph.height) >= 2]
     labels = [_label(group, _usual_height(glyphs), ink, reader, sure) for group in _grouped(glyphs)]
     middles = tuple(complex((dot.left + dot.right) / 2, (dot.top + dot.bottom) / 2) for dot in dots)
-    return Print(labels=tuple(label for label in labels if label is not None), dots=middles)
+    # A unit that stands apart from its number says nothing of its own.
+    said = [label for label in labels if label is not None and not _UNIT_ALONE.fullmatch(label.text)]
+    return Print(labels=tuple(said), dots=middles)
 
 
 def label_from(text: str, box: Box, sureness: float) -> Label:
@@ -75,6 +82,7 @@ def label_from(text: str, box: Box, sureness: float) -> Label:
         return Label(kind="unread", text=plain, box=box, sureness=sureness)
     if _POINT.fullmatch(plain):
         return Label(kind="point", text=plain, box=box, sureness=sureness)
+    plain = _UNIT.sub("", plain)
     degrees = _DEGREES.fullmatch(plain)
     value = degrees.group(1) if degrees else plain
     kind: Kind = "angle" if degrees else "length"
@@ -148,7 +156,22 @@ def _label(group: Sequence[Glyph], usual: float, ink: Ink, reader: TextReader | 
         read = _by_reader(box, ink, reader, characters, is_small=box.height < 0.87 * usual)
         if read is not None:
             return read
-    return label_from(_text(characters), box, 0.0 if is_wide else sureness)
+    text = _text(characters)
+    is_cut = text[:1].isdigit() and _touches_figure(box, ink, usual)
+    return label_from(text, box, 0.0 if is_wide or is_cut else sureness)
+
+
+def _touches_figure(box: Box, ink: Ink, usual: float) -> bool:
+    """Whether the figure goes on right beside a label: a digit that runs into an arc is part of it, and missing."""
+    gap = max(2, round(TOUCHING * usual))
+    top, bottom = int(box.y1), int(box.y2)
+    for columns in (slice(max(0, int(box.x1) - gap), int(box.x1)), slice(int(box.x2), int(box.x2) + gap)):
+        beside = ink.figure[top:bottom, columns]
+        # A line that passes by goes on above or below.
+        beyond = (ink.figure[max(0, top - 2) : top, columns], ink.figure[bottom : bottom + 2, columns])
+        if beside.size and beside.any(axis=1).mean() >= COVERED and not any(part.any() for part in beyond):
+            return True
+    return False
 
 
 def _text(characters: Sequence[Character]) -> str:

@@ -11,7 +11,7 @@ from saccade.tools.diagrams.ink import Ink, Mask
 from saccade.tools.diagrams.points import Points
 from saccade.tools.diagrams.strokes import NEAR_PX, Strokes, is_ink
 
-SQUARES_PX = np.arange(6.0, 16.5, 0.5)
+SQUARES_PX = np.arange(6.0, 27.5, 0.5)
 ARCS_PX = np.arange(8.0, 34.0, 0.5)
 """Sizes that are looked for, in a picture of 256 px; larger pictures have larger marks."""
 
