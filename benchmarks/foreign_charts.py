@@ -124,10 +124,11 @@ def read_all(folder: Path, only: str, shows_misses: bool) -> list[Outcome]:
         except ToolError as error:
             refusal = str(error)
         outcomes.append(outcome_of(path.stem, half, Truth(**facts), read, refusal))
-        if shows_misses and (outcomes[-1].is_wrong or refusal):
+        if shows_misses and (outcomes[-1].is_wrong or outcomes[-1].confidence < SURE):
             print(outcomes[-1])
             if read is not None:
-                print("   ", read.name, read.confidence, _told(read), "\n    true", facts["values"] or facts["points"])
+                told = (read.name, read.confidence, getattr(read, "doubts", ()), _told(read))
+                print("   ", told, "\n    true", facts["values"] or facts["points"])
     return outcomes
 
 

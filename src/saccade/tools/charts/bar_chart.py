@@ -8,7 +8,8 @@ from saccade.geometry import enclosing_box
 from saccade.tools.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
 from saccade.tools.charts.calibration import Scale
 from saccade.tools.charts.chart import Axis, Chart, Colour, Series
-from saccade.tools.charts.layout import Legend, names_below, names_left, parted_into, parted_names, title_of
+from saccade.tools.charts.layout import names_below, names_left, parted_into, parted_names, title_of
+from saccade.tools.charts.legend import Legend
 from saccade.tools.charts.marks import Layer
 from saccade.tools.reading.contract import TextLine
 
@@ -38,7 +39,8 @@ def bar_chart(
         names = names_left(lines, min(box.x1 for box in boxes), plot.y1, plot.y2)
         centers = [line.box.center.y for line in names]
     else:
-        foot = scale.px(0.0) if abs(scale.px(0.0) - plot.y2) < 30 else plot.y2
+        zero = scale.zero_px
+        foot = zero if zero is not None and abs(zero - plot.y2) < 30 else plot.y2
         names = parted_names(names_below(lines, foot, plot.x1, plot.x2))
         names = parted_into(names, len(columns))
         centers = [line.box.center.x for line in names]
@@ -56,7 +58,7 @@ def bar_chart(
         series=_bar_series(slots, legend, is_single=not is_stacked and not is_grouped),
         x_axis=axis if lies else Axis(),
         y_axis=Axis() if lies else axis,
-        confidence=scale.confidence(len(slots), len(names)),
+        confidence=round(scale.agreement, 3),
     )
 
 
@@ -92,11 +94,14 @@ def _slot_names(slots: list[list[Column]], names: list[TextLine], centers: list[
     """The names of the slots; one that could not be read is called by its number."""
     if len(names) == len(slots):
         return tuple(line.text for line in names)
-    found = []
-    for number, slot in enumerate(slots, start=1):
-        middle = float(np.mean([column.center_px for column in slot]))
-        width = float(np.mean([column.segments[0].box.width for column in slot]))
-        nearest = min(range(len(names)), key=lambda index: abs(centers[index] - middle), default=None)
-        is_near = nearest is not None and abs(centers[nearest] - middle) < max(12.0, 0.6 * width * len(slot))
-        found.append(names[nearest].text if is_near and nearest is not None else f"category {number}")
-    return tuple(found)
+    middles = [float(np.mean([column.center_px for column in slot])) for slot in slots]
+    widths = [float(np.mean([column.segments[0].box.width for column in slot])) * len(slot) for slot in slots]
+    reaches = [max(12.0, 0.6 * width) for width in widths]
+    found: dict[int, str] = {}
+    used: set[int] = set()
+    pairs = [(abs(center - middles[s]), s, n) for s in range(len(slots)) for n, center in enumerate(centers)]
+    for away, slot_number, name in sorted(pairs):
+        if slot_number not in found and name not in used and away < reaches[slot_number]:
+            found[slot_number] = names[name].text
+            used.add(name)
+    return tuple(found.get(number, f"category {number + 1}") for number in range(len(slots)))

@@ -61,21 +61,40 @@ def columns_of(
     """
     edges = outlines.T if is_horizontal else outlines
     spans = [_span(piece, is_horizontal, edges) for layer in layers for piece in layer.pieces if piece.fill > 0.6]
-    zero = scale.px(0.0)
     spans = [span for span in spans if span.across[1] - span.across[0] >= 2]
     width = float(np.median([span.across[1] - span.across[0] for span in spans])) if spans else 0.0
     spans = [span for span in spans if 0.5 * width <= span.across[1] - span.across[0] <= 1.6 * width]
     if not spans:
         raise ToolError("no bars found: nothing of one colour stands on the axis")
-    foot = _baseline(spans, zero)
-    fitted = scale.moved(foot - zero) if abs(foot - zero) <= 10 else scale
-    columns = []
-    for group in _overlapping(spans):
-        if (column := _column(group, fitted, foot)) is not None:
-            columns.append(column)
+    zero = scale.zero_px
+    columns = [] if zero is None else _standing(spans, scale, _baseline(spans, zero), zero)
+    # On an axis that is cut off or logarithmic, all bars begin at its end, and each ends at its value.
+    if len(columns) < 0.6 * len(_overlapping(spans)):
+        columns = _ending(spans, scale)
     if not columns:
         raise ToolError("no bars found: none of the rectangles stands on the axis")
     return tuple(columns)
+
+
+def _standing(spans: list[_Span], scale: Scale, foot: float, zero: float) -> list[Column]:
+    fitted = scale.moved(foot - zero) if abs(foot - zero) <= 10 else scale
+    columns = [_column(group, fitted, foot) for group in _overlapping(spans)]
+    return [column for column in columns if column is not None]
+
+
+def _ending(spans: list[_Span], scale: Scale) -> list[Column]:
+    """Single bars that begin at one line, by where they end; none where they do not or where bars are stacked."""
+    groups = _overlapping(spans)
+    foot = float(np.median([span.along[0] for span in spans]))
+    if any(len(group) > 1 for group in groups) or any(abs(span.along[0] - foot) > 2.5 for span in spans):
+        return []
+    return [
+        Column(
+            center_px=sum(span.across) / 2,
+            segments=(Segment(colour=span.piece.colour, value=scale.value(span.along[1]), box=span.piece.box),),
+        )
+        for (span,) in groups
+    ]
 
 
 def _span(piece: Piece, is_horizontal: bool, edges: Coverage) -> _Span:

@@ -1,7 +1,8 @@
-"""Numbers along an axis: which texts they are, and the straight line from pixels to values that most agree on."""
+"""Numbers along an axis: which texts they are, and the line from pixels to values, or logarithms, that most fit."""
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 from saccade.geometry import Box
 from saccade.tasks.quantities import parse_quantity
 from saccade.tools.charts.colours import Pixels
+from saccade.tools.charts.powers import with_powers
 from saccade.tools.reading.contract import TextLine
 
 Direction = Literal["up", "right"]
@@ -31,32 +33,37 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scale:
-    """``value = factor * pixel + offset``; ``factor`` is negative for an axis that counts upwards."""
+    """``value = factor * pixel + offset``; ``factor`` is negative for an axis that counts upwards.
+
+    On a logarithmic axis that is the value's logarithm to the base ten.
+    """
 
     factor: float
     offset: float
     ticks: tuple[Tick, ...]
     agreement: float
     """The share of the labels in line with the axis that agree with it."""
+    is_log: bool = False
 
     def value(self, px: float) -> float:
-        return self.factor * px + self.offset
+        linear = self.factor * px + self.offset
+        return 10.0 ** min(linear, 300.0) if self.is_log else linear
 
     def px(self, value: float) -> float:
-        return (value - self.offset) / self.factor
+        return (self.linear(value) - self.offset) / self.factor
+
+    def linear(self, value: float) -> float:
+        """What grows evenly along the axis: the value, or its logarithm."""
+        return math.log10(value) if self.is_log else value
+
+    @property
+    def zero_px(self) -> float | None:
+        """Where zero is; None on a logarithmic axis."""
+        return None if self.is_log else self.px(0.0)
 
     def moved(self, by_px: float) -> "Scale":
         """The same axis, drawn so many pixels further down or right."""
-        return Scale(
-            factor=self.factor,
-            offset=self.offset - self.factor * by_px,
-            ticks=self.ticks,
-            agreement=self.agreement,
-        )
-
-    def confidence(self, slots: int, names: int) -> float:
-        """Agreement of the axis, less when the marks beside it and their names differ in number."""
-        return round(self.agreement * (1.0 if slots == names else 0.6), 3)
+        return replace(self, offset=self.offset - self.factor * by_px)
 
     @property
     def box(self) -> Box:
@@ -82,6 +89,7 @@ def value_scale(
 ) -> Scale | None:
     """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than ``least_ticks`` agree."""
     numbers = [(line, value) for line in lines if (value := number_of(line.text)) is not None]
+    numbers = with_powers(numbers, pixels)
     best: Scale | None = None
     for group in _aligned(numbers, direction, least_ticks):
         scale = _consensus(_ticks(group, pixels, direction), direction, least_ticks)
@@ -166,24 +174,35 @@ def _ink(box: Box, pixels: Pixels) -> Box:
 
 
 def _consensus(ticks: list[Tick], direction: Direction, least_ticks: int) -> Scale | None:
+    """The scale that most labels agree on; a logarithmic one only where it fits more of them."""
+    even = _fitted(ticks, direction, least_ticks, is_log=False)
+    if len(ticks) < 3 or not all(tick.value > 0 for tick in ticks):
+        return even
+    log = _fitted(ticks, direction, max(3, least_ticks), is_log=True)
+    return log if log is not None and (even is None or len(log.ticks) > len(even.ticks)) else even
+
+
+def _fitted(ticks: list[Tick], direction: Direction, least_ticks: int, *, is_log: bool) -> Scale | None:
     """The line through two labels that most labels lie on, then the least squares line through those."""
-    best: list[Tick] = []
+    values = [math.log10(tick.value) if is_log else tick.value for tick in ticks]
+    best: list[int] = []
     least = np.inf
-    for one, other in combinations(ticks[:24], 2):
-        if abs(one.at_px - other.at_px) < 4 or one.value == other.value:
+    for one, other in combinations(range(min(len(ticks), 24)), 2):
+        apart = ticks[other].at_px - ticks[one].at_px
+        if abs(apart) < 4 or values[one] == values[other]:
             continue
-        factor = (other.value - one.value) / (other.at_px - one.at_px)
+        factor = (values[other] - values[one]) / apart
         if (factor < 0) != (direction == "up"):
             continue
-        misses = [abs((tick.value - one.value) / factor - (tick.at_px - one.at_px)) for tick in ticks]
-        inliers = [tick for tick, miss in zip(ticks, misses, strict=True) if miss < 3]
+        pairs = zip(values, ticks, strict=True)
+        misses = [abs((value - values[one]) / factor - (tick.at_px - ticks[one].at_px)) for value, tick in pairs]
+        inliers = [index for index, miss in enumerate(misses) if miss < 3]
         total = sum(miss for miss in misses if miss < 3)
         if (len(inliers), -total) > (len(best), -least):
             best, least = inliers, total
-    if len({tick.value for tick in best}) < least_ticks:
+    if len({values[index] for index in best}) < least_ticks:
         return None
-    px = np.array([tick.at_px for tick in best])
-    values = np.array([tick.value for tick in best])
-    factor, offset = (float(number) for number in np.polyfit(px, values, 1))
-    ordered = tuple(sorted(best, key=lambda tick: tick.value))
-    return Scale(factor=factor, offset=offset, ticks=ordered, agreement=len(best) / len(ticks))
+    px = np.array([ticks[index].at_px for index in best])
+    factor, offset = (float(number) for number in np.polyfit(px, np.array([values[index] for index in best]), 1))
+    ordered = tuple(sorted((ticks[index] for index in best), key=lambda tick: tick.value))
+    return Scale(factor=factor, offset=offset, ticks=ordered, agreement=len(best) / len(ticks), is_log=is_log)

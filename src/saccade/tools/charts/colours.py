@@ -1,9 +1,11 @@
 """Which flat colours a drawn picture is made of, and what they are called."""
 
+import colorsys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,9 @@ MIN_CHROMA = 30
 """Less, from the least to the greatest channel, is grey: text, axes, grid, or something wide enough to be a bar."""
 SAME_PX = 30.0
 """Colours nearer than this, in levels of red, green and blue, are one."""
+
+LEAST_MIXED = 0.35
+"""Of a stroke's colour in a pixel that belongs to it."""
 
 _NAMED: Mapping[str, Colour] = MappingProxyType(
     {
@@ -88,12 +93,28 @@ def palette_of(pixels: Pixels) -> Palette:
             continue
         if flats < 0.3 * count and _is_mixture(colour, count, accepted, papers):
             continue
-        # Beside areas, a thin colour is the blended outline of one of them.
-        if has_areas and flats < 0.15 * count and count < 0.15 * accepted[0][1]:
+        if flats < 0.1 * count and _is_fringe(packed, int(colours[index]), accepted, papers):
+            continue
+        # Beside areas, a thin colour is the blended outline of one of them, unless its hue is its own.
+        is_thin = has_areas and flats < 0.15 * count and count < 0.15 * accepted[0][1]
+        if is_thin and (count < 4 * least or not _is_of_own_hue(colour, accepted)):
             continue
         has_areas = has_areas or (not accepted and flats > 0.5 * count)
         accepted.append((colour, count))
     return Palette(tuple(colour for colour, _ in accepted), papers)
+
+
+def without_text(palette: Palette, pixels: Pixels, boxes: tuple[Box, ...]) -> Palette:
+    """The palette without the colours that are hardly anywhere but in texts."""
+    inside = np.zeros(pixels.shape[:2], dtype=bool)
+    for box in boxes:
+        inside[max(0, int(box.y1)) : int(np.ceil(box.y2)), max(0, int(box.x1)) : int(np.ceil(box.x2))] = True
+    kept = []
+    for colour in palette.colours:
+        drawn = coverage_of(pixels, colour, palette)
+        if drawn.any() and inside[drawn].mean() < 0.7:
+            kept.append(colour)
+    return Palette(tuple(kept), palette.papers)
 
 
 def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: float = 40.0) -> Coverage:
@@ -109,6 +130,28 @@ def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: flo
             closer = _distances(some, other)[:, 0] < own[rows, columns]
             is_near[rows[closer], columns[closer]] = False
     return is_near
+
+
+def stroke_coverage_of(pixels: Pixels, colour: Colour, palette: Palette, hidden: Coverage) -> Coverage:
+    """What a thin stroke covers, its smooth edges included: mixtures of its colour, and of no other or black, with a paper.
+
+    ``hidden`` is left out.
+    """
+    wide = pixels.astype(np.float32)
+    best = np.full(pixels.shape[:2], np.inf, dtype=np.float32)
+    own = best.copy()
+    for other in (*palette.colours, (0, 0, 0)):
+        for paper in palette.papers:
+            along = np.subtract(other, paper).astype(np.float32)
+            offset = wide - np.array(paper, dtype=np.float32)
+            share = np.clip((offset @ along) / max(1.0, float(along @ along)), 0, 1)
+            miss = np.sqrt(((offset - share[..., None] * along) ** 2).sum(axis=-1))
+            miss[share < LEAST_MIXED] = np.inf
+            if other == colour:
+                own = np.minimum(own, miss)
+            best = np.minimum(best, miss)
+    covered: Coverage = (own <= best) & (own < SAME_PX) & ~hidden
+    return covered
 
 
 def labels_of(pixels: Pixels, palette: Palette) -> NDArray[np.int16]:
@@ -163,6 +206,29 @@ def _is_mixture(colour: Colour, count: int, accepted: list[tuple[Colour, int]], 
             if count < 0.6 * min(accepted[index][1], other_count) and _is_between(colour, one, other):
                 return True
     return False
+
+
+def _is_fringe(
+    packed: NDArray[np.int32], code: int, accepted: list[tuple[Colour, int]], papers: tuple[Colour, ...]
+) -> bool:
+    """Whether it lies between an accepted colour and a paper, and is drawn only beside that colour."""
+    rows, columns = np.nonzero(packed == code)
+    for other, _ in accepted:
+        if not any(_is_between(_unpacked(code), other, paper) for paper in papers):
+            continue
+        drawn = (packed == (other[0] << 16) | (other[1] << 8) | other[2]).astype(np.uint8)
+        near = cv2.dilate(drawn, np.ones((7, 7), np.uint8))
+        if near[rows, columns].mean() > 0.8:
+            return True
+    return False
+
+
+def _is_of_own_hue(colour: Colour, accepted: list[tuple[Colour, int]]) -> bool:
+    """Whether a vivid colour is far round the circle of hues from all others."""
+    hue, _, _ = colorsys.rgb_to_hsv(*(channel / 255 for channel in colour))
+    others = [colorsys.rgb_to_hsv(*(channel / 255 for channel in other)) for other, _ in accepted]
+    turns = [abs((hue - other + 0.5) % 1 - 0.5) for other, saturation, _ in others if saturation > 0.1]
+    return max(colour) - min(colour) >= 2 * MIN_CHROMA and all(turn > 0.08 for turn in turns)
 
 
 def _is_between(colour: Colour, one: Colour, other: Colour) -> bool:

@@ -32,7 +32,9 @@ def snapped(scale: Scale, pixels: Pixels, direction: Direction) -> Scale:
     grid = _lines(plot, GRID_SHARE)
     for is_line in (grid, strip):
         found = [
-            (tick.value, at) for tick in scale.ticks if (at := _nearest(is_line, scale.px(tick.value))) is not None
+            (scale.linear(tick.value), at)
+            for tick in scale.ticks
+            if (at := _nearest(is_line, scale.px(tick.value))) is not None
         ]
         if len(found) >= max(2, len(scale.ticks) // 2) and (better := _fitted(scale, found)) is not None:
             return better
@@ -40,9 +42,9 @@ def snapped(scale: Scale, pixels: Pixels, direction: Direction) -> Scale:
 
 
 def _fitted(scale: Scale, found: list[tuple[float, float]]) -> Scale | None:
-    """The line through most of (value, pixel)."""
+    """The line through most of (value or logarithm, pixel)."""
     values, px = np.array(found).T
-    misses = px - np.array([scale.px(value) for value in values])
+    misses = px - (values - scale.offset) / scale.factor
     shift = float(np.median(misses))
     if float(np.median(np.abs(misses - shift))) > MAX_SPREAD_PX:
         return None

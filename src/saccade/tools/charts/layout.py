@@ -1,17 +1,13 @@
-"""What the texts of a chart are: its legend, its title, the names along an axis."""
+"""What the texts of a chart are: its title, the names along an axis."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.geometry import Box, enclosing_box
-from saccade.tools.charts.calibration import number_of
-from saccade.tools.charts.chart import Colour
-from saccade.tools.charts.colours import Palette, Pixels, colour_name, labels_of
+from saccade.geometry import Box
+from saccade.tools.charts.colours import Palette, Pixels, labels_of
 from saccade.tools.reading.contract import TextLine
 
 _WORD = re.compile(r"\S+")
@@ -19,59 +15,15 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}\s?){2,}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Legend:
-    """Names by colour, and all that belongs to the legend."""
-
-    names: tuple[tuple[Colour, str], ...] = ()
-    box: Box | None = None
-    lines: tuple[TextLine, ...] = ()
-
-    def name(self, colour: Colour) -> str | None:
-        return dict(self.names).get(colour)
-
-    def series_name(self, colour: Colour) -> str:
-        """What the legend calls the series, or else what its colour is called."""
-        return self.name(colour) or colour_name(colour)
-
-    def in_order(self, colours: Sequence[Colour]) -> list[Colour]:
-        """As the legend lists them; those that it does not name come last."""
-        order = [colour for colour, _ in self.names]
-        return sorted(colours, key=lambda colour: order.index(colour) if colour in order else len(order))
+def is_year(text: str) -> bool:
+    """Whether a text is a year of the last or of this century."""
+    return _YEAR.fullmatch(text) is not None
 
 
-def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> Legend:
-    """Texts with a patch, a stroke or a marker of one colour to their left, standing free."""
-    labels = labels_of(pixels, palette)
-    found: list[tuple[TextLine, Colour, Box]] = []
-    for line in lines:
-        # The end of a bar beside its printed value looks like an entry too; years may be names of series.
-        is_value = number_of(line.text.strip("[]|")) is not None and not _YEAR.fullmatch(line.text)
-        is_upright = line.box.height > 1.5 * line.box.width
-        if not is_value and not is_upright and (swatch := _swatch(line.box, labels)) is not None:
-            number, box = swatch
-            found.append((line, palette.colours[number - 1], box))
-    # One swatch names one text: the nearest.
-    found.sort(key=lambda entry: entry[0].box.x1 - entry[2].x2)
-    kept: dict[Colour, tuple[TextLine, Box]] = {}
-    for line, colour, box in found:
-        kept.setdefault(colour, (line, box))
-    entries = sorted(kept.items(), key=lambda entry: (round(entry[1][0].box.center.y / 8), entry[1][0].box.x1))
-    if not entries:
-        return Legend()
-    return Legend(
-        names=tuple((colour, line.text) for colour, (line, _) in entries),
-        box=enclosing_box([box for _, (line, swatch) in entries for box in (line.box, swatch)]),
-        lines=tuple(line for _, (line, _) in entries),
-    )
-
-
-def without_legend(lines: tuple[TextLine, ...], legend: Legend) -> tuple[TextLine, ...]:
-    """The lines that are not in the legend."""
-    box = legend.box
-    if box is None:
-        return lines
-    return tuple(line for line in lines if line not in legend.lines and not box.contains(line.box.center))
+def is_word(line: TextLine) -> bool:
+    """Whether a text is surely one, and no drawn thing that was taken for a letter."""
+    is_small = line.box.height < 40
+    return is_small and line.confidence >= 0.8 and sum(char.isalpha() for char in line.text) >= 3
 
 
 def real_texts(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> tuple[TextLine, ...]:
@@ -178,29 +130,3 @@ def names_left(lines: tuple[TextLine, ...], axis_x: float, top: float, bottom: f
 def title_of(lines: tuple[TextLine, ...], top: float) -> str:
     """The text above the plot; several are joined."""
     return " ".join(line.text for line in lines if line.box.y2 <= top + 2)
-
-
-def _swatch(text: Box, labels: NDArray[np.int16]) -> tuple[int, Box] | None:
-    """The number of the one colour left of a text and where it is; None when there is none or it goes on beyond."""
-    height = text.height
-    left, right = max(0, int(text.x1 - 3.4 * height)), max(0, int(text.x1 + 0.3 * height))
-    top, bottom = (
-        max(0, int(text.center.y - 0.42 * height)),
-        min(labels.shape[0], int(text.center.y + 0.42 * height) + 1),
-    )
-    region = labels[top:bottom, left:right]
-    numbers, counts = np.unique(region[region > 0], return_counts=True)
-    if not len(numbers):
-        return None
-    # The nearest colour: another entry of the legend, or the plot, may reach into the region.
-    rightmost = [int(np.flatnonzero((region == number).any(axis=0))[-1]) for number in numbers]
-    number, count = max(zip(numbers, counts, strict=True), key=lambda pair: rightmost[list(numbers).index(pair[0])])
-    rows, columns = np.nonzero(region == number)
-    if count < 8 or len(rows) != count:
-        return None
-    y1, y2, x1, x2 = int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
-    if y1 == 0 or y2 == region.shape[0] or (x1 == 0 and left > 0):
-        return None
-    if x2 - x1 > 3.2 * height or y2 - y1 > 1.1 * height or abs((y1 + y2) / 2 + top - text.center.y) > 0.3 * height:
-        return None
-    return int(number), Box(left + x1, top + y1, left + x2, top + y2)

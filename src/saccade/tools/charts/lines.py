@@ -172,6 +172,9 @@ def _height(middles: NDArray[np.float64], place: float, reach: float, marker: fl
     if len(sides) == 1:
         # A marker of another shape than a disc is not centred on its value, so the stroke goes first.
         side = sides[0].height
+        if marker is None and direct is not None:
+            # Beside the end of a stroke an axis may have left a spot.
+            middle = min((float(y) for y in here if not np.isnan(y)), key=lambda y: abs(y - side))
         return side if middle is None or abs(side - middle) <= END_PX else middle
     left, right = sides
     corner = _corner(left, right)

@@ -87,6 +87,20 @@ def kind_of(layers: tuple[Layer, ...], plot_width: float, *, has_number_axes: bo
     return "line" if longest >= 0.3 * plot_width else "unknown"
 
 
+def is_thin(coverage: Coverage) -> bool:
+    """Whether hardly anything of it is three pixels wide both ways."""
+    opened = cv2.morphologyEx(coverage.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    return bool(coverage.any()) and float(opened.sum()) < 0.35 * float(coverage.sum())
+
+
+def is_stroke_layer(layer: Layer, plot_width: float) -> bool:
+    """Whether a colour is drawn as a thin line, with or without markers, through much of the plot."""
+    columns = max(1, int(layer.coverage.any(axis=0).sum()))
+    thickness = float(layer.coverage.sum()) / columns
+    bars = sum(piece.area for piece in layer.pieces if piece.is_bar_like and piece.area > 400)
+    return _span(layer) >= 0.3 * plot_width and thickness < 12 and bars < 0.3 * layer.area
+
+
 def _is_stroke(layer: Layer) -> bool:
     """Whether the colour is in nearly every column of its span, and once only: a dashed line, no cloud of points."""
     columns = np.flatnonzero(layer.coverage.any(axis=0))

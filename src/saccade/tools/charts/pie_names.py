@@ -6,15 +6,14 @@ import numpy as np
 
 from saccade.geometry import Box
 from saccade.tools.charts.chart import Chart, Series
-from saccade.tools.charts.colours import Palette, Pixels
-from saccade.tools.charts.layout import Legend, title_of
-from saccade.tools.charts.pies import Disc, Slice, slices_of
+from saccade.tools.charts.layout import title_of
+from saccade.tools.charts.legend import Legend
+from saccade.tools.charts.pies import Disc, Slice
 from saccade.tools.reading.contract import TextLine
 
 
-def pie_of(disc: Disc, pixels: Pixels, palette: Palette, legend: Legend, lines: tuple[TextLine, ...]) -> Chart:
+def pie_of(disc: Disc, slices: tuple[Slice, ...], legend: Legend, lines: tuple[TextLine, ...]) -> Chart:
     """The chart of a disc that was found; the legend's lines are not among ``lines``."""
-    slices = slices_of(disc, pixels, palette)
     names, is_sure = _slice_names(disc, slices, legend, lines)
     total = sum(part.extent for part in slices)
     shares = tuple(100 * part.extent / total for part in slices)
