@@ -180,8 +180,9 @@ class _Drawing:
             coverage = without(coverage_of(self.pixels, colour, self.palette), tuple(hidden))
             if is_thin(coverage):
                 texts = ~without(np.ones_like(coverage), tuple(line.box for line in self.lines if is_word(line)))
-                strokes = stroke_coverage_of(self.pixels, colour, self.palette, texts)
-                coverage = without(strokes, tuple(hidden))
+                strokes = without(stroke_coverage_of(self.pixels, colour, self.palette, texts), tuple(hidden))
+                # A stroke of two pixels and more is whole without its edges.
+                coverage = strokes if strokes.sum() > 2 * coverage.sum() else coverage
             layer = layer_of(coverage, colour)
             if layer.pieces:
                 layers.append(layer)

@@ -23,6 +23,8 @@ MIN_CHROMA = 30
 SAME_PX = 30.0
 """Colours nearer than this, in levels of red, green and blue, are one."""
 
+MOSTLY_BESIDE, ONLY_BESIDE = 0.8, 0.93
+"""Of a thin colour's pixels, that are within three pixels of another colour: then it is the edge of that."""
 LEAST_MIXED = 0.35
 """Of a stroke's colour in a pixel that belongs to it."""
 
@@ -93,13 +95,19 @@ def palette_of(pixels: Pixels) -> Palette:
             continue
         if flats < 0.3 * count and _is_mixture(colour, count, accepted, papers):
             continue
-        if flats < 0.1 * count and _is_fringe(packed, int(colours[index]), accepted, papers):
+        if flats < 0.1 * count and any(_is_fringe(packed, colour, other, papers) for other, _ in accepted):
             continue
         # Beside areas, a thin colour is the blended outline of one of them, unless its hue is its own.
         is_thin = has_areas and flats < 0.15 * count and count < 0.15 * accepted[0][1]
         if is_thin and (count < 4 * least or not _is_of_own_hue(colour, accepted)):
             continue
         has_areas = has_areas or (not accepted and flats > 0.5 * count)
+        # The smooth edges of thin things may be more than their middles.
+        accepted = [
+            (other, many)
+            for other, many in accepted
+            if int(flat_counts.get(_code(other), 0)) > 0.1 * many or not _is_fringe(packed, other, colour, papers)
+        ]
         accepted.append((colour, count))
     return Palette(tuple(colour for colour, _ in accepted), papers)
 
@@ -133,24 +141,29 @@ def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: flo
 
 
 def stroke_coverage_of(pixels: Pixels, colour: Colour, palette: Palette, hidden: Coverage) -> Coverage:
-    """What a thin stroke covers, its smooth edges included: mixtures of its colour, and of no other or black, with a paper.
+    """What a thin stroke covers, its smooth edges included: mixtures of its own colour with a paper.
 
     ``hidden`` is left out.
     """
-    wide = pixels.astype(np.float32)
-    best = np.full(pixels.shape[:2], np.inf, dtype=np.float32)
+    is_ink = ~hidden
+    for paper in palette.papers:
+        is_ink &= _distances(pixels, paper) > SAME_PX
+    rows, columns = np.nonzero(is_ink)
+    some = pixels[rows, columns].astype(np.float32)
+    best = np.full(len(rows), np.inf, dtype=np.float32)
     own = best.copy()
     for other in (*palette.colours, (0, 0, 0)):
         for paper in palette.papers:
             along = np.subtract(other, paper).astype(np.float32)
-            offset = wide - np.array(paper, dtype=np.float32)
+            offset = some - np.array(paper, dtype=np.float32)
             share = np.clip((offset @ along) / max(1.0, float(along @ along)), 0, 1)
-            miss = np.sqrt(((offset - share[..., None] * along) ** 2).sum(axis=-1))
+            miss = np.sqrt(((offset - share[:, None] * along) ** 2).sum(axis=-1))
             miss[share < LEAST_MIXED] = np.inf
             if other == colour:
                 own = np.minimum(own, miss)
             best = np.minimum(best, miss)
-    covered: Coverage = (own <= best) & (own < SAME_PX) & ~hidden
+    covered = np.zeros(is_ink.shape, dtype=bool)
+    covered[rows, columns] = (own <= best) & (own < SAME_PX)
     return covered
 
 
@@ -208,19 +221,13 @@ def _is_mixture(colour: Colour, count: int, accepted: list[tuple[Colour, int]], 
     return False
 
 
-def _is_fringe(
-    packed: NDArray[np.int32], code: int, accepted: list[tuple[Colour, int]], papers: tuple[Colour, ...]
-) -> bool:
-    """Whether it lies between an accepted colour and a paper, and is drawn only beside that colour."""
-    rows, columns = np.nonzero(packed == code)
-    for other, _ in accepted:
-        if not any(_is_between(_unpacked(code), other, paper) for paper in papers):
-            continue
-        drawn = (packed == (other[0] << 16) | (other[1] << 8) | other[2]).astype(np.uint8)
-        near = cv2.dilate(drawn, np.ones((7, 7), np.uint8))
-        if near[rows, columns].mean() > 0.8:
-            return True
-    return False
+def _is_fringe(packed: NDArray[np.int32], colour: Colour, other: Colour, papers: tuple[Colour, ...]) -> bool:
+    """Whether a colour is drawn only beside another one, from which it fades into a paper."""
+    rows, columns = np.nonzero(packed == _code(colour))
+    near = cv2.dilate((packed == _code(other)).astype(np.uint8), np.ones((7, 7), np.uint8))
+    share = float(near[rows, columns].mean())
+    fades = any(_is_between(colour, other, paper) for paper in papers)
+    return share > (MOSTLY_BESIDE if fades else ONLY_BESIDE)
 
 
 def _is_of_own_hue(colour: Colour, accepted: list[tuple[Colour, int]]) -> bool:
@@ -242,6 +249,10 @@ def _is_between(colour: Colour, one: Colour, other: Colour) -> bool:
 def _packed(pixels: Pixels) -> NDArray[np.int32]:
     wide = pixels.astype(np.int32)
     return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
+
+
+def _code(colour: Colour) -> int:
+    return (colour[0] << 16) | (colour[1] << 8) | colour[2]
 
 
 def _unpacked(code: int) -> Colour:

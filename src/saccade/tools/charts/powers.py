@@ -37,4 +37,4 @@ def is_raised(line: TextLine, pixels: Pixels) -> bool:
     if len(digits) < 2:
         return False
     first, last = min(digits, key=lambda row: row[0]), max(digits, key=lambda row: row[0] + row[2])
-    return (first[1] + first[3]) - (last[1] + last[3]) > RAISED * first[3]
+    return bool((first[1] + first[3]) - (last[1] + last[3]) > RAISED * first[3])

@@ -80,7 +80,7 @@ def _read(pixels: Pixels, strip: Box, reader: TextReader) -> str | None:
 def _read_line(pixels: Pixels, strip: Box, reader: TextReader) -> TextLine | None:
     """The first row of texts in a strip, enlarged, as one line in pixels of the strip."""
     height, width = pixels.shape[:2]
-    image = Image.fromarray(pixels).crop(tuple(round(side) for side in strip.clipped(width, height).as_tuple()))
+    image = Image.fromarray(pixels).crop(strip.clipped(width, height).as_tuple())
     if min(image.size) < 6:
         return None
     large = image.resize((ENLARGED * image.width, ENLARGED * image.height), Image.Resampling.BICUBIC)

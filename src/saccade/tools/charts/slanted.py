@@ -19,7 +19,7 @@ ENLARGED = 2
 
 def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[float]) -> list[TextLine] | None:
     """A name for each place, in order; None when no angle gives one for each."""
-    image = Image.fromarray(pixels).crop(tuple(round(side) for side in strip.as_tuple()))
+    image = Image.fromarray(pixels).crop(strip.as_tuple())
     if min(image.size) < 12 or len(places) < 2:
         return None
     page = tuple(int(level) for level in np.median(pixels[-3:].reshape(-1, 3), axis=0))
