@@ -83,12 +83,14 @@ def styles() -> dict[str, tuple[str, Callable[[Path, np.random.Generator], Truth
     import foreign_held_out
     import foreign_held_out_pyplot
     import foreign_tuned
+    import foreign_tuned_pyplot
 
     tuned = ("vega_", "plotly_", "gnuplot_", "seaborn_", "mpl_")
     held_out = ("echarts_", "pygal_", "ggplot_", "bokeh_", "pyplot_")
     found = {}
     for half, module, prefixes in (
         ("tuned", foreign_tuned, tuned),
+        ("tuned", foreign_tuned_pyplot, tuned),
         ("held-out", foreign_held_out, held_out),
         ("held-out", foreign_held_out_pyplot, held_out),
     ):

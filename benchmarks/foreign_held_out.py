@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, table, years
+from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, shares, table, years
 from foreign_web import screenshot
 from numpy.random import Generator
 
@@ -62,14 +62,14 @@ def echarts_smooth(path: Path, rng: Generator) -> Truth:
 
 
 def echarts_pie(path: Path, rng: Generator) -> Truth:
-    data = _shares(table(rng, GOODS, 5, 1, 10, 40))
+    data = shares(table(rng, GOODS, 5, 1, 10, 40))
     slices = [{"name": name, "value": value} for name, value in zip(data.categories, data.rows[0], strict=True)]
     echarts(path, {"series": [{"type": "pie", "radius": "65%", "data": slices}]})
     return data.truth("pie")
 
 
 def echarts_ring(path: Path, rng: Generator) -> Truth:
-    data = _shares(table(rng, CITIES, 4, 1, 10, 40))
+    data = shares(table(rng, CITIES, 4, 1, 10, 40))
     slices = [{"name": name, "value": value} for name, value in zip(data.categories, data.rows[0], strict=True)]
     ring = {"type": "pie", "radius": ["45%", "70%"], "data": slices, "label": {"show": False}}
     legend = {"orient": "vertical", "left": "left"}
@@ -107,11 +107,6 @@ def echarts_points(path: Path, rng: Generator) -> Truth:
     series = [{"type": "scatter", "name": name, "data": points} for name, points in truth.points.items()]
     echarts(path, {"legend": {}, "xAxis": {}, "yAxis": {}, "series": series})
     return truth
-
-
-def _shares(data: Table) -> Table:
-    total = sum(data.rows[0])
-    return Table(data.categories, data.series, [[100 * value / total for value in data.rows[0]]])
 
 
 def _pygal(path: Path, chart: object, data: Table) -> None:
@@ -160,7 +155,7 @@ def pygal_lying(path: Path, rng: Generator) -> Truth:
 def pygal_pie(path: Path, rng: Generator) -> Truth:
     import pygal
 
-    data = _shares(table(rng, GOODS, 5, 1, 10, 40))
+    data = shares(table(rng, GOODS, 5, 1, 10, 40))
     chart = pygal.Pie(width=640, height=420)
     for name, value in zip(data.categories, data.rows[0], strict=True):
         chart.add(name, value)

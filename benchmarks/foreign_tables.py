@@ -85,3 +85,9 @@ def cloud(rng: Generator, names: list[str], count: int, width: float, height: fl
                 taken.append((x, y))
                 points[name].append((float(f"{x * width:.4g}"), float(f"{y * height:.4g}")))
     return Truth(kind="scatter", points=points)
+
+
+def shares(data: Table) -> Table:
+    """The only row of a table in percent of its total."""
+    total = sum(data.rows[0])
+    return Table(data.categories, data.series, [[100 * value / total for value in data.rows[0]]])

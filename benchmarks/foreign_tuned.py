@@ -3,10 +3,9 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, table, years
+from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, shares, table, years
 from foreign_web import screenshot
 from numpy.random import Generator
 
@@ -90,7 +89,7 @@ def vega_stacked_area(path: Path, rng: Generator) -> Truth:
 
 
 def vega_donut(path: Path, rng: Generator) -> Truth:
-    data = _shares(table(rng, GOODS, 5, 1, 10, 40))
+    data = shares(table(rng, GOODS, 5, 1, 10, 40))
     encoding = {"theta": Y, "color": {**COLOUR, "field": "category"}}
     vega(path, {"mark": {"type": "arc", "innerRadius": 60}, "encoding": encoding}, data.long)
     return data.truth("pie")
@@ -128,11 +127,6 @@ def vega_histogram(path: Path, rng: Generator) -> Truth:
     return Truth(kind="bar", values={"": {f"{10 * i}-{10 * i + 10}": float(c) for i, c in enumerate(counts) if c}})
 
 
-def _shares(data: Table) -> Table:
-    total = sum(data.rows[0])
-    return Table(data.categories, data.series, [[100 * value / total for value in data.rows[0]]])
-
-
 def plotly(path: Path, traces: list[dict[str, object]], layout: dict[str, object] | None = None) -> None:
     """A plotly chart by Debian's chromium."""
     import plotly.graph_objects as go
@@ -153,7 +147,7 @@ def plotly_grouped(path: Path, rng: Generator) -> Truth:
 
 
 def plotly_pie(path: Path, rng: Generator) -> Truth:
-    data = _shares(table(rng, LONG, 5, 1, 10, 40))
+    data = shares(table(rng, LONG, 5, 1, 10, 40))
     plotly(path, [{"type": "pie", "labels": data.categories, "values": data.rows[0]}])
     return data.truth("pie")
 
@@ -224,14 +218,6 @@ def gnuplot_crosses(path: Path, rng: Generator) -> Truth:
     return truth
 
 
-def _axes(style: str = "default") -> tuple[Any, Any]:
-    import matplotlib.pyplot as plt
-
-    plt.rcdefaults()
-    plt.style.use(style)
-    return plt.subplots(figsize=(6.2, 4.2), dpi=100)
-
-
 def seaborn_lines(path: Path, rng: Generator) -> Truth:
     import matplotlib.pyplot as plt
     import seaborn
@@ -254,61 +240,5 @@ def seaborn_lying(path: Path, rng: Generator) -> Truth:
     seaborn.set_theme(style="whitegrid", palette="muted")
     figure, axes = plt.subplots(figsize=(6.2, 4.2), dpi=100)
     seaborn.barplot(x=data.rows[0], y=data.categories, hue=data.categories, legend=False, ax=axes)
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def mpl_negative(path: Path, rng: Generator) -> Truth:
-    data = table(rng, GOODS, 7, 1, -30, 40)
-    figure, axes = _axes("ggplot")
-    axes.bar(data.categories, data.rows[0])
-    axes.set_title("Change in percent")
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def mpl_exploded(path: Path, rng: Generator) -> Truth:
-    data = _shares(table(rng, GOODS, 5, 1, 10, 40))
-    figure, axes = _axes()
-    axes.pie(data.rows[0], labels=data.categories, explode=[0.1] * 5, autopct="%1.1f%%", startangle=40)
-    figure.savefig(path)
-    return data.truth("pie")
-
-
-def mpl_hatched(path: Path, rng: Generator) -> Truth:
-    data = table(rng, CITIES, 5, 1, 15, 80)
-    figure, axes = _axes()
-    axes.bar(data.categories, data.rows[0], hatch="//", edgecolor="black", facecolor="lightblue")
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def mpl_dashes(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 7, 2, 10, 40)
-    data = Table(data.categories, data.series, [data.rows[0], [value + 35 for value in data.rows[1]]])
-    figure, axes = _axes()
-    for row, name, style in zip(data.rows, data.series, ("-", "--"), strict=True):
-        axes.plot(data.categories, row, "k" + style, label=name)
-    axes.legend()
-    figure.savefig(path)
-    return data.truth("line")
-
-
-def mpl_slanted(path: Path, rng: Generator) -> Truth:
-    data = table(rng, LONG, 6, 1, 12000, 98000)
-    figure, axes = _axes("bmh")
-    axes.bar(data.categories, data.rows[0])
-    axes.tick_params(axis="x", rotation=45)
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    figure.savefig(path, bbox_inches="tight")
-    return data.truth("bar")
-
-
-def mpl_cut_axis(path: Path, rng: Generator) -> Truth:
-    data = table(rng, years(2016, 6), 6, 1, 63, 92)
-    figure, axes = _axes()
-    axes.bar(data.categories, data.rows[0], color="seagreen")
-    axes.set_ylim(60, 100)
-    axes.yaxis.set_major_formatter("{x:.0f}%")
     figure.savefig(path)
     return data.truth("bar")

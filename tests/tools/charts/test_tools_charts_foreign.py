@@ -142,6 +142,8 @@ def test_names_that_are_missing_or_hard_to_read_are_doubts():
     assert names_in_doubt(BARS, Legend(), (line("b", 0, 0, 0.6),)) != []
     two = replace(BARS, series=(BARS.series[0], replace(BARS.series[0], name="other", colour=(214, 39, 40))))
     assert names_in_doubt(two, Legend(names=(((31, 90, 200), "value"),)), ()) != []
+    assert names_in_doubt(two, Legend(), ()) == []
+    assert names_in_doubt(two, Legend(), (line("Import", 0, 0), line("Export", 0, 30))) != []
 
 
 def test_a_chart_with_a_doubt_is_not_sure():

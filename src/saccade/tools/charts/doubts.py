@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.geometry import Box, Point
 from saccade.tools.charts.chart import SURE, Chart, Series
+from saccade.tools.charts.layout import is_level, is_word
 from saccade.tools.charts.legend import Legend
 from saccade.tools.charts.marks import Layer
 from saccade.tools.reading.contract import TextLine
@@ -49,7 +50,10 @@ def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) ->
     if unsure.intersection(names):
         doubts.append("the name of a category is hard to read")
     if len(chart.series) > 1:
-        if any(series.colour is None or legend.name(series.colour) is None for series in chart.series):
+        unnamed = any(series.colour is None or legend.name(series.colour) is None for series in chart.series)
+        # Without a legend the series are called by their colours, unless there are texts that may be one.
+        others = [line for line in lines if is_word(line) and line.text not in names and is_level(line)]
+        if unnamed and (legend.names or len(others) >= len(chart.series)):
             doubts.append("a colour has no name in the legend")
         if any(line.confidence < LEAST_NAME for line in legend.lines):
             doubts.append("a name in the legend is hard to read")

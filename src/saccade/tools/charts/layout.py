@@ -26,6 +26,11 @@ def is_word(line: TextLine) -> bool:
     return is_small and line.confidence >= 0.8 and sum(char.isalpha() for char in line.text) >= 3
 
 
+def is_level(line: TextLine) -> bool:
+    """Whether a text is written from left to right."""
+    return line.box.height <= 1.5 * line.box.width
+
+
 def real_texts(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -> tuple[TextLine, ...]:
     """The lines without drawn things that were taken for letters: a marker for an o, a whole pie for a 0."""
     drawn = labels_of(pixels, palette) > 0
