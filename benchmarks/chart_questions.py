@@ -5,8 +5,9 @@
 The charts are random tables (goods, cities, years, months; one to four series; bars, lines, pies). The questions are
 worded as in ChartQA, PlotQA, DVQA and FigureQA and by hand; their true answers are worked out here from the table
 alone, by other code than the tool's. A question without a true answer asks for what the chart does not say or can be
-read in two ways: only a refusal is right. ``forms`` are those which the grammar was made with, ``paraphrases`` were
-written afterwards, and nothing was changed for them.
+read in two ways: only a refusal is right. ``forms`` are those which the grammar was made with. ``paraphrases`` were
+written afterwards: at first 100 of them were answered rightly, 44 refused needlessly and one answered wrongly; then the
+grammar was mended and widened for them too.
 """
 
 import argparse
