@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from saccade.algorithms.grpo import grpo
 from saccade.errors import UserError
@@ -264,3 +265,13 @@ def test_a_run_that_failed_after_its_first_step_is_kept(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the tasks are gone"):
         play(tmp_path / "run", plan(last=no_tasks), resume=True)
     assert weights(tmp_path / "run", 2)
+
+
+def test_modules_that_name_files_which_are_not_there_are_no_part_of_a_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As torch's ``_classes.py``, named without a folder, seems to lie beside a recipe in the working directory."""
+    assert torch.classes.__file__ == "_classes.py"
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def recipe(context): ...\n")
+    assert set(load_recipe("mine.py:recipe").source().files) == {"mine.py"}

@@ -73,7 +73,8 @@ def recipe_source(name: str, file: Path) -> RecipeSource:
     found = {file.resolve()}
     for module in list(sys.modules.values()):
         origin = getattr(module, "__file__", None)
-        if isinstance(origin, str) and origin.endswith(".py"):
+        # Some modules of torch name files that nowhere exist.
+        if isinstance(origin, str) and origin.endswith(".py") and Path(origin).is_file():
             path = Path(origin).resolve()
             if path.is_relative_to(folder) and not _is_installed(path):
                 found.add(path)
