@@ -49,17 +49,15 @@ def message_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[
 
 def test_importing_saccade_and_its_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys\n"
         "import saccade, saccade.cli\n"
         "assert saccade.cli.run_command(['--help']) == 0\n"
         "assert saccade.cli.run_command(['train', '--help']) == 0\n"
         "heavy = {'torch', 'transformers', 'tensorboard', 'gymnasium', 'pyarrow', 'numpy.testing'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
-        "print(time.perf_counter() - start)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (result.stderr, result.returncode) == ("", 0)
-    assert float(result.stdout.splitlines()[-1]) < 0.5
 
 
 def test_help_lists_the_commands() -> None:

@@ -239,10 +239,10 @@ def test_both_passes_are_sampled_at_the_temperature_of_the_stage(tmp_path: Path,
         assert said[0] != said[1]
 
 
-def test_where_the_machine_fails_every_first_pass_the_run_stops_and_says_why(tmp_path: Path) -> None:
+def test_a_first_pass_whose_prompts_do_not_fit_stops_before_it_is_played(tmp_path: Path) -> None:
     recipe = Recipe()
     tiny = replace(GROUNDED, rollout=RolloutSettings(max_turn_tokens=12, max_tokens=20))
-    with pytest.raises(MachineError, match=r"all 6 trajectories failed.*the first pass failed: the prompt takes"):
+    with pytest.raises(UserError, match=r"evaluation 'look': about 6 of 6 questions do not fit rollout.max_tokens=20"):
         recipe.run(tmp_path / "run", replace(recipe.look(), first_pass=tiny))
 
 

@@ -68,6 +68,9 @@ SIZES: Mapping[SizeName, ModelSize] = {
 
 CHAT_TEMPLATE = """\
 {%- for message in messages -%}
+{%- if message.role not in ('system', 'user', 'assistant', 'tool') -%}
+{{ raise_exception('unknown role ' ~ message.role) }}
+{%- endif -%}
 <|im_start|>{{ message.role }}
 {% if message.content is string -%}
 {{ message.content }}

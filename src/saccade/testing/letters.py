@@ -53,6 +53,8 @@ def letter_chat(view: ViewRule) -> Chat:
 
 
 def _rendered(message: dict[str, object]) -> str:
+    if message["role"] not in ("system", "user", "assistant", "tool"):
+        raise ValueError(f"the role is system, user, assistant or tool, not {message['role']}")
     content = message["content"]
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     text = "".join(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
-from saccade.tasks.curriculum import known_tasks
+from saccade.tasks.curriculum import Questions, known_tasks
 from saccade.train.plan import Episodes, Reinforce
 from saccade.train.position import Position
 from saccade.train.state import RunState, is_done
@@ -21,16 +21,28 @@ logger = logging.getLogger(__name__)
 def check_training_fits(run: RunState) -> None:
     """UserError where a question of a reinforcement yet to come cannot be played, or its pictures not be trained on.
 
-    Sources that do not name their tasks beforehand are not checked; the rollout and the learner say it then.
+    Stages whose questions an earlier stage has yet to find out are checked when they begin. Sources that do not name
+    their tasks beforehand are not checked; the rollout and the learner say it then.
     """
     for stage in run.plan.stages:
-        if not isinstance(stage, Reinforce) or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
-            continue
-        tasks = known_tasks(stage.questions())
-        where = f"stage {stage.name!r}"
-        for stream in stage.streams:
-            check_prompts_fit(where, stream.episodes, tasks, run.model)
-        _check_pictures_fit(where, tasks, run.model, stage.settings.optimizer.micro_batch_tokens)
+        if isinstance(stage, Reinforce) and not is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
+            try:
+                source = stage.questions()
+            except UserError:
+                continue
+            _check_source(stage, source, run.model)
+
+
+def check_stage_fits(run: RunState, stage: Reinforce) -> None:
+    """``check_training_fits`` of one stage that begins now."""
+    _check_source(stage, stage.questions(), run.model)
+
+
+def _check_source(stage: Reinforce, source: Questions, model: VisionLanguageModel) -> None:
+    tasks, where = known_tasks(source), f"stage {stage.name!r}"
+    for stream in stage.streams:
+        check_prompts_fit(where, stream.episodes, tasks, model)
+    _check_pictures_fit(where, tasks, model, stage.settings.optimizer.micro_batch_tokens)
 
 
 def check_prompts_fit(where: str, episodes: Episodes, tasks: Sequence[Task], model: VisionLanguageModel) -> None:

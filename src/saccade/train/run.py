@@ -19,7 +19,7 @@ from saccade.train.checkpoints import (
     restore_learner,
     save_checkpoint,
 )
-from saccade.train.fitting import check_training_fits
+from saccade.train.fitting import check_stage_fits, check_training_fits
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
 from saccade.train.metrics import TIME_PREFIX
 from saccade.train.nonfinite import write_nonfinite
@@ -127,6 +127,8 @@ def _run_stage(run: RunState, stage: Stage) -> None:
     if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
     run.passes.clear()
+    if isinstance(stage, Reinforce):
+        check_stage_fits(run, stage)
     skipped_batches: list[NonFiniteStep] = []
     learner = _learner(run, stage, skipped_batches)
     first_step = 0
