@@ -92,6 +92,15 @@ def test_a_tool_of_the_catalogue_that_needs_a_model_has_workers_of_its_own() -> 
         serving_of(ToolsFile(tools=(ToolSettings(name="corp"),)))
 
 
+def test_slow_tools_of_the_catalogue_have_other_workers_than_quick_ones() -> None:
+    names = ("crop", "execute_python_code", "read_text", "zoom", "answer_chart", "solve_geometry")
+    groups = serving_of(ToolsFile(tools=tuple(ToolSettings(name=name) for name in names))).groups
+    assert [(group.name, group.workers, [tool.name for tool in group.tools]) for group in groups] == [
+        ("shared", 1, ["crop", "zoom"]),
+        ("slow", 2, ["execute_python_code", "read_text", "answer_chart", "solve_geometry"]),
+    ]
+
+
 @pytest.mark.parametrize(
     ("server", "serving", "said"),
     [

@@ -22,10 +22,13 @@ from saccade.services.bodies import (
     StoredBody,
     ToolsBody,
 )
-from saccade.services.gate import Gate, error_bytes
+from saccade.services.gate import Gate
 from saccade.services.images import WrongHashError
 from saccade.services.openapi import describe
+from saccade.services.origins import OriginGuard
 from saccade.services.service import ToolService
+from saccade.services.settings import ServerSettings
+from saccade.services.uploads import UploadGuard, UploadLimits, error_bytes
 from saccade.types import Json
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -45,17 +48,23 @@ def _errors(**about: str) -> dict[int | str, dict[str, Any]]:
     return {int(status.removeprefix("s")): {"model": ErrorBody, "description": text} for status, text in about.items()}
 
 
-_IMAGE_ERRORS = _errors(s413="The image is too large", s422="The image cannot be read")
+_IMAGE_ERRORS = _errors(
+    s408="The body took too long",
+    s503="Too many bytes are being sent at the same time",
+    s413="The image is too large",
+    s422="The image cannot be read",
+)
 _CALL_ERRORS = _errors(
     s400="The body cannot be parsed",
     s404="There is no such tool",
+    s408="The body took too long",
     s409="Images are missing, or another call had this id",
     s410="The call was run, and its result is kept no more",
     s413="The body is too large",
     s422="The request is not what this document says",
     s429="Too many calls wait; come back after Retry-After",
     s500="The tool broke, or the call ended two workers",
-    s503="The server is stopping, or the tool has no worker yet",
+    s503="The server is stopping, the tool has no worker yet, or too many bytes are being sent at the same time",
     s504="No result within the deadline",
 )
 
@@ -65,19 +74,32 @@ def create_app(
     *,
     tool_names: list[str],
     token: str | None,
-    max_call_bytes: int,
-    max_image_bytes: int,
+    settings: ServerSettings,
     lifespan: Lifespan | None = None,
 ) -> FastAPI:
     """The application. ``service`` is asked for at each request, since it is made once the event loop runs."""
     app = FastAPI(title="Saccade tools", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.add_middleware(Gate, token=token, max_call_bytes=max_call_bytes, max_image_bytes=max_image_bytes)
+    # The last that is added is asked first.
+    app.add_middleware(UploadGuard, limits=_upload_limits(settings))
+    if token is not None:
+        app.add_middleware(Gate, token=token)
+    app.add_middleware(OriginGuard, host=settings.host, has_token=token is not None)
     _add_errors(app)
     _add_states(app, service)
     _add_images(app, service)
     _add_calls(app, service)
     describe(app, tool_names=tool_names, has_token=token is not None)
     return app
+
+
+def _upload_limits(settings: ServerSettings) -> UploadLimits:
+    return UploadLimits(
+        most_bytes=lambda path: (
+            settings.max_image_mb << 20 if path.startswith("/images") else settings.max_call_kb << 10
+        ),
+        together_bytes=settings.uploads_mb << 20,
+        within_s=settings.request_s,
+    )
 
 
 def _add_errors(app: FastAPI) -> None:

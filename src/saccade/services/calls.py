@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from saccade.services.gate import error_bytes
 from saccade.services.running import CallRequest, Outcome
+from saccade.services.uploads import error_bytes
 from saccade.types import Json
 
 REMEMBERED_IDS = 100_000

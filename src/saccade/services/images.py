@@ -3,21 +3,15 @@
 Workers read the files themselves. An image that an accepted call is about is held until the call has ended.
 """
 
-import os
 import re
-import shutil
-import tempfile
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image
 from saccade.media.store import image_hash
 from saccade.types import ImageRef
-
-MEMORY = Path("/dev/shm")
 
 HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -126,21 +120,3 @@ class ImageShelf:
 
     def _evictable(self, keeping: str | None) -> list[str]:
         return [key for key in self._sizes if key != keeping and key not in self._held]
-
-
-@contextmanager
-def image_directory(capacity_bytes: int) -> Iterator[Path]:
-    """A directory of its own for a server's images, gone at the end; in memory where there is room for that."""
-    with tempfile.TemporaryDirectory(
-        prefix="saccade-images-", dir=_place(capacity_bytes), ignore_cleanup_errors=True
-    ) as name:
-        yield Path(name)
-
-
-def _place(capacity_bytes: int) -> Path | None:
-    """Memory takes a tenth of the time that a disk takes for a small file. Containers often have 64 MB of it."""
-    try:
-        has_room = shutil.disk_usage(MEMORY).free >= 2 * capacity_bytes
-    except OSError:
-        return None
-    return MEMORY if has_room and os.access(MEMORY, os.W_OK) else None

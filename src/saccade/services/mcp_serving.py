@@ -10,15 +10,24 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saccade.errors import UserError
+from saccade.services.connections import HEADERS_WITHIN_S, protocol_within
+from saccade.services.mcp_images import SERVER_LIMITS
+from saccade.services.origins import OriginGuard, is_loopback
+from saccade.services.uploads import UploadGuard, UploadLimits
 
 try:
     import uvicorn
 except ImportError as error:
     raise UserError('serving over HTTP needs the package uvicorn: pip install "saccade[services]"') from error
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 MCP_PATH = "/mcp"
+
+UPLOADS = UploadLimits(
+    # A message's own limit, 4 MiB, is the protocol library's.
+    most_bytes=lambda _: SERVER_LIMITS.max_bytes,
+    together_bytes=256 << 20,
+    within_s=30.0,
+)
 
 
 def serve_stdio(server: FastMCP) -> None:
@@ -28,25 +37,34 @@ def serve_stdio(server: FastMCP) -> None:
 
 def serve_http(server: FastMCP, *, host: str, port: int, token: str | None) -> None:
     """Until SIGTERM or Ctrl-C, at ``http://host:port/mcp``; beyond loopback only with a token."""
-    if token is None and host not in LOOPBACK:
+    if token is None and not is_loopback(host):
         raise UserError(
             f"host={host} listens beyond this machine, where anybody could call the tools; give a token with "
             "--token-env, or listen on 127.0.0.1"
         )
-    guards = [] if token is None else [Middleware(TokenGuard, token=token)]
+    guards = [Middleware(OriginGuard, host=host, has_token=token is not None)]
+    if token is not None:
+        guards.append(Middleware(TokenGuard, token=token))
+    guards.append(Middleware(UploadGuard, limits=UPLOADS))
     # Nothing is kept for a client, so that one notices no restart: neither sessions nor streams are needed.
     app = server.http_app(
         path=MCP_PATH,
         middleware=guards,
         stateless_http=True,
         json_response=True,
-        # A page in a browser on this machine must not reach the server by a name of its own choice; beyond loopback
-        # the names are not known here, and the token keeps strangers out.
-        host_origin_protection=host in LOOPBACK,
-        allowed_hosts=[f"{name}:{port}" for name in (*LOOPBACK, "[::1]")] if host in LOOPBACK else None,
+        # Ours is in front, the same for all our servers.
+        host_origin_protection=False,
     )
     logging.getLogger("saccade").info("MCP server at http://%s:%d%s", host, port, MCP_PATH)
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5, ws="none")
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        http=protocol_within(HEADERS_WITHIN_S),
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
 
 
 class TokenGuard:

@@ -102,7 +102,8 @@ class WorkerProcess:
 
     async def end(self) -> int:
         """The exit status, after it has been told to end, or killed when it does not."""
-        # The worker ends by itself when its socket closes.
+        # The worker ends by itself when its socket closes too, but would then hold the server for killed.
+        self._writer.write(packed(Frame({"end": True})))
         self._writer.close()
         try:
             async with asyncio.timeout(END_WITHIN_S):

@@ -7,7 +7,6 @@ deployment of their own: ``serving.workers`` replicas, each with ``serving.fract
 import asyncio
 import logging
 import signal
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from fastapi import FastAPI
 from saccade.errors import SaccadeError, UserError
 from saccade.services.app import create_app
 from saccade.services.calls import Call
+from saccade.services.image_folder import image_directory
 from saccade.services.images import ImageShelf
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
@@ -122,13 +122,11 @@ class ToolFront:
         self._service: ToolService | None = None
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        server = self._serving.server
         return create_app(
             self._running,
             tool_names=[tool.name for group in self._serving.groups for tool in group.tools],
             token=self._token,
-            max_call_bytes=server.max_call_kb << 10,
-            max_image_bytes=server.max_image_mb << 20,
+            settings=self._serving.server,
             lifespan=self._lifespan,
         )
 
@@ -150,8 +148,8 @@ class ToolFront:
             for group in self._serving.groups
         ]
         crews = {tool.name: pool for pool in pools for tool in pool.group.tools}
-        with tempfile.TemporaryDirectory(prefix="saccade-images-") as directory:
-            self._service = ToolService(crews, self._serving.server, shelf_directory=Path(directory), metrics=metrics)
+        with image_directory(self._serving.server.image_mb << 20) as directory:
+            self._service = ToolService(crews, self._serving.server, shelf_directory=directory, metrics=metrics)
             for pool in pools:
                 pool.start()
             yield

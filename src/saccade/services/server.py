@@ -13,7 +13,8 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.services.app import create_app
-from saccade.services.images import image_directory
+from saccade.services.connections import protocol_within
+from saccade.services.image_folder import image_directory
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
 from saccade.services.pool import Pool, stop_all
@@ -108,12 +109,13 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         lambda: service,
         tool_names=list(crews),
         token=token,
-        max_call_bytes=serving.server.max_call_kb << 10,
-        max_image_bytes=serving.server.max_image_mb << 20,
+        settings=serving.server,
         lifespan=lifespan,
     )
     config = uvicorn.Config(
         app,
+        http=protocol_within(serving.server.request_s),
+        ws="none",
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -9,19 +9,24 @@ backend = "transformers"        # a tool with a model has processes of its own
 serving = {workers = 1, batch = 8, devices = ["0"]}
 """
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, get_args
 
 from saccade.errors import UserError
+from saccade.services.origins import is_loopback
 from saccade.toolbox.catalogue import entry_of
 from saccade.toolbox.settings import ToolSettings, ToolsFile
 from saccade.types import Json
 
 SHARED = "shared"
-"""The group of the tools that have no processes of their own."""
+"""The group of the quick tools: milliseconds a call."""
+
+SLOW = "slow"
+"""The group of the tools that need no model and still work for seconds: they read, compute or run code."""
+
+QUICK_FAMILIES = ("images",)
 
 BUILDER = "saccade.toolbox.catalogue:build_tool"
 
@@ -38,7 +43,9 @@ class ServerSettings:
     port: int = 8400
     """0 takes one that is free."""
     workers: int = 1
-    """Processes for the tools that share them."""
+    """Processes for the quick tools, which share them."""
+    slow_workers: int = 2
+    """Processes for the slow tools, which share them too."""
     queue: int = 512
     """Calls that may wait for each group of tools; more are answered with 429."""
     image_mb: int = 1024
@@ -50,6 +57,10 @@ class ServerSettings:
     max_call_kb: int = 1024
     """Of a request that is no image."""
     max_image_mb: int = 64
+    uploads_mb: int = 256
+    """Of all bodies that are arriving or at work; a request that would pass this is answered with 503."""
+    request_s: float = 30.0
+    """Within which a request's headers must have come, and then its body."""
     max_deadline_s: float = 600.0
     drain_s: float = 30.0
     """At the end: how long calls that are out may take."""
@@ -61,12 +72,7 @@ class ServerSettings:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,16 +150,19 @@ def _group_name(tool: ToolSettings, builder: str) -> str:
     serving = _ToolServing.of(tool)
     if serving.group is not None:
         return serving.group
-    # Told by the catalogue where the configuration says nothing; tools of the user's own are light unless they say so.
-    backend = tool.backend or (entry_of(tool.name).backends[0] if builder == BUILDER else None)
-    # A model needs its memory once; a server far away is waited for. Neither may hold up the light tools.
-    has_own = backend in ("transformers", "openai") or bool({"workers", "devices"} & set(tool.serving))
-    return tool.name if has_own else SHARED
+    # Told by the catalogue where the configuration says nothing; tools of the user's own are quick unless they say so.
+    entry = entry_of(tool.name) if builder == BUILDER else None
+    backend = tool.backend or (entry.backends[0] if entry else None)
+    # A model needs its memory once; a server far away is waited for. Neither may hold up the others.
+    if backend in ("transformers", "openai") or {"workers", "devices"} & set(tool.serving):
+        return tool.name
+    return SHARED if entry is None or entry.family in QUICK_FAMILIES else SLOW
 
 
 def _group(name: str, tools: tuple[ToolSettings, ...], server: ServerSettings) -> GroupSettings:
     servings = [_ToolServing.of(tool) for tool in tools]
-    workers = server.workers if name == SHARED else max(serving.workers for serving in servings)
+    by_server = {SHARED: server.workers, SLOW: server.slow_workers}
+    workers = by_server.get(name) or max(serving.workers for serving in servings)
     devices = next((serving.devices for serving in servings if serving.devices), ())
     return GroupSettings(
         name=name,
@@ -191,12 +200,15 @@ def _server(table: Mapping[str, Json]) -> ServerSettings:
         host=text("host", default.host),
         port=whole("port", default.port, 0, 65_535),
         workers=whole("workers", default.workers, 1, MOST_WORKERS),
+        slow_workers=whole("slow_workers", default.slow_workers, 1, MOST_WORKERS),
         queue=whole("queue", default.queue, 1, 1 << 20),
         image_mb=whole("image_mb", default.image_mb, 1, 1 << 20),
         worker_image_mb=whole("worker_image_mb", default.worker_image_mb, 1, 1 << 20),
         result_mb=whole("result_mb", default.result_mb, 1, 1 << 20),
         max_call_kb=whole("max_call_kb", default.max_call_kb, 1, 1 << 20),
         max_image_mb=whole("max_image_mb", default.max_image_mb, 1, 1024),
+        uploads_mb=whole("uploads_mb", default.uploads_mb, 1, 1 << 20),
+        request_s=seconds("request_s", default.request_s),
         max_deadline_s=seconds("max_deadline_s", default.max_deadline_s),
         drain_s=seconds("drain_s", default.drain_s),
         log="calls" if log == "calls" else "events",

@@ -13,11 +13,13 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from saccade.errors import UserError
+from saccade.services.image_folder import remove_if_abandoned
 from saccade.services.images import image_file
 from saccade.services.logs import log_as_json
 from saccade.services.running import CallRequest, Outcome, ToolRunner, build_tools
@@ -43,7 +45,7 @@ def main() -> NoReturn:
 def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
     jobs: queue.SimpleQueue[Frame] = queue.SimpleQueue()
     # From the start, since loading a model takes time in which a server may end.
-    threading.Thread(target=_listen, args=(connection, jobs), daemon=True).start()
+    threading.Thread(target=_listen, args=(connection, jobs, Path(str(settings["shelf"]))), daemon=True).start()
     try:
         runner = _runner(settings)
     except UserError as error:
@@ -56,13 +58,25 @@ def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
         connection.sendall(packed(_answer(outcomes)))
 
 
-def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[Frame]") -> NoReturn:
+def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[Frame]", shelf: Path) -> NoReturn:
     """Hands the jobs on; ends the process when the server has gone, also in the middle of a job."""
     try:
         while True:
-            jobs.put(receive(connection))
+            job = receive(connection)
+            if "end" in job.header:
+                os._exit(0)
+            jobs.put(job)
     except BrokenFrameError:
+        _clear_away(shelf)
         os._exit(0)
+
+
+def _clear_away(shelf: Path) -> None:
+    """Removes the images of a server that was killed, as soon as the kernel has let go of its lock."""
+    for _ in range(40):
+        if remove_if_abandoned(shelf) or not shelf.exists():
+            return
+        time.sleep(0.05)
 
 
 def _runner(settings: Mapping[str, Json]) -> ToolRunner:
