@@ -1,11 +1,13 @@
 """Questions about images, answered in turns of text that may call tools."""
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import EzPickle
 from PIL import Image
 
 from saccade.envs.calls import in_original_pixels, run_call
@@ -59,7 +61,7 @@ def answer_reward(task: Task, answer: str) -> float:
     return float(answer_is_right(task, answer))
 
 
-class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
+class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
     """One episode is one task; one step is one assistant turn of at most ``max_turns``.
 
     An episode is a function of its task and the texts of its actions. ``terminated`` means answered, ``truncated``
@@ -71,6 +73,9 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     the tools. With ``shows_pixels=False`` observations carry no pictures, which a rollout, which reads ``images``,
     would only throw away. ``latencies`` is told how long each call took; trajectories say nothing of it.
 
+    With ``render_mode="rgb_array"``, ``render`` gives the newest picture of the episode. A pickled environment is one
+    made of the same arguments, before its first episode; Python must be able to pickle those.
+
     Tools with a state of their own are opened at ``reset`` and closed at the end of the episode, at the next
     ``reset`` or at ``close``, whichever comes first.
 
@@ -78,7 +83,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
     same step may be tried again.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own declaration
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - Gymnasium's own declaration
 
     def __init__(
         self,
@@ -96,7 +101,12 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
         reward: Reward = answer_reward,
         shows_pixels: bool = True,
         latencies: ToolLatencies | None = None,
+        render_mode: str | None = None,
     ) -> None:
+        EzPickle.__init__(**locals())
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise UserError(f"render_mode={render_mode!r} is not known; use 'rgb_array' or None")
+        self.render_mode = render_mode
         if media is None and family is None:
             raise UserError("no media store; pass media=, which holds the images of your tasks, or family=")
         self.media = MediaStore() if media is None else media
@@ -127,6 +137,13 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
                 "images": RgbImages(MAX_OBSERVATION_IMAGES, view.largest_pixels),
             }
         )
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "VisualReasoningEnv":
+        """A copy in the middle of the same episode, which what is pickled is not."""
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
 
     @property
     def task(self) -> Task:
@@ -203,6 +220,14 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str]):
             self._opened.close()
         terminated, truncated = self._status == "answered", self._status == "turn_limit"
         return self._observation(shown.text, shown.images), reward, terminated, truncated, self._info()
+
+    def render(self) -> Picture | None:
+        """The newest picture that was shown, at the size of the view; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        if not self._images:
+            raise gymnasium.error.ResetNeeded("there is no picture yet; call reset() first")
+        return self._pixels(self._images[-1])
 
     def close(self) -> None:
         """Closes the tools that have a state; an episode in progress cannot go on, what it did can still be read."""

@@ -88,6 +88,22 @@ class MediaStore:
         """A store is shared, never copied: environments that hold one may be copied freely."""
         return self
 
+    def __getstate__(self) -> dict[str, object]:
+        """A copy for another process: all that it holds, decoded pictures and the lock aside."""
+        with self._lock:
+            backings = dict(self._backings)
+        return {
+            "directory": self._directory,
+            "cache_bytes": self._cache_bytes,
+            "limits": self._limits,
+            "backings": backings,
+        }
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        backings = state.pop("backings")
+        self.__init__(**state)  # type: ignore[misc]
+        self._backings.update(backings)  # type: ignore[call-overload]
+
     @contextmanager
     def temporary(self) -> Iterator[None]:
         """Forgets at the end what was first added inside, so that a long run does not grow with every step."""
