@@ -145,3 +145,33 @@ def test_the_code_of_an_expert_works_whenever_it_shows_anything(sandbox: Sandbox
 
 def test_without_the_check_nothing_is_said_of_work(session: Session) -> None:
     assert session("x = 1", checks_work=False) == [None]
+
+
+FRAMES = """
+def frames():
+    import sys
+    frame = sys._getframe()
+    while frame:
+        yield frame
+        frame = frame.f_back
+"""
+
+FORGERIES = [
+    "import gc, types\n"
+    "for thing in gc.get_objects():\n"
+    "    if isinstance(thing, types.FunctionType) and thing.__name__ in ('execute', 'failure_of', 'fail'):\n"
+    "        thing.__code__ = (lambda *_, **__: None).__code__\n",
+    FRAMES + "for frame in frames():\n"
+    "    for name in ('execute', 'fail', 'failure_of', 'exec', 'eval', 'compile', 'parse'):\n"
+    "        if name in frame.f_globals: frame.f_globals[name] = lambda *_, **__: None\n",
+    "import ast, builtins\n"
+    "real = builtins.compile\n"
+    "ast.compile = builtins.compile = lambda *a, **k: real('pass', 'x', 'exec', 1024)\n",
+    "try: 1 / 0\nexcept ZeroDivisionError: pass",
+]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=["functions", "frames", "parser", "no forgery: an except"])
+def test_a_failure_that_an_earlier_run_made_to_look_well_is_paid_for_no_work(session: Session, forgery: str) -> None:
+    """Whether such a run is told as failed or as idle, a right answer is worth no more for it."""
+    assert set(session(forgery, "1 / 0", "int('x')")) <= {"failed", "idle"}
