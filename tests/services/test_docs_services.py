@@ -28,7 +28,7 @@ def test_the_configuration_of_the_docs_is_one(tmp_path: Path) -> None:
     file = tmp_path / "tools.toml"
     file.write_text(blocks("toml")[0])
     groups = {group.name: group for group in serving_of(read_tools_file(file)).groups}
-    assert list(groups) == ["shared", "slow", "detect_objects", "charts"]
+    assert list(groups) == ["shared", "slow-tools", "detect_objects", "charts"]
     assert [tool.name for tool in groups["shared"].tools] == ["crop"]
     assert groups["detect_objects"].devices == ("0", "1")
 

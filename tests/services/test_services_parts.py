@@ -97,7 +97,7 @@ def test_slow_tools_of_the_catalogue_have_other_workers_than_quick_ones() -> Non
     groups = serving_of(ToolsFile(tools=tuple(ToolSettings(name=name) for name in names))).groups
     assert [(group.name, group.workers, [tool.name for tool in group.tools]) for group in groups] == [
         ("shared", 1, ["crop", "zoom"]),
-        ("slow", 2, ["execute_python_code", "read_text", "answer_chart", "solve_geometry"]),
+        ("slow-tools", 2, ["execute_python_code", "read_text", "answer_chart", "solve_geometry"]),
     ]
 
 

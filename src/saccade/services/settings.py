@@ -23,8 +23,10 @@ from saccade.types import Json
 SHARED = "shared"
 """The group of the quick tools: milliseconds a call."""
 
-SLOW = "slow"
-"""The group of the tools that need no model and still work for seconds: they read, compute or run code."""
+SLOW = "slow-tools"
+"""The group of the tools that need no model and still work for seconds: they read, compute or run code.
+
+Tools are named like functions, without hyphens, so that none with a group of its own falls into this one."""
 
 QUICK_FAMILIES = ("images",)
 
