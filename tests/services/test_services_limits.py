@@ -98,6 +98,13 @@ def test_headers_without_end_end_their_connection(server: Served) -> None:
     assert said == b""
 
 
+def test_a_large_body_may_end_with_many_bytes_at_once(server: Served) -> None:
+    noise = png_bytes(Image.effect_noise((1300, 1100), 200).convert("RGB"))
+    assert len(noise) > 1 << 20
+    for _ in range(5):
+        assert httpx.post(f"{server.url}/images", content=noise, timeout=30).status_code == 201
+
+
 def test_bodies_that_are_too_much_together_are_turned_away() -> None:
     settings = UploadLimits(most_bytes=lambda _: 100, together_bytes=150, within_s=30.0)
     statuses, seen = asyncio.run(two_at_once(settings, bytes(100)))

@@ -27,8 +27,10 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
 
     def data_received(self, data: bytes) -> None:
         before = self.cycle
+        # Asked beforehand: a body's last bytes are not a header's first.
+        is_body = before is not None and before.more_body
         super().data_received(data)
-        if self.cycle is not before or (self.cycle is not None and self.cycle.more_body):
+        if is_body or self.cycle is not before:
             self._header_bytes = 0
             self._stop_watch()
             return
