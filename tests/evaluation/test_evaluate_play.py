@@ -70,7 +70,7 @@ def test_what_the_machine_failed_is_never_scored_and_the_rest_is() -> None:
         (f"tiny/{index:06d}", "evaluation", 0, 5) for index in range(3)
     ]
     summary = summarise("after", [(attempt.task, attempt.trajectory) for attempt in attempts])
-    assert (summary.overall.accuracy, summary.overall.n, summary.failed) == (0.5, 2, 1)
+    assert (summary.overall.accuracy, summary.overall.n, summary.unfinished.failed) == (0.5, 2, 1)
 
 
 def test_a_run_out_of_turns_is_scored_for_it_had_its_chance() -> None:

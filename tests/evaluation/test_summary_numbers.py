@@ -2,8 +2,9 @@ import json
 from dataclasses import replace
 
 from saccade.evaluation.statistics import Accuracy, wilson_interval
-from saccade.evaluation.summary import StageSummary, summarise
+from saccade.evaluation.summary import FamilySummary, StageSummary, summarise
 from saccade.evaluation.tool_use import Band, ToolUse, uses_tool
+from saccade.evaluation.unfinished import Unfinished
 from saccade.rewards.outcome import keeps_format
 from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn
 
@@ -55,14 +56,18 @@ def test_a_summary_takes_accuracy_apart_by_family() -> None:
         name="after rl",
         overall=Accuracy(accuracy=0.75, ci95=wilson_interval(3, 4), n=4),
         families={
-            "count": Accuracy(accuracy=1.0, ci95=wilson_interval(1, 1), n=1),
-            "search": Accuracy(accuracy=2 / 3, ci95=wilson_interval(2, 3), n=3),
+            "count": FamilySummary(
+                answers=Accuracy(accuracy=1.0, ci95=wilson_interval(1, 1), n=1), unfinished=Unfinished(of=1)
+            ),
+            "search": FamilySummary(
+                answers=Accuracy(accuracy=2 / 3, ci95=wilson_interval(2, 3), n=3), unfinished=Unfinished(of=3)
+            ),
         },
         tool_rate=0.5,
         turns_mean=2.0,
         format_rate=1.0,
         reward_mean=0.75,
-        failed=0,
+        unfinished=Unfinished(of=4),
         tools=ToolUse(
             calls_mean=0.75,
             success_rate=2 / 3,
@@ -76,7 +81,26 @@ def test_a_summary_takes_accuracy_apart_by_family() -> None:
 def test_what_the_machine_failed_is_counted_and_not_scored() -> None:
     failed = replace(answering("yes"), status="failed", failure="tool server gone", score=None)
     summary = summarise("x", [(task("search"), failed), (task("search"), answering("no"))])
-    assert (summary.failed, summary.overall.n, summary.overall.accuracy) == (1, 1, 0.0)
+    assert (summary.overall.n, summary.overall.accuracy) == (1, 0.0)
+    assert summary.unfinished == Unfinished(of=2, failed=1)
+    assert summary.describe() == (
+        "x: 0.0% right (0.0% to 79.3%, 1 tasks), tool used in 0%, 1 of 2 failed and is left out"
+    )
+
+
+def test_what_a_limit_cut_off_is_wrong_and_counted() -> None:
+    cut_off = replace(answering("yes"), status="token_limit", turns=())
+    failed = replace(answering("yes"), status="failed", failure="sandbox gone", score=None, turns=())
+    summary = summarise("x", [(task("a"), failed), (task("b"), cut_off), (task("b", 1), answering("yes"))])
+    assert summary.unfinished == Unfinished(of=3, failed=1, cut_off=1)
+    assert summary.describe() == (
+        "x: 50.0% right (9.5% to 90.5%, 2 tasks), tool used in 0%, 1 of 3 failed and is left out, "
+        "1 of 3 cut off by a token limit"
+    )
+    assert {name: family.as_json() for name, family in summary.families.items()} == {
+        "a": {"accuracy": None, "ci95": [0.0, 1.0], "n": 0, "failed": 1, "cut_off": 0},
+        "b": {"accuracy": 0.5, "ci95": list(wilson_interval(1, 2)), "n": 2, "failed": 0, "cut_off": 1},
+    }
 
 
 def test_a_summary_of_nothing_has_no_rates() -> None:
@@ -89,7 +113,6 @@ def test_a_summary_of_nothing_has_no_rates() -> None:
         turns_mean=None,
         format_rate=None,
         reward_mean=None,
-        failed=0,
     )
 
 
@@ -118,12 +141,15 @@ def test_a_summary_is_strict_json_in_the_shape_of_the_report() -> None:
         "accuracy": 1.0,
         "ci95": list(wilson_interval(1, 1)),
         "n": 1,
-        "families": {"search": {"accuracy": 1.0, "ci95": list(wilson_interval(1, 1)), "n": 1}},
+        "families": {
+            "search": {"accuracy": 1.0, "ci95": list(wilson_interval(1, 1)), "n": 1, "failed": 0, "cut_off": 0}
+        },
         "tool_rate": 0.0,
         "turns_mean": 1.0,
         "format_rate": 1.0,
         "reward_mean": 1.0,
         "failed": 0,
+        "cut_off": 0,
         "tools": {
             "calls_mean": 0.0,
             "success_rate": None,

@@ -288,4 +288,4 @@ def test_tiny_runs_in_the_sandbox_from_nothing_to_its_last_evaluation(tmp_path: 
     context = RecipeContext(overrides=overrides)
     summaries = run_plan(tiny(context), out=tmp_path / "run", media=context.media, seed=0)
     assert list(summaries) == ["after_sft_easy", "after_sft_hard", "after_rl_easy", "after_rl_hard"]
-    assert all(summary.failed == 0 and summary.overall.n == 4 for summary in summaries.values())
+    assert all(summary.unfinished.failed == 0 and summary.overall.n == 4 for summary in summaries.values())

@@ -418,7 +418,7 @@ def test_tiny_runs_from_nothing_to_its_last_evaluation(tmp_path: Path) -> None:
     looks = ("textual", "grounded", "crops", "union", "crops_union")
     after = [f"{when}_{how}" for when in ("after_sft", "after_rl") for how in looks]
     assert list(summaries) == ["before_textual", *after]
-    assert all(summary.failed == 0 for summary in summaries.values())
+    assert all(summary.unfinished.failed == 0 for summary in summaries.values())
     assert {summaries[name].overall.n for name in after} == {4}
 
 
@@ -439,7 +439,7 @@ def test_own_questions_run_through_all_stages_with_a_judge_in_this_process(data:
     assert [name for name in summaries if name.endswith("_textual")] == [
         *("before_textual", "after_sft_textual", "after_rl_textual")
     ]
-    assert all(summary.failed == 0 for summary in summaries.values())
+    assert all(summary.unfinished.failed == 0 for summary in summaries.values())
     step = list(read_records(out / "trajectories" / "rl" / "step-000001.jsonl"))
     assert {one.trajectory.stream for one in step} == {"grounded", "textual"}
     [values] = [values for position, values in read_metrics(out / "metrics.jsonl") if position.stage == "rl"]

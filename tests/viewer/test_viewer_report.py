@@ -232,6 +232,24 @@ def test_the_machines_failures_are_counted_and_shown_apart(tmp_path: Path) -> No
     assert "Nothing has been measured yet." in page.text
 
 
+def test_what_failed_or_was_cut_off_stands_beside_every_figure(tmp_path: Path) -> None:
+    media = MediaStore()
+    fine = hostile_attempt(media.add(Image.new("RGB", (20, 10))))
+    failed = replace(fine.trajectory, task_id="other/0", family="other", status="failed", failure="gone", score=None)
+    cut_off = replace(fine, trajectory=replace(fine.trajectory, status="token_limit"))
+    elsewhere = replace(fine, task=replace(fine.task, id="other/0", family="other"), trajectory=failed)
+    with RunDirectory.create(tmp_path / "a", resume=False, settings={}) as run:
+        position, attempts = Position(stage="check", step=1), [fine, cut_off, elsewhere]
+        write_records(run.paths.evaluation("check"), position, attempts, media=media, media_directory=run.paths.media)
+    page = page_of(tmp_path / "a")
+    stage = json.loads((tmp_path / "a" / "report.json").read_text())["stages"][0]
+    counts = {name: (one["n"], one["failed"], one["cut_off"]) for name, one in stage["families"].items()}
+    assert (stage["n"], stage["failed"], stage["cut_off"]) == (2, 1, 1)
+    assert counts == {fine.task.family: (2, 0, 1), "other": (0, 1, 0)}
+    # In the sentence at the top and on the card.
+    assert page.text.count("1 of 3 failed and is left out, 1 of 3 cut off by a token limit") == 2
+
+
 def test_a_directory_without_a_run_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no run: there is no run.json"):
         write_report(RunPaths(root=tmp_path))

@@ -7,21 +7,33 @@ from dataclasses import dataclass
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
+from saccade.evaluation.unfinished import Unfinished, unfinished
 from saccade.rewards.outcome import is_correct, keeps_format
 from saccade.types import Attempt, Json, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FamilySummary:
+    """The questions of one task family in an evaluation."""
+
+    answers: Accuracy
+    unfinished: Unfinished
+
+    def as_json(self) -> dict[str, Json]:
+        return {**self.answers.as_json(), **self.unfinished.as_json()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StageSummary:
-    """One evaluation. Failed trajectories, the machine's fault, are counted in ``failed`` and in nothing else.
+    """One evaluation. Failed trajectories, the machine's fault, are counted in ``unfinished`` and in nothing else.
 
     The rates are None when nothing was scored.
     """
 
     name: str
     overall: Accuracy
-    families: Mapping[str, Accuracy]
-    """By task family, in alphabetical order."""
+    families: Mapping[str, FamilySummary]
+    """By task family, in alphabetical order, with those of which nothing was scored."""
     tool_rate: float | None
     """Share of trajectories in which at least one tool call ran without an error."""
     turns_mean: float | None
@@ -29,7 +41,7 @@ class StageSummary:
     """Share of trajectories that end with an answer and whose every turn is well-formed."""
     reward_mean: float | None
     """Over the trajectories that have a score."""
-    failed: int
+    unfinished: Unfinished = Unfinished()
     tools: ToolUse = ToolUse()
     grounding: Grounding | None = None
     """Of boxes in the reasoning; None where nobody wrote one."""
@@ -39,53 +51,56 @@ class StageSummary:
         return {
             "name": self.name,
             **self.overall.as_json(),
-            "families": {family: accuracy.as_json() for family, accuracy in self.families.items()},
+            "families": {name: family.as_json() for name, family in self.families.items()},
             "tool_rate": self.tool_rate,
             "turns_mean": self.turns_mean,
             "format_rate": self.format_rate,
             "reward_mean": self.reward_mean,
-            "failed": self.failed,
+            **self.unfinished.as_json(),
             "tools": self.tools.as_json(),
             **({"grounding": self.grounding.as_json()} if self.grounding else {}),
         }
 
     def describe(self) -> str:
         """``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""
+        missing = f", {self.unfinished.describe()}" if self.unfinished.describe() else ""
         if self.overall.accuracy is None:
-            return f"{self.name}: nothing scored, {self.failed} failed"
+            return f"{self.name}: nothing scored{missing}"
         low, high = self.overall.ci95
         text = f"{self.name}: {self.overall.accuracy:.1%} right ({low:.1%} to {high:.1%}, {self.overall.n} tasks)"
         text += f", tool used in {self.tool_rate:.0%}" if self.tool_rate is not None else ""
-        return f"{text}, {self.failed} failed" if self.failed else text
+        return f"{text}{missing}"
 
 
 def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSummary:
     """The summary of tasks with their trajectories. Several trajectories of one task count as independent."""
-    total = 0
-    fine: list[tuple[Task, Trajectory]] = []
-    for task, trajectory in attempts:
-        total += 1
-        if trajectory.status != "failed":
-            fine.append((task, trajectory))
-    correct = [is_correct(task, trajectory) for task, trajectory in fine]
-    families = sorted({task.family for task, _ in fine})
+    everything = list(attempts)
+    fine = [(task, trajectory) for task, trajectory in everything if trajectory.status != "failed"]
     trajectories = [trajectory for _, trajectory in fine]
     played = [Attempt(task=task, trajectory=trajectory) for task, trajectory in fine]
     return StageSummary(
         name=name,
-        overall=share_right(correct),
+        overall=_share_right(everything),
         families={
-            family: share_right([right for (task, _), right in zip(fine, correct) if task.family == family])
-            for family in families
+            family: _family([(task, trajectory) for task, trajectory in everything if task.family == family])
+            for family in sorted({task.family for task, _ in everything})
         },
         tool_rate=_mean([uses_tool(trajectory) for trajectory in trajectories]),
         turns_mean=_mean([len(trajectory.turns) for trajectory in trajectories]),
         format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
-        failed=total - len(fine),
+        unfinished=unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
         grounding=grounding(played),
     )
+
+
+def _family(attempts: Sequence[tuple[Task, Trajectory]]) -> FamilySummary:
+    return FamilySummary(answers=_share_right(attempts), unfinished=unfinished(one for _, one in attempts))
+
+
+def _share_right(attempts: Sequence[tuple[Task, Trajectory]]) -> Accuracy:
+    return share_right([is_correct(task, one) for task, one in attempts if one.status != "failed"])
 
 
 def _mean(values: Sequence[float]) -> float | None:

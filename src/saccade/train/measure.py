@@ -81,7 +81,8 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
                 _remember(run, stage, tasks, played.attempts)
         _tell(stage, lambda: played.attempts)
         summary = run.summaries[stage.name] = _summary(stage.name, played.attempts)
-        bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}")
+        missing = summary.unfinished.describe()
+        bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}{missing and ', '}{missing}")
 
 
 def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from saccade.atomic import write_json_atomic, write_text_atomic
 from saccade.evaluation.grounding import Grounding
-from saccade.evaluation.statistics import Accuracy
+from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.train.pace import duration
 from saccade.train.runinfo import RunPaths
@@ -38,6 +38,8 @@ class Row:
     name: str
     is_family: bool
     bar: Bar
+    failed: str
+    cut_off: str
     has_card: bool = False
     asked: str = ""
     tool_rate: str = ""
@@ -48,7 +50,7 @@ class Row:
     call_failures: str = ""
     boxes: str = ""
     format_rate: str = ""
-    failed: str = ""
+    unfinished: str = ""
     comparisons: tuple[str, ...] = ()
 
 
@@ -184,7 +186,7 @@ def _rows(evidence: Evidence) -> list[Row]:
         rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ()))))
         families = evaluation.summary.families
         if len(families) > 1:
-            rows += [_family_row(family, accuracy) for family, accuracy in families.items()]
+            rows += [_family_row(name, family) for name, family in families.items()]
     return rows
 
 
@@ -203,7 +205,9 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row
         call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
         boxes=_boxes(summary.grounding),
         format_rate=percent_text(summary.format_rate),
-        failed=str(summary.failed),
+        failed=f"{summary.unfinished.failed:,}",
+        cut_off=f"{summary.unfinished.cut_off:,}",
+        unfinished=summary.unfinished.describe(),
         comparisons=comparisons,
         asked=_asked(evaluation),
     )
@@ -218,8 +222,14 @@ def _asked(evaluation: Evaluation) -> str:
     return visible(f"{asked.way.describe()}{views if asked.views else ''}", 300)
 
 
-def _family_row(family: str, accuracy: Accuracy) -> Row:
-    return Row(name=visible(readable(family), 80), is_family=True, bar=bar_of(accuracy))
+def _family_row(name: str, family: FamilySummary) -> Row:
+    return Row(
+        name=visible(readable(name), 80),
+        is_family=True,
+        bar=bar_of(family.answers),
+        failed=f"{family.unfinished.failed:,}",
+        cut_off=f"{family.unfinished.cut_off:,}",
+    )
 
 
 def _boxes(grounding: Grounding | None) -> str:

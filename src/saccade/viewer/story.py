@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from saccade.train.pace import duration
 from saccade.viewer.comparisons import Comparison
-from saccade.viewer.evidence import Evidence
+from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.novelty import are_held_out
 from saccade.viewer.words import number_text, percent_text, readable
 
@@ -32,13 +32,20 @@ def _result(evidence: Evidence) -> str:
         return _training_only(evidence)
     numbers = [
         f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)}"
-        + (f" (tool used in {percent_text(evaluation.summary.tool_rate)})" if evidence.has_calls else "")
+        + _beside(evaluation, has_calls=evidence.has_calls)
         for evaluation in scored
     ]
     counts = sorted({evaluation.summary.overall.n for evaluation in scored})
     questions = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     kind = "held-out questions" if are_held_out(evidence.evaluations) else "questions"
     return f"On {questions} {kind} the model was right {_listed(numbers)}."
+
+
+def _beside(evaluation: Evaluation, *, has_calls: bool) -> str:
+    """`` (tool used in 98 %, 2 of 6 failed and are left out)``; nothing where there is nothing to say."""
+    tools = f"tool used in {percent_text(evaluation.summary.tool_rate)}" if has_calls else ""
+    said = ", ".join(part for part in (tools, evaluation.summary.unfinished.describe()) if part)
+    return f" ({said})" if said else ""
 
 
 def _training_only(evidence: Evidence) -> str:
