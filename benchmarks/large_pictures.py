@@ -39,6 +39,8 @@ SHORT = (
     "rl.tasks_per_step=2",
     "rl.group_size=2",
     "rl.checkpoint_every=1",
+    # All answers of random weights are wrong: without this no step would learn.
+    "rl.algorithm.options.entropy_weight=0.01",
     "rollout.max_turn_tokens=8",
     "max_turns=1",
     "with_tools=false",
