@@ -23,10 +23,10 @@ from chart_question_texts import OF_ONE, OF_SEVERAL, PARAPHRASES_OF_ONE, PARAPHR
 from foreign_tables import CITIES, GOODS, MONTHS, Table, table, years
 
 from saccade.errors import ToolError
+from saccade.quantities import parse_quantity
+from saccade.readers.charts.chart import Chart, ChartKind, Series
+from saccade.readers.charts.questions import answer
 from saccade.seeding import generator_for
-from saccade.tasks.quantities import parse_quantity
-from saccade.tools.charts.chart import Chart, ChartKind, Series
-from saccade.tools.charts.questions import answer
 
 COLOURS = {"blue": (31, 90, 200), "orange": (250, 127, 30), "green": (44, 160, 44), "red": (214, 39, 40)}
 Truth = str | float | None

@@ -25,6 +25,9 @@ from numpy.random import Generator
 from PIL import Image
 
 from saccade.errors import ToolError
+from saccade.readers.charts.chart import Arrangement, Chart, ChartKind, Series
+from saccade.readers.charts.classical import ClassicalReader
+from saccade.readers.text.rapid import RapidReader
 from saccade.seeding import generator_for
 from saccade.tasks import chart_axes
 from saccade.tasks.families import chart_bars, chart_lines, chart_pie, colour_bars
@@ -32,9 +35,6 @@ from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scene import Scene, pick_several, whole_knob
 from saccade.tasks.words import DAYS, ITEMS
 from saccade.testing.drawn_charts import DrawnChart, draw_chart
-from saccade.tools.charts.chart import Arrangement, Chart, ChartKind, Series
-from saccade.tools.charts.classical import ClassicalReader
-from saccade.tools.reading.rapid import RapidReader
 
 TOLERANCE = 0.05
 POINT_TOLERANCE = 0.02

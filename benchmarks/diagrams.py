@@ -26,15 +26,15 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
+from saccade.readers.diagrams.diagram import Diagram, read_diagram
+from saccade.readers.text.lines import TextReader
 from saccade.seeding import generator_for
 from saccade.tasks.families.geometry_kinds import KINDS
 from saccade.tasks.families.geometry_problem import GeometryProblem, draw_problem
 from saccade.tasks.families.geometry_sketch import Sketch
-from saccade.tools.contract import find_tool
-from saccade.tools.diagrams.diagram import Diagram, read_diagram
-from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
-from saccade.tools.geometry.tools import GEOMETRY_TOOLS
-from saccade.tools.reading.contract import TextReader
+from saccade.tools.diagram_tools import DIAGRAM_TOOLS
+from saccade.tools.geometry_tools import GEOMETRY_TOOLS
+from saccade.tools.tool import find_tool
 
 NEAR_PX = 4.0
 SAME_ANSWER = 1e-3
@@ -111,7 +111,7 @@ def _in_style(image: Image.Image, style: str) -> tuple[Image.Image, float]:
 
 
 def _reader() -> TextReader:
-    from saccade.tools.reading.rapid import RapidReader
+    from saccade.readers.text.rapid import RapidReader
 
     return RapidReader()
 

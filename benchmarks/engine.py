@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 import torch
 from PIL import Image
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model

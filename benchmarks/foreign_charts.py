@@ -27,10 +27,10 @@ from foreign_tables import Truth
 
 from saccade.errors import ToolError
 from saccade.media.decode import decode_image
+from saccade.readers.charts.chart import Chart
+from saccade.readers.charts.classical import ClassicalReader
+from saccade.readers.text.rapid import RapidReader
 from saccade.seeding import generator_for
-from saccade.tools.charts.chart import Chart
-from saccade.tools.charts.classical import ClassicalReader
-from saccade.tools.reading.rapid import RapidReader
 
 SURE = 0.8
 TOLERANCE = 0.05

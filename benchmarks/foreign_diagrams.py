@@ -23,9 +23,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
-from saccade.tools.contract import find_tool
-from saccade.tools.diagrams.tools import DIAGRAM_TOOLS, diagram_tools
-from saccade.tools.geometry.tools import GEOMETRY_TOOLS
+from saccade.tools.diagram_tools import DIAGRAM_TOOLS, diagram_tools
+from saccade.tools.geometry_tools import GEOMETRY_TOOLS
+from saccade.tools.tool import find_tool
 
 SHIFTS = (0, 3, 5)
 """By which the styles of a problem's pictures are chosen; those of the last were not looked at."""
@@ -210,7 +210,7 @@ def _outcome(problem: Problem, image: Image.Image, engine: str) -> tuple[str, st
     media = MediaStore()
     tools = DIAGRAM_TOOLS
     if engine == "rapidocr":
-        from saccade.tools.reading.rapid import RapidReader
+        from saccade.readers.text.rapid import RapidReader
 
         tools = diagram_tools(RapidReader())
     read = ""

@@ -14,9 +14,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from saccade.tools.geometry.cdl import statements_of
-from saccade.tools.geometry.language import parse_statements
-from saccade.tools.geometry.solver import Answer, solve
+from saccade.readers.geometry.cdl import statements_of
+from saccade.readers.geometry.language import parse_statements
+from saccade.readers.geometry.solver import Answer, solve
 
 _TOLERANCE = 1e-5
 

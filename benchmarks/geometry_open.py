@@ -26,16 +26,16 @@ from pathlib import Path
 import numpy as np
 
 from saccade.errors import ToolError
+from saccade.readers.geometry.cdl import statements_of
+from saccade.readers.geometry.figure import figure_of
+from saccade.readers.geometry.language import parse_statements
+from saccade.readers.geometry.numeric import find_figures
+from saccade.readers.geometry.solver import solve
+from saccade.readers.geometry.terms import Call
+from saccade.readers.geometry.writing import written
 from saccade.seeding import generator_for
 from saccade.tasks.families.geometry_kinds import KINDS
 from saccade.tasks.families.geometry_problem import draw_problem
-from saccade.tools.geometry.cdl import statements_of
-from saccade.tools.geometry.figure import figure_of
-from saccade.tools.geometry.language import parse_statements
-from saccade.tools.geometry.numeric import find_figures
-from saccade.tools.geometry.solver import solve
-from saccade.tools.geometry.terms import Call
-from saccade.tools.geometry.writing import written
 
 DRAWINGS = ("true", "crooked", "wide", "half")
 CROOKED, TORN = 0.04, 0.25

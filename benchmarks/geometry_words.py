@@ -16,11 +16,11 @@ from pathlib import Path
 
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
-from saccade.tools.contract import find_tool
-from saccade.tools.diagrams.tools import DIAGRAM_TOOLS
-from saccade.tools.diagrams.words import read_words
-from saccade.tools.geometry.solver import solve
-from saccade.tools.geometry.tools import GEOMETRY_TOOLS
+from saccade.readers.diagrams.words import read_words
+from saccade.readers.geometry.solver import solve
+from saccade.tools.diagram_tools import DIAGRAM_TOOLS
+from saccade.tools.geometry_tools import GEOMETRY_TOOLS
+from saccade.tools.tool import find_tool
 
 SAME = 1e-3
 PROBLEMS = Path(__file__).with_suffix(".jsonl")

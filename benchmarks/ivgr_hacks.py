@@ -19,11 +19,11 @@ from statistics import mean
 import numpy as np
 
 from saccade.geometry import Box
-from saccade.rewards.archive import Reference
-from saccade.rewards.asking import Asking
-from saccade.rewards.boxes import dual_iou, unrepeated_iou
-from saccade.rewards.consistency import Verdict
-from saccade.rewards.llm_judge import LlmJudge, read_rubric
+from saccade.rewards.boxes.matching import dual_iou, unrepeated_iou
+from saccade.rewards.judges.archive import Reference
+from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.consistency import Verdict
+from saccade.rewards.judges.llm_judge import LlmJudge, read_rubric
 from saccade.seeding import generator_for
 from saccade.testing import ScriptedTeacher
 from saccade.types import ImageRef, Message, Target, Task

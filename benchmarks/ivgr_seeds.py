@@ -95,10 +95,10 @@ def scores_of_words(directory: Path, evaluation: str) -> dict[str, int]:
     1.0 is: names every object that was asked for, and says rightly where it is and what it bears.
     """
     from saccade.recipes.ivgr import EXACT
-    from saccade.rewards.archive import Reference, thoughts_of
+    from saccade.rewards.judges.archive import Reference, thoughts_of
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
     from saccade.tasks.two_streams import grounded
-    from saccade.train.records import read_records
-    from saccade.train.runinfo import RunPaths
     from saccade.types import Example
 
     async def verdicts() -> Counter[str]:
@@ -119,8 +119,8 @@ def attention(checkpoint: Path, directory: Path, evaluation: str) -> Row:
     from saccade.media.store import MediaStore
     from saccade.models.attention_share import attention_shares, mean_attention
     from saccade.models.loading import LoadSettings, load_model
-    from saccade.train.records import read_records
-    from saccade.train.runinfo import RunPaths
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
 
     paths, media = RunPaths(root=directory), MediaStore()
     attempts = list(read_records(paths.evaluation(evaluation)))

@@ -28,14 +28,14 @@ from rich.table import Table
 from saccade.bench.measuring import Moment
 from saccade.bench.results import hardware, write_figures
 from saccade.cli import prepare_machine
+from saccade.config.context import RecipeContext
 from saccade.engines.local import LocalEngine
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
 from saccade.recipes.ivgr import tiny
-from saccade.train.checkpoints import latest_checkpoint
-from saccade.train.context import RecipeContext
+from saccade.runs.checkpoints import latest_checkpoint
+from saccade.runs.progress import Progress
 from saccade.train.plan import Reinforce, Supervise
-from saccade.train.progress import Progress
 from saccade.train.reinforce import Reinforcement
 from saccade.train.repeatable import repeatable
 from saccade.train.run import run_plan

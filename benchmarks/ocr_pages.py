@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from saccade.readers.text.rapid import RapidReader
 from saccade.tasks.drawing import font
-from saccade.tools.reading.rapid import RapidReader
 
 PROSE = """The harbour master keeps a ledger of 1,248 boats. Each line holds a name, a berth and the date on which it
 was last seen. On 31/12/2025 the storm took seven of them, and the quay was closed for nine days. Repairs cost $46,300,

@@ -32,9 +32,9 @@ from services_tools import ServedTools, build, write_tools_file
 
 from saccade.errors import SaccadeError
 from saccade.media.store import MediaStore
-from saccade.services.client import RemoteTools
-from saccade.toolbox.settings import ToolSettings
-from saccade.tools.contract import Tool
+from saccade.services.client.remote_tools import RemoteTools
+from saccade.tools.catalogue.settings import ToolSettings
+from saccade.tools.tool import Tool
 from saccade.types import ImageRef, Json, ToolResult
 
 SIDE = 96

@@ -21,8 +21,8 @@ from PIL import Image
 from services_tools import ServedTools, build, write_tools_file
 
 from saccade.media.store import MediaStore
-from saccade.services.client import RemoteTools
-from saccade.toolbox.settings import ToolSettings
+from saccade.services.client.remote_tools import RemoteTools
+from saccade.tools.catalogue.settings import ToolSettings
 from saccade.types import ImageRef, Json
 
 Call = Callable[[int], dict[str, Json]]

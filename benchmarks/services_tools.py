@@ -15,9 +15,9 @@ from typing import Annotated, Self
 from PIL import Image, ImageStat
 
 from saccade.errors import UserError
-from saccade.toolbox.settings import ToolSettings
-from saccade.tools.contract import Tool, ToolOutput, tool_from
+from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.images import crop
+from saccade.tools.tool import Tool, ToolOutput, tool_from
 
 
 def echo(text: Annotated[str, "what to say"]) -> str:

@@ -9,7 +9,7 @@ import json
 import shutil
 from pathlib import Path
 
-from saccade.train.checkpoints import checkpoints
+from saccade.runs.checkpoints import checkpoints
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src/saccade/models/base_checkpoint"

@@ -21,8 +21,8 @@ from saccade.testing.all_tools import example_picture, write_tools_file
 from saccade.testing.chat_server import ChatServer
 from saccade.testing.tool_fuzz import FuzzedTool, fuzz
 from saccade.testing.vision_server import expert_reply
-from saccade.toolbox.catalogue import entry_of, toolset
-from saccade.toolbox.settings import read_tools_file
+from saccade.tools.catalogue.catalogue import entry_of, toolset
+from saccade.tools.catalogue.settings import read_tools_file
 
 
 def odd_pictures() -> list[Image.Image]:

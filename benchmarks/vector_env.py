@@ -20,8 +20,8 @@ import gymnasium
 import saccade.envs
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 
 MODES = ("ours", "sync", "async")
 WAIT_S = 0.05

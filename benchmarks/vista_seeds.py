@@ -127,8 +127,8 @@ def errors(directory: Path, evaluation: str) -> Row:
     """The rules' kinds of errors of an evaluation, of wrong trajectories and of all."""
     from saccade.evaluation.errors import find_errors
     from saccade.recipes._vista_gym import gym_tools
-    from saccade.train.records import read_records
-    from saccade.train.runinfo import RunPaths
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
 
     specs = [tool.spec for tool in gym_tools().values()]
     attempts = read_records(RunPaths(root=directory).evaluation(evaluation))
@@ -138,8 +138,8 @@ def errors(directory: Path, evaluation: str) -> Row:
 def calls(directory: Path, evaluation: str) -> dict[str, dict[str, int]]:
     """How often each tool was called in an evaluation, by type of question."""
     from saccade.recipes._vista_gym import TASK_TYPES
-    from saccade.train.records import read_records
-    from saccade.train.runinfo import RunPaths
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
     from saccade.types import ToolCall
 
     types = {family: name for name, family in TASK_TYPES.items()}
@@ -152,9 +152,9 @@ def calls(directory: Path, evaluation: str) -> dict[str, dict[str, int]]:
 
 def histogram(directory: Path) -> dict[str, int]:
     """How many training questions have which pass rate, where a run measured them."""
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
     from saccade.tasks.tail_patch import pass_rates
-    from saccade.train.records import read_records
-    from saccade.train.runinfo import RunPaths
 
     path = RunPaths(root=directory).evaluation("pass_rates")
     rates = sorted(pass_rates(read_records(path)).values()) if path.is_file() else []

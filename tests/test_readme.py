@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from saccade.train.context import RecipeContext
+from saccade.config.context import RecipeContext
 from saccade.train.plan import Reinforce
 from saccade.train.recipe_loading import load_recipe, recipe_names
 

@@ -1,4 +1,9 @@
-"""The error tree: whose mistake it was decides what happens next."""
+"""The error tree: whose mistake it was decides what happens next; and what a message says was probably meant."""
+
+import difflib
+from collections.abc import Sequence
+
+SHOWN_CHARS = 60
 
 
 class SaccadeError(Exception):
@@ -18,3 +23,10 @@ class ToolError(SaccadeError):
 
 class MachineError(SaccadeError):
     """The machine's failure (a judge is down, a tool server is gone): the trajectory ends ``failed``, never scored."""
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The one of ``names`` that was probably meant."""
+    # Cut first: matching takes time with the square of the length, and the name is the model's.
+    matches = difflib.get_close_matches(name[:SHOWN_CHARS].lower(), names, n=1)
+    return matches[0] if matches else None

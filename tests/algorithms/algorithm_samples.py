@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from saccade.algorithms.contract import PolicyTokens
+from saccade.algorithms.algorithm import PolicyTokens
 from saccade.types import Answer, Group, Score, Segment, Task, Trajectory, TrajectoryStatus, Turn
 
 TASK = Task(id="t", family="f", question="?", answer="a", answer_kind="exact", images=())

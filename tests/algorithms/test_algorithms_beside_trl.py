@@ -11,7 +11,7 @@ from algorithm_samples import policy_tokens
 from torch import Tensor
 
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import dapo
 from saccade.algorithms.dr_grpo import dr_grpo
 from saccade.algorithms.grpo import grpo

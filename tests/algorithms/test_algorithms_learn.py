@@ -8,7 +8,7 @@ import torch
 from algorithm_samples import TASK, trajectory
 from torch import Tensor, nn
 
-from saccade.algorithms.contract import Algorithm, PolicyTokens
+from saccade.algorithms.algorithm import Algorithm, PolicyTokens
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
 from saccade.algorithms.dr_grpo import dr_grpo

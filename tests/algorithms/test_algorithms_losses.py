@@ -7,7 +7,7 @@ import pytest
 import torch
 from algorithm_samples import policy_tokens
 
-from saccade.algorithms.contract import PolicyTokens
+from saccade.algorithms.algorithm import PolicyTokens
 from saccade.algorithms.losses import actor_critic, clipped_surrogate, negative_log_likelihood
 from saccade.algorithms.options import PolicyOptions
 

@@ -9,7 +9,7 @@ from algorithm_samples import group, policy_tokens, rewarded, trajectory
 
 from saccade.algorithms.admission import MeanWithin, is_truncated, teaches
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
 from saccade.algorithms.dr_grpo import dr_grpo

@@ -5,7 +5,7 @@ from bench_small import SMALL, SMALL_SIZE
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from saccade.bench.checkpoint import write_checkpoint
-from saccade.bench.contract import BenchSpec
+from saccade.bench.spec import BenchSpec
 
 
 @pytest.fixture(scope="session")

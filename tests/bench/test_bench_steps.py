@@ -9,12 +9,12 @@ import pytest
 from bench_small import SMALL, SMALL_SIZE
 from transformers import PreTrainedTokenizerFast
 
-from saccade.bench.contract import BenchSpec
 from saccade.bench.measuring import fingerprint
 from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
 from saccade.bench.results import Agreement, write_figures
 from saccade.bench.script import Script
+from saccade.bench.spec import BenchSpec
 from saccade.bench.worker import started
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from saccade.cli import run_command
-from saccade.train.rundir import RunDirectory
+from saccade.runs.directory import RunDirectory
 
 RECIPES = """
 from neighbour import WHY
 from saccade.errors import MachineError, UserError
-from saccade.train.context import RecipeContext
+from saccade.config.context import RecipeContext
 
 def machine(context: RecipeContext): raise MachineError("the judge is down")
 def user(context: RecipeContext): raise UserError(WHY)

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from saccade.cli import run_command
-from saccade.interop.openenv_client import SaccadeEnvClient
+from saccade.interop.openenv.client import SaccadeEnvClient
 
 
 def free_port() -> int:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from saccade.cli.ledger import Ledger
-from saccade.engines.chat_counts import ChatCounts
+from saccade.chat.counts import ChatCounts
+from saccade.curation.ledger import Ledger
 from saccade.errors import UserError
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from saccade.curation.codedance.solutions import REPLAYED
 from saccade.curation.playing import ORIGINAL_VIEW
-from saccade.curation.solutions import REPLAYED
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from saccade.curation import prompts
+from saccade.curation.codedance import prompts
 from saccade.protocols.code import code_protocol
 from saccade.testing.scripted_teacher import text_of
 from saccade.types import Example, ImageRef, Message, ToolCall

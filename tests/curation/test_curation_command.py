@@ -190,9 +190,9 @@ def test_mistakes_are_found_before_work_starts(
 
 
 def test_pass_rates_are_read_from_a_run(tmp_path: Path) -> None:
-    from saccade.cli.pass_rates import recorded_pass_rates
-    from saccade.train.position import Position
-    from saccade.train.records import write_records
+    from saccade.curation.pass_rates import recorded_pass_rates
+    from saccade.runs.position import Position
+    from saccade.runs.records import write_records
     from saccade.types import Answer, Attempt, Trajectory, Turn
 
     media = MediaStore()

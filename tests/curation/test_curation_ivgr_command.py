@@ -16,7 +16,7 @@ from PIL import Image
 from stream_samples import COLOURS, plain, thought, trajectories
 
 from saccade.cli import run_command
-from saccade.curation.cold_start import read_cold_start
+from saccade.curation.ivgr.cold_start import read_cold_start
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade.curation.codedance.outcomes import Outcome, Rejected, Verdict, outcome_from
 from saccade.curation.journal import Journal
-from saccade.curation.outcomes import Outcome, Rejected, Verdict, outcome_from
 from saccade.errors import UserError
 
 KEPT = Outcome(

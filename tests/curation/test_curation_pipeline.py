@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from curation_teachers import Knowing, answer_turn, is_about
 
+from saccade.chat.refusals import RefusedRequestError
+from saccade.curation.codedance.outcomes import Outcome, outcome_from
+from saccade.curation.codedance.pipeline import Curation, Roles
+from saccade.curation.codedance.report import CurationReport
+from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.difficulty import PassRates
 from saccade.curation.examples import read_examples
 from saccade.curation.journal import Journal
-from saccade.curation.outcomes import Outcome, outcome_from
-from saccade.curation.pipeline import Curation, Roles
-from saccade.curation.report import CurationReport
-from saccade.curation.settings import CurationSettings
 from saccade.curation.working import FAILURES_IN_A_ROW
-from saccade.engines.refusals import RefusedRequestError
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.curation.plain_words import (
+from saccade.curation.ivgr.plain_words import (
     MAX_REPLY_CHARS,
     coordinates_in,
     lost_objects,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from stream_samples import COLOURS, plain, telling, thought, trajectories
 
-from saccade.curation.cold_start import read_cold_start
+from saccade.curation.ivgr.cold_start import read_cold_start
+from saccade.curation.ivgr.rephrasing import PAPERS_SHARE, Rephrased, Rephrasing, RephrasingSettings, rephrased_from
+from saccade.curation.ivgr.rephrasing_report import RephrasingReport
 from saccade.curation.journal import Journal
-from saccade.curation.rephrasing import PAPERS_SHARE, Rephrased, Rephrasing, RephrasingSettings, rephrased_from
-from saccade.curation.rephrasing_report import RephrasingReport
 from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

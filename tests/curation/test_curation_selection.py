@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 from stream_samples import COLOURS
 
+from saccade.chat.chat_model import Teacher
 from saccade.curation.difficulty import read_pass_rates
+from saccade.curation.ivgr.selection import Measured, Selection, SelectionReport, SelectionSettings, measured_from
 from saccade.curation.journal import Journal
-from saccade.curation.selection import Measured, Selection, SelectionReport, SelectionSettings, measured_from
-from saccade.engines.teacher import Teacher
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.curriculum import HARD_OF_FIVE

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from curation_teachers import Knowing, answer_turn, code_turn, expert_code, turns_so_far
 
-from saccade.curation.outcomes import Rejected
+from saccade.chat.chat_model import Teacher
+from saccade.curation.codedance.outcomes import Rejected
+from saccade.curation.codedance.settings import CurationSettings, Way
+from saccade.curation.codedance.solutions import Solved, Solver, answer_of
 from saccade.curation.playing import play, up_to_stop
-from saccade.curation.settings import CurationSettings, Way
-from saccade.curation.solutions import Solved, Solver, answer_of
-from saccade.engines.teacher import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.geometry import Box

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import torch
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.types import Observation
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.engines.rows import Work
 from saccade.engines.stops import TokenBytes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.sampling import Drawn, draw_tokens
 from saccade.errors import SaccadeError
 

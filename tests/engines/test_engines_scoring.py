@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import torch
 
-from saccade.engines.contract import Sampling, ScoreRequest, candidates
+from saccade.engines.engine import Sampling, ScoreRequest, candidates
 from saccade.engines.local import LocalEngine
 from saccade.errors import SaccadeError
 from saccade.types import Observation

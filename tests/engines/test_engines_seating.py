@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.seating import Seating
 from saccade.errors import SaccadeError
 

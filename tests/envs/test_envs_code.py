@@ -19,10 +19,10 @@ from saccade.protocols.instructions import Style
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.demonstration import demonstrate
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.sandbox import Sandbox, Session
 from saccade.testing import TINY_VIEW, ScriptedEngine, check_environment, letter_chat, tiny_example
 from saccade.tools.code import Sessions, python_tool
-from saccade.train.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.types import Answer, Example, ExpertTurn, Malformed, ToolCall, Trajectory
 
 CHAT = letter_chat(TINY_VIEW)

@@ -11,8 +11,8 @@ from saccade.tasks.code_experts import coded, two_runs
 from saccade.tasks.code_lessons import EASY, HARD, CodeQuestions
 from saccade.testing import TINY_VIEW
 from saccade.tools.code import python_tool
-from saccade.tools.contract import Episode
 from saccade.tools.remembered import RememberedSessions
+from saccade.tools.tool import Episode
 from saccade.types import WORK, Json, ToolCall, ToolResult
 
 Session = Callable[..., list[Json]]

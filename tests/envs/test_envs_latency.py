@@ -7,7 +7,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import tool_from
+from saccade.tools.tool import tool_from
 
 
 def look() -> str:

@@ -12,8 +12,8 @@ from saccade.errors import MachineError, UserError
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.tools.contract import Episode, EpisodeTool, OpenTool, Tool, tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import Episode, EpisodeTool, OpenTool, Tool, tool_from
 from saccade.types import Task, ToolSpec
 
 VIEW = ResizeRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")

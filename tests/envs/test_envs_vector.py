@@ -14,7 +14,7 @@ from saccade.envs.vector import VisualReasoningVectorEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
-from saccade.tools.contract import Tool, tool_from
+from saccade.tools.tool import Tool, tool_from
 
 Mode = Literal["ours", "sync", "async"]
 MODES: tuple[Mode, ...] = ("ours", "sync", "async")

@@ -20,8 +20,8 @@ from saccade.media.store import MediaStore
 from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.tasks.procedural import FAMILIES
-from saccade.tools.contract import Tool, tool_from
 from saccade.tools.images import IMAGE_TOOLS, crop
+from saccade.tools.tool import Tool, tool_from
 from saccade.types import Answer, Malformed, Observation, Task, ToolCall, ToolResult, Turn
 
 VIEW = ResizeRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")

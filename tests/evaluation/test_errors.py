@@ -13,10 +13,10 @@ from saccade.evaluation.error_judge import ErrorJudge, read_verdict
 from saccade.evaluation.errors import ErrorKind, can_be_read, find_errors, rule_errors
 from saccade.evaluation.tool_mix import LATENCY_S, REFUSED, FamilyTools, latency_s, tool_mix
 from saccade.geometry import Box, Point
-from saccade.rewards.asking import Asking
+from saccade.rewards.judges.asking import Asking
 from saccade.testing import ScriptedTeacher
 from saccade.testing.hostile import HOSTILE_TEXTS
-from saccade.tools.contract import ToolOutput, tool_from
+from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import (
     Answer,
     Attempt,

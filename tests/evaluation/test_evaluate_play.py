@@ -15,7 +15,7 @@ from saccade.rollout.settings import RolloutSettings
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import TINY_VIEW, tiny_example
-from saccade.tools.contract import tool_from
+from saccade.tools.tool import tool_from
 from saccade.types import Attempt, Score, Task, Trajectory
 
 REWARD = OutcomeReward(accuracy_weight=1.0, format_weight=0.5)

@@ -18,20 +18,20 @@ from saccade.learner.learner import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.asked import read_asked
+from saccade.runs.metrics import read_metrics, without_times
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.asked import read_asked
-from saccade.train.metrics import read_metrics, without_times
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.progress import Progress
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Answer, BoxMention, Example, Score, Task, Trajectory

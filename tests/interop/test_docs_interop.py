@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from trl_small import write_parts
 
 from saccade.cli.commands import saccade
-from saccade.interop.openenv_server import openenv_app
+from saccade.interop.openenv.server import openenv_app
 from saccade.testing import TINY_VIEW
 
 ROOT = Path(__file__).parents[2]

@@ -14,13 +14,13 @@ from PIL import Image
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
-from saccade.interop.openenv_client import SaccadeEnvClient
-from saccade.interop.openenv_messages import SaccadeAction, pictures
-from saccade.interop.openenv_server import openenv_app
+from saccade.interop.openenv.client import SaccadeEnvClient
+from saccade.interop.openenv.messages import SaccadeAction, pictures
+from saccade.interop.openenv.server import openenv_app
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
-from saccade.tools.contract import tool_from
+from saccade.tools.tool import tool_from
 from saccade.types import Task
 
 CROP = '<think>a</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 500, 250]}}</tool_call>'
@@ -200,7 +200,7 @@ def test_http_routes_tell_of_the_server(url: str) -> None:
 
 def test_memory_of_a_long_session_does_not_grow() -> None:
     media = MediaStore()
-    from saccade.interop.openenv_server import SaccadeEnvironment, TasksById
+    from saccade.interop.openenv.server import SaccadeEnvironment, TasksById
 
     env = VisualReasoningEnv(family="counting", view=TINY_VIEW, media=media)
     session = SaccadeEnvironment(lambda: env, TasksById((), None))

@@ -13,13 +13,13 @@ from trl_small import small_trainer
 
 from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS
 from saccade.errors import ToolError, UserError
-from saccade.interop.tool_methods import type_of
-from saccade.interop.trl_environment import TrlEnvironment, answer_score, environment_class, rows
+from saccade.interop.trl.environment import TrlEnvironment, answer_score, environment_class, rows
+from saccade.interop.trl.tool_methods import type_of
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import tiny_example
-from saccade.tools.contract import Episode, OpenTool, Tool, tool_from
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import Episode, OpenTool, Tool, tool_from
 from saccade.types import Task, ToolSpec
 
 # TRL and what it stands on call one another by names that are to go, and say that environments are experimental.

@@ -24,7 +24,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from saccade.bench.checkpoint import SIZES, write_checkpoint
 from saccade.bench.trl_side import RESPONSE_TEMPLATE, PictureProcessor, ScriptedLogits
-from saccade.interop.trl_environment import TrlEnvironment
+from saccade.interop.trl.environment import TrlEnvironment
 
 Say = Callable[[int, int], str]
 """What the row of a batch says in its turn, counted from 0."""

@@ -13,7 +13,7 @@ from transformers import AutoModelForImageTextToText
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.cli import run_command
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings

@@ -9,7 +9,7 @@ import pytest
 import torch
 from learner_samples import batch, same_bytes, small_model, weights
 
-from saccade.algorithms.contract import Loss, PolicyTokens
+from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import MachineError, UserError
 from saccade.learner.frozen_images import FrozenImages

@@ -8,7 +8,7 @@ import pytest
 import torch
 from learner_samples import batch, same_bytes, sequence, small_model, weights
 
-from saccade.algorithms.contract import Loss, PolicyTokens
+from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import clipped_surrogate, negative_log_likelihood
 from saccade.errors import UserError
 from saccade.learner.critic import ValueHead

@@ -17,16 +17,16 @@ from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.box_text import MAX_BOXES
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.instructions import Style
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 from saccade.rollout.demonstration import demonstrate
+from saccade.runs.position import Position
+from saccade.runs.records import read_records, write_records
 from saccade.testing import TINY_VIEW, check_protocol, letter_chat, tiny_example
 from saccade.testing.hostile import HOSTILE_TEXTS
-from saccade.tools.contract import tool_from
 from saccade.tools.images import IMAGE_TOOLS, crop
-from saccade.train.position import Position
-from saccade.train.records import read_records, write_records
+from saccade.tools.tool import tool_from
 from saccade.types import (
     Answer,
     Attempt,

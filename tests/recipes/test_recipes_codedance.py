@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
 from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
@@ -15,11 +17,9 @@ from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.tasks.code_lessons import EASY, HARD, Lessons
 from saccade.tools.code import PythonTool
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
-from saccade.train.settings import apply_overrides
 from saccade.types import Answer, Example, Group, ImageRef, Score, Task, ToolCall, ToolResult, Trajectory, Turn
 
 RUN = Turn(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
 from saccade.models.loading import LoadSettings
@@ -17,19 +19,17 @@ from saccade.recipes._ivgr_judges import Judges
 from saccade.recipes._ivgr_parts import reward
 from saccade.recipes._ivgr_settings import IvgrSettings, TinySettings
 from saccade.recipes.ivgr import EXACT, ivgr, tiny
-from saccade.rewards.answer_judge import AnswerJudge
-from saccade.rewards.consistency import Ensemble
-from saccade.rewards.erring_judge import ErringJudge, JudgeErrors
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.llm_judge import LlmJudge
+from saccade.rewards.judges.answer_judge import AnswerJudge
+from saccade.rewards.judges.consistency import Ensemble
+from saccade.rewards.judges.erring_judge import ErringJudge, JudgeErrors
+from saccade.rewards.judges.llm_judge import LlmJudge
+from saccade.runs.metrics import read_metrics
+from saccade.runs.records import read_records
 from saccade.tasks.curriculum import HARD_OF_FIVE
-from saccade.train.context import RecipeContext
-from saccade.train.metrics import read_metrics
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.train.recipe_loading import load_recipe
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
-from saccade.train.settings import apply_overrides
 from saccade.types import ImageRef
 
 SERVER = ("judge.base_url=http://127.0.0.1:9/v1", "judge.model=judge-72b")

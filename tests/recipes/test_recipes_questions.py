@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.recipes.questions import questions, split
 from saccade.tasks.curriculum import shuffled_epochs
-from saccade.train.context import RecipeContext
 from saccade.types import ImageRef, Task
 
 

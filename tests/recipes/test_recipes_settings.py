@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.recipes.demo import demo
 from saccade.recipes.look_closer import look_closer
 from saccade.recipes.perception import LESSONS, PerceptionSettings, perception
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
 from saccade.types import ImageRef, ToolCall
 

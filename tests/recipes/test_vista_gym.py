@@ -19,7 +19,7 @@ from saccade.recipes._vista_gym import (
 )
 from saccade.recipes._vista_lessons import WRONG_CALLS, careful
 from saccade.tasks.procedural import generate
-from saccade.toolbox.catalogue import CATALOGUE
+from saccade.tools.catalogue.catalogue import CATALOGUE
 from saccade.types import Answer, Example, ToolCall
 
 CALLS: Mapping[str, set[tuple[str, ...]]] = {

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.curation.tool_examples import tool_example_row
+from saccade.config.context import RecipeContext
+from saccade.curation.vista.tool_examples import tool_example_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
@@ -17,13 +18,12 @@ from saccade.recipes._vista_lessons import LOOPS, VistaLessons, lessons_on
 from saccade.recipes._vista_settings import TinySettings, VistaSettings
 from saccade.recipes.vista_r1 import tiny, vista_r1
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.tasks.curriculum import Question, Questions
 from saccade.tasks.tail_patch import EasyToHard, pass_rates
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
-from saccade.train.progress import Progress
 from saccade.train.recipe_loading import load_recipe
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from saccade.geometry import Box
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rewards.archive import Reference
-from saccade.rewards.consistency import NO_VERDICT, Verdict
-from saccade.rewards.contract import AsyncGroupScorer
 from saccade.rewards.groups import score_question
+from saccade.rewards.judges.archive import Reference
+from saccade.rewards.judges.consistency import NO_VERDICT, Verdict
+from saccade.rewards.reward import AsyncGroupScorer
 from saccade.types import (
     Answer,
     Group,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from saccade.errors import UserError
-from saccade.rewards.contract import GroupScores
 from saccade.rewards.groups import NO_VERDICT, score_question, score_questions
+from saccade.rewards.reward import GroupScores
 from saccade.types import Answer, Group, Json, Score, Task, Trajectory, Turn
 
 TASK = Task(id="a", family="f", question="?", answer="1", answer_kind="exact", images=())

@@ -1,8 +1,8 @@
 import pytest
 
 from saccade.errors import UserError
-from saccade.rewards.contract import Scorer
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import Scorer
 from saccade.types import (
     Action,
     Answer,

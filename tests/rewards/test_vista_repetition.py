@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.rewards.repetition import repetition, worst
-from saccade.rewards.repetition_limits import RepetitionLimits
+from saccade.rewards.repetition.limits import RepetitionLimits
+from saccade.rewards.repetition.loops import repetition, worst
 
 COUNTS = {"moderate": 0, "severe": 1, "extreme": 2}
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from reward_samples import MALFORMED, RUNS, TASK, group, played
 
-from saccade.rewards.contract import GroupScorer
 from saccade.rewards.groups import score_question
+from saccade.rewards.reward import GroupScorer
 from saccade.rewards.vista import (
     DifficultyAdaptiveReward,
     VistaForm,

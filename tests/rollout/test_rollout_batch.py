@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from saccade.engines.contract import Completion, Sampling
+from saccade.engines.engine import Completion, Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.rollout.batch import PlayedAs, rollout, rollout_batch, rollout_streams

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from saccade.engines.contract import Completion
+from saccade.engines.engine import Completion
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.models.tiny import tiny_model

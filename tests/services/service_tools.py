@@ -10,9 +10,9 @@ from typing import Annotated
 from PIL import Image
 
 from saccade.errors import MachineError, ToolError, UserError
-from saccade.toolbox.settings import ToolSettings
-from saccade.tools.contract import Returned, Tool, ToolOutput, tool_from
+from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.images import crop
+from saccade.tools.tool import Returned, Tool, ToolOutput, tool_from
 
 
 def echo(text: Annotated[str, "what to say"]) -> str:

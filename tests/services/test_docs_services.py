@@ -9,7 +9,7 @@ from served import Served
 
 from saccade.media.store import MediaStore
 from saccade.services.settings import ServerSettings, serving_of
-from saccade.toolbox.settings import read_tools_file
+from saccade.tools.catalogue.settings import read_tools_file
 
 DOCS = (Path(__file__).parents[2] / "docs" / "services.md").read_text(encoding="utf-8")
 

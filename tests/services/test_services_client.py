@@ -13,14 +13,14 @@ from served import Served
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.store import MediaStore
-from saccade.services.client import RemoteTools
-from saccade.services.exchange import Exchange
-from saccade.services.results import result_of
+from saccade.services.client.exchange import Exchange
+from saccade.services.client.remote_tools import RemoteTools
+from saccade.services.client.results import result_of
 from saccade.testing import ChatServer, check_tool, tiny_example
 from saccade.testing.chat_server import Received
 from saccade.testing.chat_server import Served as Reply
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.types import ImageRef
 
 BOX = {"bbox_2d": [10, 20, 90, 60]}

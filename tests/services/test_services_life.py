@@ -12,9 +12,9 @@ import pytest
 from served import Served, wait_for
 
 from saccade.errors import UserError
-from saccade.services.server import check_reach
+from saccade.services.http.server import check_reach
 from saccade.services.settings import serving_of
-from saccade.toolbox.settings import ToolSettings, ToolsFile
+from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
 
 
 def worker_of(served: Served, group: str) -> int:

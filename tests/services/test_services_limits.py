@@ -13,9 +13,9 @@ from served import Served, wait_for
 from starlette.types import Message, Receive, Scope, Send
 
 from saccade.media.store import png_bytes
+from saccade.services.http.origins import is_own_name
+from saccade.services.http.uploads import UploadGuard, UploadLimits
 from saccade.services.image_folder import image_directory, remove_if_abandoned
-from saccade.services.origins import is_own_name
-from saccade.services.uploads import UploadGuard, UploadLimits
 
 
 @pytest.fixture(scope="module")

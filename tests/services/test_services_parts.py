@@ -12,13 +12,13 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.media.decode import MediaError
 from saccade.media.store import image_hash, png_bytes
-from saccade.services.breaker import CircuitBreaker
-from saccade.services.calls import Call, CallBook, CallIdReusedError, ResultGoneError, digest_of, failure
-from saccade.services.images import ImageShelf, WrongHashError
-from saccade.services.running import CallRequest, Outcome, build_tools, load_builder
+from saccade.services.client.breaker import CircuitBreaker
+from saccade.services.http.images import ImageShelf, WrongHashError
 from saccade.services.settings import ServerSettings, serving_of
-from saccade.services.wire import BrokenFrameError, Frame, packed, read, receive
-from saccade.toolbox.settings import ToolSettings, ToolsFile, read_tools_file
+from saccade.services.workers.calls import Call, CallBook, CallIdReusedError, ResultGoneError, digest_of, failure
+from saccade.services.workers.running import CallRequest, Outcome, build_tools, load_builder
+from saccade.services.workers.wire import BrokenFrameError, Frame, packed, read, receive
+from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file
 from saccade.types import Json
 
 
@@ -140,8 +140,8 @@ def test_a_builder_that_is_not_there_is_the_users_mistake(tmp_path: Path) -> Non
 
 
 def _crop_whatever_is_asked(settings: ToolSettings, folder: Path) -> object:
-    from saccade.tools.contract import tool_from
     from saccade.tools.images import crop
+    from saccade.tools.tool import tool_from
 
     return tool_from(crop)
 

@@ -17,10 +17,10 @@ from served import Served, wait_for
 
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
-from saccade.services.client import RemoteTools
+from saccade.services.client.remote_tools import RemoteTools
 from saccade.testing import tiny_example
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import read_tasks
 from saccade.types import Task
 

@@ -15,7 +15,7 @@ from PIL import Image
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.types import Target, Task
 

@@ -14,8 +14,8 @@ from saccade.tasks import chart_axes
 from saccade.tasks.drawing import SHAPES, Canvas, font, text_box
 from saccade.tasks.palette import BACKGROUND, COLOURS, FAINT, INK, PAPER
 from saccade.tasks.procedural import generate
-from saccade.tools.contract import find_tool
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import find_tool
 from saccade.types import Example, Target, ToolCall
 
 Pixels = np.ndarray

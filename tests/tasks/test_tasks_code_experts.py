@@ -6,7 +6,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.sandbox.contract import RunResult
+from saccade.sandbox.results import RunResult
 from saccade.sandbox.sandbox import Sandbox
 from saccade.tasks.code_experts import (
     CodeStyle,

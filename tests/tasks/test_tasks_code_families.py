@@ -9,7 +9,7 @@ import pytest
 from skimage.measure import label
 
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.code_methods import METHODS, PRELUDE, code_phrases, solution_of
 from saccade.tasks.palette import COLOURS

@@ -8,12 +8,12 @@ import pytest
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.procedural import FAMILIES, SPLITS, generate, split_of, vocabulary_texts
 from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, knob, look_box, rectangle_mask, whole_knob
-from saccade.tools.contract import find_tool
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import find_tool
 from saccade.types import Answer, Example, ToolCall
 
 DIFFICULTIES = (0.0, 0.3, 0.5, 0.8, 1.0)

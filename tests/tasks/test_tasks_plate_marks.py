@@ -8,7 +8,7 @@ import pytest
 from saccade.geometry import Box, iou
 from saccade.media.store import MediaStore
 from saccade.protocols.box_text import find_boxes
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.families.plate_marks import MARKS
 from saccade.tasks.palette import COLOURS
 from saccade.tasks.procedural import NAMED_FAMILIES, SPLITS, generate

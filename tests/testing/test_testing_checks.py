@@ -8,15 +8,15 @@ from PIL import Image, ImageDraw
 from saccade.envs.visual_reasoning import VisualObservation, VisualReasoningEnv
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.coordinates import call_to_model
 from saccade.protocols.instructions import Style
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rewards.deepeyes import DeepEyesReward
-from saccade.rewards.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import GroupScorer, Scorer
 from saccade.testing import (
     TINY_VIEW,
     check_environment,
@@ -25,8 +25,8 @@ from saccade.testing import (
     check_tool,
     tiny_example,
 )
-from saccade.tools.contract import ToolOutput, find_tool, tool_from
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import ToolOutput, find_tool, tool_from
 from saccade.types import (
     Answer,
     ExpertTurn,

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from saccade.engines.contract import Completion, Engine, Sampling
+from saccade.engines.engine import Completion, Engine, Sampling
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import SaccadeError
 from saccade.media.store import MediaStore

@@ -13,10 +13,10 @@ from saccade.envs.deadline import run_within
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
-from saccade.sandbox.contract import RunError, RunResult
+from saccade.sandbox.results import RunError, RunResult
 from saccade.tools.code import python_tool
 from saccade.tools.code_results import does_nothing
-from saccade.tools.contract import Episode, OpenTool
+from saccade.tools.tool import Episode, OpenTool
 from saccade.types import ToolResult
 
 VIEW = ResizeRule(factor=16, min_pixels=64 * 64, max_pixels=64 * 64, convention="relative_1000")

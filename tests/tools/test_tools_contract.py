@@ -9,7 +9,7 @@ from PIL import Image
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
-from saccade.tools.contract import MAX_RESULT_TEXT_CHARS, ToolOutput, check_names, find_tool, tool_from
+from saccade.tools.tool import MAX_RESULT_TEXT_CHARS, ToolOutput, check_names, find_tool, tool_from
 from saccade.types import ImageRef, Json, ToolResult, ToolSpec
 
 

@@ -10,7 +10,6 @@ from PIL import Image
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
-from saccade.tools.contract import ToolOutput, find_tool
 from saccade.tools.images import (
     IMAGE_TOOLS,
     MAX_SIDE_PX,
@@ -23,6 +22,7 @@ from saccade.tools.images import (
     rotate,
     zoom,
 )
+from saccade.tools.tool import ToolOutput, find_tool
 from saccade.types import Json
 
 

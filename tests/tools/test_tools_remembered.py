@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from saccade.errors import MachineError
-from saccade.sandbox.contract import RunResult
+from saccade.sandbox.results import RunResult
 from saccade.sandbox.sandbox import Sandbox
 from saccade.sandbox.session import Session
 from saccade.tools.remembered import RememberedSessions

@@ -9,8 +9,8 @@ from PIL import Image
 
 from saccade.errors import MachineError, ToolError
 from saccade.media.store import MediaStore
-from saccade.tools.contract import Tool, ToolOutput, tool_from
 from saccade.tools.remembered_calls import MAX_KEPT_CHARS, remembering
+from saccade.tools.tool import Tool, ToolOutput, tool_from
 
 GREY, WHITE = Image.new("RGB", (8, 8), "grey"), Image.new("RGB", (8, 8), "white")
 

@@ -15,17 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
+from saccade.config.context import RecipeContext
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import TEXTUAL
 from saccade.recipes.ivgr import tiny
-from saccade.rewards.contract import AsyncGroupScorer, GroupScores, Reward
-from saccade.rewards.exact_judge import PLACES
+from saccade.rewards.judges.exact_judge import PLACES
+from saccade.rewards.reward import AsyncGroupScorer, GroupScores, Reward
+from saccade.runs.metrics import read_metrics, without_times
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.tasks.families.plate_marks import MARKS, PLATE_COLOURS
-from saccade.train.context import RecipeContext
-from saccade.train.metrics import read_metrics, without_times
 from saccade.train.plan import Plan, Reinforce
-from saccade.train.progress import Progress
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.types import Attempt, Json, Task, Trajectory
 

@@ -4,9 +4,9 @@ import pytest
 
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.options import PolicyOptions
+from saccade.config.settings import check_settings
 from saccade.errors import UserError
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.settings import check_settings
 
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),

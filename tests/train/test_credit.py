@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.grpo import grpo
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.ppo import ppo

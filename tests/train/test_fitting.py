@@ -19,9 +19,9 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import Band, ByPassRate, InOrder, Mixture, Share, Shuffled, known_tasks
 from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Stream
-from saccade.train.progress import Progress
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import ReinforceSettings
 from saccade.types import Task

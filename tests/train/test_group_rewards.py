@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dying_run import Dying, Killed
 
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.grpo import grpo
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.learner.optimizer import OptimizerSettings
@@ -16,16 +16,16 @@ from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.contract import GroupScorer, GroupScores, Scorer
+from saccade.rewards.reward import GroupScorer, GroupScores, Scorer
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import read_metrics, without_times
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
-from saccade.train.metrics import read_metrics, without_times
+from saccade.tools.tool import tool_from
 from saccade.train.plan import Episodes, Plan, Reinforce, Stream
-from saccade.train.progress import Progress
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import ReinforceSettings
 from saccade.types import Json, Score, Task, Trajectory

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from ivgr_runs import archive, metric, of_stream, reinforcement, run, steps
 
+from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
 from saccade.recipes.ivgr import tiny
-from saccade.rewards.consistency import RUBRIC
-from saccade.rewards.quotation import MARK
+from saccade.rewards.judges.consistency import RUBRIC
+from saccade.rewards.judges.quotation import MARK
+from saccade.runs.runinfo import RunPaths
 from saccade.tasks.curriculum import Question, Questions
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
-from saccade.train.context import RecipeContext
-from saccade.train.runinfo import RunPaths
 from saccade.types import Attempt, Group, Json
 from saccade.viewer.report import write_report
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.recipes.codedance import TinySettings, tiny
-from saccade.train.context import RecipeContext
-from saccade.train.progress import Progress
+from saccade.runs.progress import Progress
 from saccade.train.run import run_plan
-from saccade.train.settings import apply_overrides
 
 SMALL = ("size.hidden=32", "size.heads=2", "size.kv_heads=1", "size.mlp=64", "rollout.max_turn_tokens=4")
 

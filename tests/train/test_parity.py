@@ -13,13 +13,13 @@ from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.tasks.procedural import generate
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.parity import check_parity
 from saccade.types import ToolCall, Trajectory
 

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from saccade.algorithms.grpo import grpo
+from saccade.config.recipe_source import RecipeSource
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
@@ -17,18 +19,16 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import read_metrics
+from saccade.runs.progress import Progress
+from saccade.runs.runinfo import RunPaths, read_info
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
-from saccade.train.metrics import read_metrics
 from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Stage, Stream
 from saccade.train.plan_record import value_record
-from saccade.train.progress import Progress
 from saccade.train.recipe_loading import load_recipe
-from saccade.train.recipe_source import RecipeSource
 from saccade.train.run import run_plan
-from saccade.train.runinfo import RunPaths, read_info
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ReinforceSettings
 from saccade.types import Score, Task, Trajectory
 

@@ -14,11 +14,11 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.progress import Progress
 from saccade.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example
 from saccade.tools.code import python_tool
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
-from saccade.train.progress import Progress
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import SuperviseSettings
 from saccade.types import Answer, Example, ExpertTurn, ToolCall

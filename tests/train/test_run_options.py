@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 from dying_run import Dying, Killed
 
+from saccade.config.settings import apply_overrides
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import read_metrics, without_times
+from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Questions, Share, Shuffled
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import chosen
-from saccade.train.metrics import read_metrics, without_times
 from saccade.train.plan import Episodes, Plan, Reinforce, Stream
-from saccade.train.progress import Progress
 from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ReinforceSettings
 from saccade.types import Score, Task, Trajectory
 

@@ -12,9 +12,9 @@ from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.progress import Progress
 from saccade.testing.tasks import tiny_example
 from saccade.train.plan import Episodes, Evaluate, Plan
-from saccade.train.progress import Progress
 from saccade.train.run import run_plan
 from saccade.types import Score, Task, Trajectory
 

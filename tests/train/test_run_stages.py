@@ -9,7 +9,7 @@ import torch
 from dying_run import Killed
 
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
-from saccade.algorithms.contract import Algorithm, Loss, PolicyTokens
+from saccade.algorithms.algorithm import Algorithm, Loss, PolicyTokens
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.engines.local import LocalEngine
@@ -23,16 +23,16 @@ from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import read_metrics, without_times
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.tasks.curriculum import Question
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.metrics import read_metrics, without_times
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.progress import Progress
-from saccade.train.records import read_records
 from saccade.train.reinforce import Reinforcement
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings

@@ -19,14 +19,14 @@ from saccade.protocols.tagged import direct_protocol
 from saccade.recipes.questions import bare_answer
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import read_metrics
+from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
+from saccade.runs.runinfo import RunPaths, read_info
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.tasks import tiny_example
-from saccade.train.metrics import read_metrics
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.progress import Progress
-from saccade.train.records import read_records
 from saccade.train.run import run_plan
-from saccade.train.runinfo import RunPaths, read_info
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.train.stopping import SkippedSteps
 from saccade.types import Task

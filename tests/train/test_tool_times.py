@@ -4,10 +4,10 @@ from saccade.envs.visual_reasoning import DEFAULT_VIEW
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.metrics import TIME_PREFIX
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import tool_from
+from saccade.tools.tool import tool_from
 from saccade.train.measure import timed
-from saccade.train.metrics import TIME_PREFIX
 from saccade.train.plan import Episodes
 
 CALL = '<think>t</think><tool_call>{"name": "look", "arguments": {}}</tool_call>'

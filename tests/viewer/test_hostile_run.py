@@ -11,15 +11,15 @@ from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.directory import RunDirectory
+from saccade.runs.position import Position
+from saccade.runs.records import read_records, write_records
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.position import Position
-from saccade.train.records import read_records, write_records
 from saccade.train.rollout_metrics import rollout_metrics
-from saccade.train.rundir import RunDirectory
 from saccade.viewer.report import write_report
 
 

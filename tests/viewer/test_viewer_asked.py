@@ -12,16 +12,16 @@ from saccade.cli import run_command
 from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.rollout.settings import RolloutSettings
+from saccade.runs.asked import AskedIn, open_asked
+from saccade.runs.asking import ToolRecord, Way
+from saccade.runs.directory import RunDirectory
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
+from saccade.runs.trained_on import Novelty
 from saccade.testing.chat_server import ChatServer, chat_reply
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
-from saccade.train.asked import AskedIn, open_asked
-from saccade.train.asking import ToolRecord, Way
-from saccade.train.position import Position
-from saccade.train.records import write_records
-from saccade.train.rundir import RunDirectory
-from saccade.train.runinfo import RunPaths
-from saccade.train.trained_on import Novelty
+from saccade.tools.tool import tool_from
 from saccade.types import Attempt, ToolCall, Turn
 from saccade.viewer.comparisons import comparisons_of
 from saccade.viewer.evidence import Evaluation, collect

@@ -8,10 +8,10 @@ from viewer_fake_run import answering, make_run, search_task, trajectory
 
 from saccade.media.store import MediaStore
 from saccade.protocols.code import write
-from saccade.train.position import Position
-from saccade.train.records import write_records
-from saccade.train.runinfo import RunPaths
-from saccade.train.trajectory_json import trajectory_from_json, trajectory_to_json
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
+from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.types import Attempt, ExpertTurn, Json, Observation, ToolCall, ToolResult, Trajectory, Turn
 from saccade.viewer.examples import example_view
 from saccade.viewer.pictures import Album

@@ -11,11 +11,11 @@ from viewer_fake_run import make_run, search_task
 
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.train.metrics import MetricsWriter
-from saccade.train.position import Position
-from saccade.train.records import write_records
-from saccade.train.rundir import RunDirectory
-from saccade.train.runinfo import RunPaths
+from saccade.runs.directory import RunDirectory
+from saccade.runs.metrics import MetricsWriter
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
 from saccade.types import Answer, Attempt, BoxMention, Json, Score, Task, Trajectory, Turn
 from saccade.viewer.examples import example_view
 from saccade.viewer.pictures import Album

@@ -11,11 +11,11 @@ from viewer_fake_run import SETTINGS, STAGES, evaluate, hostile_attempt, make_ru
 from saccade.errors import UserError
 from saccade.evaluation.statistics import wilson_interval
 from saccade.media.store import MediaStore
-from saccade.train.metrics import MetricsWriter
-from saccade.train.position import Position
-from saccade.train.records import write_records
-from saccade.train.rundir import RunDirectory
-from saccade.train.runinfo import RunPaths
+from saccade.runs.directory import RunDirectory
+from saccade.runs.metrics import MetricsWriter
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
 from saccade.viewer.report import write_report
 
 

@@ -8,11 +8,11 @@ from PIL import Image, ImageDraw
 
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
+from saccade.runs.directory import RunDirectory
+from saccade.runs.metrics import MetricsWriter
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
 from saccade.seeding import generator_for
-from saccade.train.metrics import MetricsWriter
-from saccade.train.position import Position
-from saccade.train.records import write_records
-from saccade.train.rundir import RunDirectory
 from saccade.types import (
     Answer,
     Attempt,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from saccade.algorithms.admission import teaches
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.errors import UserError

@@ -5,7 +5,7 @@ The weights are shares in the mean over all micro-batches and ranks, so any spli
 
 import torch
 
-from saccade.algorithms.contract import Loss, PolicyLoss, PolicyTokens
+from saccade.algorithms.algorithm import Loss, PolicyLoss, PolicyTokens
 from saccade.algorithms.kl import kl_estimate
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.ratios import Ratio, drift_sums, importance_weights, log_ratio

@@ -6,7 +6,7 @@ from functools import partial
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm, PolicyLoss
+from saccade.algorithms.algorithm import Algorithm, PolicyLoss
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.losses import actor_critic, clipped_surrogate
 from saccade.algorithms.options import PolicyOptions

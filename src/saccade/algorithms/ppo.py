@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient

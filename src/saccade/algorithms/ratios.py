@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from saccade.algorithms.contract import PolicyTokens
+from saccade.algorithms.algorithm import PolicyTokens
 from saccade.algorithms.kl import LOG_RATIO_LIMIT
 
 Ratio = Literal["token", "sequence", "sequence_token"]

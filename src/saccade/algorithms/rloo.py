@@ -2,7 +2,7 @@
 
 from saccade.algorithms.advantages import leave_one_out
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from saccade.algorithms.advantages import GroupAdvantages, PerToken
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 

@@ -11,11 +11,11 @@ from torch import Tensor
 
 import saccade
 from saccade.algorithms.grpo import grpo
-from saccade.bench.contract import BenchSpec, Channel, Ready, StepReport
 from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
+from saccade.bench.spec import BenchSpec, Channel, Ready, StepReport
 from saccade.bench.work import WorkCounter
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.engines.sampling import Drawn, draw_tokens
 from saccade.envs.visual_reasoning import VisualReasoningEnv
@@ -26,11 +26,11 @@ from saccade.learner.sequences import training_sequence, weighted
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
-from saccade.protocols.contract import ChatProtocol
+from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
-from saccade.tools.contract import ToolOutput, tool_from
+from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Group, Malformed, Message, Observation, Score, Task, ToolResult, ToolSpec, Trajectory
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from saccade.bench.contract import DeviceName, DtypeName, FrameworkName, StepReport
+from saccade.bench.spec import DeviceName, DtypeName, FrameworkName, StepReport
 from saccade.bench.work import Work
 from saccade.bench.workload import Workload
 from saccade.errors import UserError

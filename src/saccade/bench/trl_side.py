@@ -32,9 +32,9 @@ from transformers import (
 )
 from trl import GRPOConfig, GRPOTrainer
 
-from saccade.bench.contract import BenchSpec, Channel, Ready, StepReport
 from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
+from saccade.bench.spec import BenchSpec, Channel, Ready, StepReport
 from saccade.bench.work import WorkCounter
 from saccade.bench.workload import Workload
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Literal
 
-from saccade.bench.contract import Answer, BenchSpec, Failed, FrameworkName, Ready, StepReport
+from saccade.bench.spec import Answer, BenchSpec, Failed, FrameworkName, Ready, StepReport
 from saccade.errors import MachineError
 
 _GRACE_S = 20.0

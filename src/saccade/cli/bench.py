@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.contract import DeviceName, DtypeName, FrameworkName
+    from saccade.bench.spec import DeviceName, DtypeName, FrameworkName
     from saccade.bench.workload import WorkloadName
 
 

@@ -18,8 +18,8 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from typing import Literal
 
+    from saccade.config.context import RecipeContext
     from saccade.protocols.named import ProtocolName
-    from saccade.train.context import RecipeContext
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
@@ -55,7 +55,7 @@ def demo(
 ) -> None:
     """Train a small model from nothing until it looks closer by itself: minutes on a CPU."""
     threads = prepare_machine(threads)
-    from saccade.train.context import RecipeContext
+    from saccade.config.context import RecipeContext
     from saccade.train.recipe_loading import load_recipe
 
     context = RecipeContext(overrides=overrides, seed=seed)
@@ -237,7 +237,7 @@ def report(run_directory: Path, judge: str | None, judge_model: str | None, api_
 
         count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
         click.echo(f"Judged: {count} wrong trajectories")
-    from saccade.train.runinfo import RunPaths
+    from saccade.runs.runinfo import RunPaths
     from saccade.viewer.report import write_report
 
     write_report(RunPaths(root=run_directory))

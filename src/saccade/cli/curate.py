@@ -83,7 +83,7 @@ def codedance(
         raise UserError("give either --data PATH or --family NAME, so that there are questions")
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
-    from saccade.cli.curating import CodeDanceRequest, curate_codedance
+    from saccade.curation.codedance.run import CodeDanceRequest, curate_codedance
 
     report = curate_codedance(
         CodeDanceRequest(

@@ -65,7 +65,7 @@ def rewrite(
     """
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
-    from saccade.cli.curating_ivgr import IvgrRequest, rewrite_trajectories
+    from saccade.curation.ivgr.run import IvgrRequest, rewrite_trajectories
 
     report = rewrite_trajectories(
         IvgrRequest(
@@ -106,7 +106,7 @@ def select(
     """Keep the questions that a model answers right 1 or 2 times out of 5."""
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
-    from saccade.cli.curating_ivgr import IvgrRequest, select_questions
+    from saccade.curation.ivgr.run import IvgrRequest, select_questions
 
     report = select_questions(
         IvgrRequest(

@@ -60,7 +60,7 @@ def vista(
         raise UserError("give either --data PATH or --drawn, so that there are questions")
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
-    from saccade.cli.curating_vista import VistaRequest, curate_vista
+    from saccade.curation.vista.run import VistaRequest, curate_vista
 
     report = curate_vista(
         VistaRequest(

@@ -3,15 +3,15 @@
 import asyncio
 from pathlib import Path
 
-from saccade.cli.teachers import Teachers
-from saccade.engines.server_settings import ServerSettings
+from saccade.chat.server_settings import ServerSettings
+from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.evaluation.error_judge import ErrorJudge
 from saccade.evaluation.errors import judged
 from saccade.media.store import MediaStore
-from saccade.rewards.asking import Asking
-from saccade.train.records import read_records
-from saccade.train.runinfo import RunPaths, read_info
+from saccade.rewards.judges.asking import Asking
+from saccade.runs.records import read_records
+from saccade.runs.runinfo import RunPaths, read_info
 from saccade.viewer.verdicts import JudgedEvaluation, write_verdicts
 
 

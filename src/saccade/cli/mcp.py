@@ -11,7 +11,7 @@ from saccade.cli.running import PATH, existing, prepare_machine
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
-    from saccade.tools.contract import Tool
+    from saccade.tools.tool import Tool
 
 PORT = click.IntRange(1, 65_535)
 
@@ -43,9 +43,9 @@ def mcp(
     """Offer tools to any client of the Model Context Protocol: those of a configuration, or those on images."""
     prepare_machine(threads)
     tools = _tools(tools_file)
-    from saccade.services.mcp_images import ReceivedImages
-    from saccade.services.mcp_server import mcp_server
-    from saccade.services.mcp_serving import MCP_PATH, serve_http, serve_stdio
+    from saccade.interop.mcp.images import ReceivedImages
+    from saccade.interop.mcp.server import mcp_server
+    from saccade.interop.mcp.serving import MCP_PATH, serve_http, serve_stdio
 
     server = mcp_server(tools, images=ReceivedImages(folders=folders))
     # The end of serving, by Ctrl-C or SIGTERM, is no failure.
@@ -93,7 +93,7 @@ def openenv(
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
     prepare_machine(threads)
     tools = _tools(tools_file)
-    from saccade.interop.openenv_server import openenv_app, serve
+    from saccade.interop.openenv.server import openenv_app, serve
     from saccade.media.store import MediaStore
     from saccade.tasks.files import read_tasks
 
@@ -124,8 +124,8 @@ def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":
         from saccade.tools.images import IMAGE_TOOLS
 
         return IMAGE_TOOLS
-    from saccade.toolbox.catalogue import toolset
-    from saccade.toolbox.settings import read_tools_file
+    from saccade.tools.catalogue.catalogue import toolset
+    from saccade.tools.catalogue.settings import read_tools_file
 
     tools = toolset(read_tools_file(tools_file))
     for name, why in tools.left_out.items():

@@ -33,8 +33,8 @@ def recipes() -> None:
 def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) -> None:
     """List the settings of a recipe: default, the paper's value, meaning."""
     prepare_machine(None)
+    from saccade.config.context import RecipeContext
     from saccade.recipes.paper_values import PAPER_VALUES
-    from saccade.train.context import RecipeContext
     from saccade.train.recipe_loading import load_recipe
     from saccade.train.setting_docs import documented, settings_of
 

@@ -12,9 +12,9 @@ import click
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
-    from saccade.train.context import RecipeContext
+    from saccade.config.context import RecipeContext
+    from saccade.config.recipe_source import RecipeSource
     from saccade.train.plan import Plan
-    from saccade.train.recipe_source import RecipeSource
 
 DEFAULT_THREADS = 1
 """Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
@@ -66,7 +66,7 @@ def task_context(
     image_root: Path | None = None,
 ) -> "RecipeContext":
     """What a recipe on tasks of the user's own is told; UserError for a path that is not there."""
-    from saccade.train.context import RecipeContext
+    from saccade.config.context import RecipeContext
 
     return RecipeContext(
         data=existing("--data", data),
@@ -98,12 +98,12 @@ def start(
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(context)
-    from saccade.train.asked import read_asked
-    from saccade.train.checkpoints import latest_checkpoint
-    from saccade.train.inputs import inputs_of
-    from saccade.train.progress import Progress
+    from saccade.config.inputs import inputs_of
+    from saccade.runs.asked import read_asked
+    from saccade.runs.checkpoints import latest_checkpoint
+    from saccade.runs.progress import Progress
+    from saccade.runs.runinfo import RunPaths
     from saccade.train.run import run_plan
-    from saccade.train.runinfo import RunPaths
     from saccade.viewer.novelty import seen_text
     from saccade.viewer.report import write_report
 

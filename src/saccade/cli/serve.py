@@ -36,16 +36,16 @@ def serve(
     """
     prepare_machine(threads)
     from saccade.services.settings import serving_of
-    from saccade.toolbox.settings import read_tools_file
+    from saccade.tools.catalogue.settings import read_tools_file
 
     given: dict[str, Json] = {"host": host, "port": port, "workers": workers, "log": log}
     serving = serving_of(read_tools_file(tools_file), {key: value for key, value in given.items() if value is not None})
     token = os.environ.get(token_env) or None
     if ray:
-        from saccade.services.ray_serve import serve_on_ray
+        from saccade.interop.ray_serve import serve_on_ray
 
         serve_on_ray(serving, token)
     else:
-        from saccade.services.server import serve as serve_here
+        from saccade.services.http.server import serve as serve_here
 
         serve_here(serving, token)

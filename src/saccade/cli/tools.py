@@ -11,9 +11,9 @@ from saccade.cli.running import PATH
 from saccade.errors import ToolError, UserError
 
 if TYPE_CHECKING:
-    from saccade.toolbox.entries import Entry
-    from saccade.toolbox.settings import ToolSettings, ToolsFile
-    from saccade.tools.contract import Tool
+    from saccade.tools.catalogue.entries import Entry
+    from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
+    from saccade.tools.tool import Tool
     from saccade.types import Json, ToolResult
 
 REFUSED = 1
@@ -40,8 +40,8 @@ def tools(
     Without NAME: every tool with its back end, and whether it is ready or how to configure it. With NAME: its schema
     and an example. With --image or --arguments it is called.
     """
-    from saccade.toolbox.catalogue import CATALOGUE, entry_of
-    from saccade.toolbox.settings import ToolsFile, read_tools_file
+    from saccade.tools.catalogue.catalogue import CATALOGUE, entry_of
+    from saccade.tools.catalogue.settings import ToolsFile, read_tools_file
 
     tools_file = read_tools_file(config) if config else ToolsFile(tools=())
     if name is None:
@@ -59,13 +59,13 @@ def tools(
 
 
 def _settings(name: str, tools_file: "ToolsFile") -> "ToolSettings":
-    from saccade.toolbox.settings import ToolSettings
+    from saccade.tools.catalogue.settings import ToolSettings
 
     return next((one for one in tools_file.tools if one.name == name), ToolSettings(name=name))
 
 
 def _about(entry: "Entry", tools_file: "ToolsFile") -> "dict[str, Json]":
-    from saccade.toolbox.catalogue import why_not
+    from saccade.tools.catalogue.catalogue import why_not
 
     settings = _settings(entry.name, tools_file)
     why = why_not(settings, tools_file.folder)

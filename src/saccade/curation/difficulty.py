@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from saccade.curation.by_id import read_by_id
-from saccade.curation.settings import Level, Thresholds
+from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.readers.fields import optional_number
 from saccade.tasks.readers.rows import Row, RowError
 from saccade.types import Attempt, Task

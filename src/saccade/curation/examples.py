@@ -8,13 +8,13 @@ A row is a question in the plain layout (``id, question, answer, answer_kind, im
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.curation.kinds import kind_of
+from saccade.curation.codedance.kinds import kind_of
+from saccade.curation.codedance.settings import Kind, Level, Way
 from saccade.curation.rows import check_images, exported, question_row
-from saccade.curation.settings import Kind, Level, Way
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.tasks.readers.fields import is_encodable, mapping
 from saccade.tasks.readers.fields import kind_of as type_name

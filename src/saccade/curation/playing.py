@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from saccade.engines.teacher import Teacher
+from saccade.chat.chat_model import Teacher
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+from saccade.chat.refusals import RefusedRequestError
 from saccade.curation.journal import Journal, Kept
-from saccade.engines.refusals import RefusedRequestError
 from saccade.errors import MachineError, SaccadeError
 
 FAILURES_IN_A_ROW = 8

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
-from saccade.engines.contract import ScoreRequest
+from saccade.engines.engine import ScoreRequest
 from saccade.engines.features import FeatureCache
 from saccade.engines.rows import Rows, Work
 from saccade.engines.sampling import Draw, draw_tokens

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from saccade.engines.contract import Sampling
+from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
 from saccade.models.native.kernels import Kernels, native_kernels
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from saccade.engines.contract import ScoreRequest
+from saccade.engines.engine import ScoreRequest
 from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards, batches
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from saccade.engines.slot_attention import NewTokens, SlotAttention
 from saccade.engines.windows import Window
-from saccade.models.freed_memory import give_pages_back
+from saccade.models.malloc_tuning import give_pages_back
 from saccade.models.native.kernels import Kernels
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.types import ImageRef

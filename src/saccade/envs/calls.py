@@ -10,7 +10,7 @@ from saccade.errors import ToolError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.coordinates import call_to_original
-from saccade.tools.contract import Tool, cut, find_tool
+from saccade.tools.tool import Tool, cut, find_tool
 from saccade.types import ImageRef, ToolCall, ToolResult
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.tools.contract import Episode, EpisodeTool, OpenTool, Tool
+from saccade.tools.tool import Episode, EpisodeTool, OpenTool, Tool
 
 
 class OpenedTools:

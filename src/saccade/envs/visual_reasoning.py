@@ -19,13 +19,13 @@ from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.blocks import MAX_TURN_CHARS
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
 from saccade.protocols.coordinates import mentions_to_original
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
-from saccade.tools.contract import Episode, EpisodeTool, Tool, check_names
 from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import Episode, EpisodeTool, Tool, check_names
 from saccade.types import (
     Action,
     Answer,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.protocols.two_streams import GROUNDED, TEXTUAL
-from saccade.rewards.consistency import RUBRIC
+from saccade.rewards.judges.consistency import RUBRIC
 from saccade.types import Attempt, Json, Score
 
 RubricCounts = tuple[int, ...]

@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.rewards.addressing import addresses_judge, runs_of
-from saccade.rewards.asking import Asking
-from saccade.rewards.quotation import MARK, quoted
+from saccade.rewards.judges.addressing import addresses_judge, runs_of
+from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.quotation import MARK, quoted
 from saccade.types import Answer, Malformed, Task, ToolCall, Trajectory, Turn
 
 JudgedKind = Literal["E4", "E6"]

@@ -23,10 +23,10 @@ from typing import Literal, get_args
 
 from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
-from saccade.rewards.answers import multiple_choice, value_of
-from saccade.rewards.metrics_by_set import answer_is_right, value_choice
+from saccade.quantities import Quantity
+from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
+from saccade.rewards.answers.rules import multiple_choice, value_of
 from saccade.rewards.tool_use import call_outcome
-from saccade.tasks.quantities import Quantity
 from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 
 ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from saccade.engines.contract import Engine
+from saccade.engines.engine import Engine
 from saccade.models.chat import Chat
-from saccade.rewards.contract import Scorer
+from saccade.rewards.reward import Scorer
 from saccade.rollout.batch import ignore_trajectory, rollout_batch
 from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.rewards.boxes import box_recall
-from saccade.rewards.grounding import GroundingReward, first_image_boxes, readable_boxes
+from saccade.rewards.boxes.grounding import GroundingReward, first_image_boxes, readable_boxes
+from saccade.rewards.boxes.matching import box_recall
 from saccade.rewards.outcome import is_correct
 from saccade.types import Attempt, Json
 

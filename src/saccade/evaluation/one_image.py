@@ -5,19 +5,19 @@ from pathlib import Path
 
 from PIL import Image
 
-from saccade.engines.contract import Engine
+from saccade.engines.engine import Engine
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
-from saccade.evaluation.test_time import play_with_views
+from saccade.evaluation.two_pass import play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.base import BRIEF_BELOW_VOCABULARY
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.instructions import Style
+from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rewards.grounding import readable_boxes
+from saccade.rewards.boxes.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.types import Score, Task, Trajectory

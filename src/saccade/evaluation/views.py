@@ -26,7 +26,8 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.geometry import Box, enclosing_box, iou
 from saccade.media.store import MediaStore
-from saccade.tools.images import MAX_ASPECT_RATIO, MAX_SIDE_PX, bounded
+from saccade.pictures import bounded
+from saccade.tools.images import MAX_ASPECT_RATIO, MAX_SIDE_PX
 from saccade.types import ImageRef
 
 ViewKind = Literal["crop", "union"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
-from saccade.models.families.contract import ImageFeatures
+from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
 

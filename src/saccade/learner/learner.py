@@ -10,7 +10,7 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
-from saccade.algorithms.contract import PolicyLoss, PolicyTokens
+from saccade.algorithms.algorithm import PolicyLoss, PolicyTokens
 from saccade.learner.compiled import CompiledParts
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.logprobs import ForwardWork, action_tokens

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from saccade.algorithms.contract import PolicyTokens
+from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.chunked_logprobs import chosen_logprobs
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.packing import pack

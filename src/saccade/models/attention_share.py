@@ -15,7 +15,7 @@ from torch import Tensor
 
 from saccade.media.coverage import token_coverage
 from saccade.models.attention import tree
-from saccade.models.families.contract import ImageFeatures
+from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
 

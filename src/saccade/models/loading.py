@@ -12,10 +12,10 @@ from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTo
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.models.checkpoint_checks import check_directory, check_parts, first_line
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter
 from saccade.models.pixels import ImageProcessor
-from saccade.models.soundness import check_directory, check_parts, first_line
 from saccade.models.vlm import VisionLanguageModel
 
 DEFAULT_MAX_PIXELS = 1 << 20

@@ -21,9 +21,9 @@ from saccade.models.attention import Layout, Watch, enable_packs
 from saccade.models.base import TINY_BELOW_WEIGHTS
 from saccade.models.chat import Chat, ObservationRole
 from saccade.models.families import family_of
-from saccade.models.families.contract import Family, ImageFeatures
-from saccade.models.freed_memory import keep_freed_memory
+from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, save_adapter
+from saccade.models.malloc_tuning import keep_freed_memory
 from saccade.models.packed_layers import PackedTrunk
 from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache

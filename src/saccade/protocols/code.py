@@ -60,9 +60,9 @@ from saccade.media.resize import ViewRule
 from saccade.protocols.blocks import Block, find_blocks, is_strict, outside, tag_pattern, unreadable
 from saccade.protocols.call_json import read_call, written_call
 from saccade.protocols.code_words import PYTHON_TOOL, observation, prompt
-from saccade.protocols.contract import ChatProtocol, ParsedTurn, check_written
 from saccade.protocols.fences import Fence, fenced, find_fences, holds_marks, one_line_fence, outdented
 from saccade.protocols.instructions import Style
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
 from saccade.types import (
     Action,
     Answer,

@@ -4,8 +4,8 @@ from typing import Literal, get_args
 
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
-from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.instructions import Style
+from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 

@@ -40,8 +40,8 @@ from collections.abc import Sequence
 from saccade.media.resize import ViewRule
 from saccade.protocols.blocks import Block, find_blocks, is_strict, tag_pattern, unreadable
 from saccade.protocols.call_json import read_call, written_call
-from saccade.protocols.contract import ChatProtocol, ParsedTurn, check_written
 from saccade.protocols.instructions import Style, observation, prompt
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
 from saccade.types import (
     Action,
     Answer,

@@ -18,7 +18,6 @@ from dataclasses import replace
 
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm, count_box_tags, find_boxes, has_box_tag
-from saccade.protocols.contract import ChatProtocol, Parse, ParsedTurn, check_written
 from saccade.protocols.instructions import (
     ANSWER,
     FORMAT_WITH_TOOLS,
@@ -29,6 +28,7 @@ from saccade.protocols.instructions import (
     tool_schemas,
     turn_limit,
 )
+from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, check_written
 from saccade.protocols.tagged import STOP, parse, write
 from saccade.types import (
     ExpertTurn,

@@ -11,7 +11,7 @@ from saccade.models.tiny import TinySize
 from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS
 from saccade.rewards.tool_use import DifficultyForm
 from saccade.rollout.settings import RolloutSettings
-from saccade.sandbox.contract import Isolation
+from saccade.sandbox.results import Isolation
 from saccade.tasks.code_lessons import Lessons
 from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.stage_settings import ImitationSettings, ReinforceSettings

@@ -9,15 +9,15 @@ from saccade.media.resize import ViewRule
 from saccade.models.base import instruction_style
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.protocols.contract import ChatProtocol
 from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
-from saccade.toolbox.catalogue import build_tool, toolset
-from saccade.toolbox.settings import ToolSettings, read_tools_file
-from saccade.tools.contract import EpisodeTool, Tool, tool_from
+from saccade.protocols.protocol import ChatProtocol
+from saccade.runs.asking import Asking, Way, words_for
+from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
+from saccade.tools.catalogue.catalogue import build_tool, toolset
+from saccade.tools.catalogue.settings import ToolSettings, read_tools_file
 from saccade.tools.images import IMAGE_TOOLS, crop
-from saccade.train.asking import Asking, Way, words_for
+from saccade.tools.tool import EpisodeTool, Tool, tool_from
 from saccade.train.plan import Episodes
-from saccade.train.recorded_tools import Toolmaker, UnknownOriginError
 from saccade.types import Message, Task, ToolSpec
 
 Tools = tuple[Tool | EpisodeTool, ...]

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saccade.curation.cold_start import ColdStartExample, read_cold_start
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.curation.difficulty import read_pass_rates
+from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
 from saccade.errors import UserError
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes._ivgr_parts import Asked
 from saccade.recipes._ivgr_settings import IvgrSettings
 from saccade.recipes.questions import split
-from saccade.rewards.grounding import first_image_boxes
+from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Questions, Shuffled
-from saccade.train.context import RecipeContext
-from saccade.train.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.types import Task
 
 IDS_SHOWN = 3

@@ -9,20 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
-from saccade.engines.chat_counts import ChatCounts
+from saccade.chat.chat_model import EngineTeacher, Teacher
+from saccade.chat.counts import ChatCounts
+from saccade.chat.server_settings import ServerSettings
 from saccade.engines.local import LocalEngine
-from saccade.engines.server_settings import ServerSettings
-from saccade.engines.teacher import EngineTeacher, Teacher
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
-from saccade.rewards.answer_judge import AnswerJudge
-from saccade.rewards.asking import Asking
-from saccade.rewards.consistency import ConsistencyJudge, Ensemble
-from saccade.rewards.erring_judge import ErringJudge, JudgeErrors
-from saccade.rewards.exact_judge import ExactJudge
 from saccade.rewards.ivgr import AccuracyJudge
-from saccade.rewards.llm_judge import LlmJudge
+from saccade.rewards.judges.answer_judge import AnswerJudge
+from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
+from saccade.rewards.judges.erring_judge import ErringJudge, JudgeErrors
+from saccade.rewards.judges.exact_judge import ExactJudge
+from saccade.rewards.judges.llm_judge import LlmJudge
 from saccade.types import Message
 
 logger = logging.getLogger(__name__)
@@ -210,7 +210,7 @@ def _servers(settings: JudgeSettings) -> list[OpenTeacher]:
             "for all of them, or one for each"
         )
     # Here, for whoever asks no server needs no package openai.
-    from saccade.engines.chat_thread import ChatThread
+    from saccade.chat.threaded import ChatThread
 
     each = urls if len(urls) == len(names) else urls * len(names)
     return [

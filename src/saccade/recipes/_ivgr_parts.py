@@ -14,13 +14,13 @@ from saccade.protocols.two_streams import (
 )
 from saccade.recipes._ivgr_judges import Judges
 from saccade.recipes._ivgr_settings import TwoStreamSettings
-from saccade.rewards.contract import Scorer
-from saccade.rewards.grounding import GroundingReward
+from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import Scorer
 from saccade.tasks.curriculum import Mixture, Questions, Share
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import chosen
 from saccade.train.plan import Episodes, Evaluate, Reinforce, Stream
 from saccade.types import Task

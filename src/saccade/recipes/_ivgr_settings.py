@@ -12,7 +12,7 @@ from saccade.models.loading import LoadSettings
 from saccade.models.tiny import TinySize
 from saccade.protocols.box_text import BoxForm
 from saccade.recipes._ivgr_judges import JudgeSettings
-from saccade.rewards.grounding import BoxRule
+from saccade.rewards.boxes.grounding import BoxRule
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.stream_lessons import StreamLessons
 from saccade.train.algorithm_choice import AlgorithmSettings

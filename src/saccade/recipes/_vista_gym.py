@@ -12,10 +12,10 @@ from saccade.seeding import generator_for
 from saccade.tasks.code_methods import AREA, COUNT, LENGTH, Method
 from saccade.tasks.families.triangle_angles import LOGIC_FORMS
 from saccade.tasks.procedural import generate, vocabulary_texts
-from saccade.toolbox.catalogue import CATALOGUE
-from saccade.toolbox.settings import ToolSettings
-from saccade.tools.contract import Tool
+from saccade.tools.catalogue.catalogue import CATALOGUE
+from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.remembered_calls import remembering
+from saccade.tools.tool import Tool
 from saccade.types import Example
 
 TASK_TYPES: Mapping[str, str] = MappingProxyType(

@@ -7,7 +7,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.recipes._vista_settings import GymSettings
 from saccade.recipes._vista_tools import Tools
-from saccade.rewards.contract import GroupScorer, Scorer
+from saccade.rewards.reward import GroupScorer, Scorer
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Questions

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.services.client import RemoteTools
-from saccade.toolbox.catalogue import CATALOGUE, toolset
-from saccade.toolbox.settings import read_tools_file
-from saccade.tools.contract import EpisodeTool, Tool
+from saccade.services.client.remote_tools import RemoteTools
+from saccade.tools.catalogue.catalogue import CATALOGUE, toolset
+from saccade.tools.catalogue.settings import read_tools_file
+from saccade.tools.tool import EpisodeTool, Tool
 
 Tools = tuple[Tool | EpisodeTool, ...]
 

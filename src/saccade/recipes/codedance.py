@@ -7,8 +7,11 @@ penalties for the turns whose code fails. ``tiny`` is the same on drawn question
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.turn_credit import with_turn_credit
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks
+from saccade.config.settings import apply_overrides
 from saccade.curation.examples import read_examples
 from saccade.errors import UserError
 from saccade.models.base import instruction_style
@@ -21,9 +24,9 @@ from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes.questions import split
 from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.contract import GroupScorer, Scorer
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import GroupScorer, Scorer
 from saccade.rewards.tool_use import execution_returns
 from saccade.sandbox.sandbox import Sandbox
 from saccade.seeding import seed_for
@@ -32,10 +35,7 @@ from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epoc
 from saccade.tools.code import Sessions, python_tool
 from saccade.tools.remembered import RememberedSessions
 from saccade.train.algorithm_choice import chosen
-from saccade.train.context import RecipeContext
-from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.types import Example, Task
 
 

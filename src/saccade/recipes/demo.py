@@ -8,6 +8,8 @@ at once and guess, so the imitator guesses too. Reinforcement learning has to fi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings, load_model
@@ -20,12 +22,10 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder, Mixture, Questions, Share
 from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
-from saccade.tools.contract import tool_from
 from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stream, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Example, Task
 

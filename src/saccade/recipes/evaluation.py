@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
 from saccade.models.base import base_checkpoint
@@ -14,14 +17,11 @@ from saccade.protocols.tagged import direct_protocol
 from saccade.recipes._evaluation_ways import Ways, Wishes
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.sandbox.contract import Isolation
+from saccade.runs.asking import Asking, Way, read_asking
+from saccade.runs.recorded_tools import Toolmaker
+from saccade.sandbox.results import Isolation
 from saccade.tasks.procedural import FAMILIES, generate
-from saccade.train.asking import Asking, Way, read_asking
-from saccade.train.context import RecipeContext
-from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Episodes, Evaluate, Plan
-from saccade.train.recorded_tools import Toolmaker
-from saccade.train.settings import apply_overrides
 from saccade.types import Task
 
 DEFAULT_COUNT = 256

@@ -7,6 +7,8 @@ model made from nothing.
 
 from collections.abc import Callable, Sequence
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import instruction_style
 from saccade.models.loading import LoadSettings, load_model
@@ -17,7 +19,7 @@ from saccade.recipes._ivgr_data import general_source, read_questions, read_traj
 from saccade.recipes._ivgr_judges import Judges, Meter, judges
 from saccade.recipes._ivgr_parts import Played, played, reinforcement, second_looks
 from saccade.recipes._ivgr_settings import IvgrSettings, TinySettings, TwoStreamSettings
-from saccade.rewards.exact_judge import PLACE, PLACES, ExactJudge
+from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder, Shuffled, shuffled_epochs
 from saccade.tasks.families.plate_marks import MARKS
@@ -28,9 +30,7 @@ from saccade.tasks.stream_lessons import (
     lesson_texts,
     lessons_on,
 )
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Plan, Stage, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.types import Task
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})

@@ -9,6 +9,8 @@ the crops fit what the answer depends on. With ``--set sft.steps=0`` the habit i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style
 from saccade.models.loading import LoadSettings, load_model
@@ -22,9 +24,7 @@ from saccade.tasks.guessing import centred
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
 from saccade.types import Example, Task
 

@@ -8,6 +8,8 @@ answer directly from the view, without tools in the prompt, so that the model ca
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
@@ -18,9 +20,7 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import SuperviseSettings
 from saccade.types import Example, Task
 

@@ -6,6 +6,9 @@ Imitation of the bare answers can come first (``--set sft.steps=100``) for a mod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style, is_tiny
@@ -18,10 +21,7 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import Band, ByPassRate, Questions, Shuffled, shuffled_epochs
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.context import RecipeContext
-from saccade.train.own_tasks import own_tasks
 from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
 from saccade.types import Answer, Example, ExpertTurn, Task
 

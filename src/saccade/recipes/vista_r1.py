@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from saccade.curation.tool_examples import read_tool_examples
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
+from saccade.curation.vista.tool_examples import read_tool_examples
 from saccade.errors import UserError
 from saccade.models.base import instruction_style
 from saccade.models.loading import LoadSettings, load_model
@@ -24,9 +26,7 @@ from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSett
 from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epochs
-from saccade.train.context import RecipeContext
 from saccade.train.plan import Demonstration, Evaluate, Plan, Stage, Supervise
-from saccade.train.settings import apply_overrides
 from saccade.types import Task
 
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.rewards.contract import GroupScores, Scorer, accuracy_of
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import GroupScores, Scorer, accuracy_of
 from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of
 from saccade.types import Json, Score, Task, Trajectory
 

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from saccade.errors import UserError
-from saccade.rewards.contract import Scorer, accuracy_of
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import Scorer, accuracy_of
 from saccade.rewards.tool_use import call_outcome, deepeyes_tool_reward
 from saccade.types import Score, Task, Trajectory
 

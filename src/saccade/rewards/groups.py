@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.rewards.contract import AsyncGroupScorer, GroupScorer, GroupScores, Reward, Scorer
+from saccade.rewards.reward import AsyncGroupScorer, GroupScorer, GroupScores, Reward, Scorer
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 NO_VERDICT = "the reward gave no verdict"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saccade.errors import UserError
-from saccade.rewards.archive import (
+from saccade.rewards.boxes.grounding import GroundingReward, check_weights, first_image_boxes
+from saccade.rewards.judges.archive import (
     TAU,
     Reference,
     best_reference,
@@ -20,10 +21,9 @@ from saccade.rewards.archive import (
     thoughts_of,
     updated,
 )
-from saccade.rewards.consistency import ConsistencyJudge, Verdict
-from saccade.rewards.contract import GroupScores
-from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
+from saccade.rewards.judges.consistency import ConsistencyJudge, Verdict
 from saccade.rewards.outcome import is_correct, keeps_format
+from saccade.rewards.reward import GroupScores
 from saccade.types import Json, Score, Task, Trajectory
 
 Accuracies = Sequence[float | None]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from saccade.errors import UserError
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.types import Score, Task, Trajectory
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.rewards.contract import GroupScores, Scorer
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import keeps_format
-from saccade.rewards.repetition import repetition, worst
-from saccade.rewards.repetition_limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
+from saccade.rewards.repetition.limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
+from saccade.rewards.repetition.loops import repetition, worst
+from saccade.rewards.reward import GroupScores, Scorer
 from saccade.types import Json, Score, Task, Trajectory
 
 VistaForm = Literal["sum", "dense", "sparse"]

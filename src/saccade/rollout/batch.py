@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from saccade.engines.contract import Engine
+from saccade.engines.engine import Engine
 from saccade.models.chat import Chat
 from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from saccade.engines.contract import Sampling, Seat
+from saccade.engines.engine import Sampling, Seat
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.environment import Environment

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from saccade.sandbox.contract import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
+from saccade.sandbox.results import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
 
 if TYPE_CHECKING:
     from saccade.sandbox.sandbox import NoIsolationWarning, Sandbox

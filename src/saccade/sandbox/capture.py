@@ -8,7 +8,7 @@ import numpy as np
 import PIL.ImageShow
 from PIL import Image
 
-from saccade.sandbox.contract import Limits
+from saccade.sandbox.results import Limits
 
 Announce = Callable[[int, int, int], None]
 """Tells the keeper of one picture: width, height, and where its bytes start."""

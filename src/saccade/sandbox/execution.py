@@ -10,7 +10,7 @@ from linecache import cache as lines_of_code
 from sys import setprofile, settrace
 from traceback import StackSummary, TracebackException
 
-from saccade.sandbox.contract import ErrorKind
+from saccade.sandbox.results import ErrorKind
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.EDQUOT)
 _NAME_CHARS = 200

@@ -6,10 +6,10 @@ import socket
 import time
 from typing import NoReturn
 
-from saccade.sandbox.contract import Limits
 from saccade.sandbox.crew import CAN_WATCH, NEW, READY_S, Crew, DiedError, Gate, LateError, LostError
 from saccade.sandbox.files import Files, OverLimitError
 from saccade.sandbox.report import Memories, Report, failure_of, said
+from saccade.sandbox.results import Limits
 from saccade.sandbox.wire import ClosedError, Head, receive_frame, send_frame, whole_number, words
 
 _DAMAGED = "an earlier run left this session's interpreter unusable; it cannot run code any more"

@@ -3,7 +3,7 @@
 import math
 import resource
 
-from saccade.sandbox.contract import Limits
+from saccade.sandbox.results import Limits
 
 _STACK_BYTES = 16 << 20
 _SHARED_BYTES = 1 << 30

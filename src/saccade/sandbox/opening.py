@@ -16,11 +16,11 @@ from typing import NoReturn
 
 from saccade.sandbox import descriptors, landlock, linux, namespaces, processes, seccomp, state
 from saccade.sandbox import limits as resource_limits
-from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.crew import READY_S
 from saccade.sandbox.files import Files
 from saccade.sandbox.keeper import Keeper
 from saccade.sandbox.report import Memories, said
+from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
 

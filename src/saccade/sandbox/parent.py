@@ -12,8 +12,8 @@ from pathlib import Path
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox import folders, packages
-from saccade.sandbox.contract import Isolation, Layers, Limits
 from saccade.sandbox.namespaces import NAMES
+from saccade.sandbox.results import Isolation, Layers, Limits
 from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, whole_number
 
 _START_S = 120.0

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 
 from saccade.sandbox import landlock, linux, namespaces, seccomp
-from saccade.sandbox.contract import Isolation
+from saccade.sandbox.results import Isolation
 from saccade.sandbox.syscalls import ARCHITECTURES
 
 _LEAST_LANDLOCK: dict[Isolation, int] = {"full": 1, "restricted": 3}

@@ -4,7 +4,7 @@ import os
 import signal
 from dataclasses import dataclass, field
 
-from saccade.sandbox.contract import Limits
+from saccade.sandbox.results import Limits
 from saccade.sandbox.wire import Head, whole_number, words
 
 _KINDS = ("exception", "exit", "memory", "limit")

@@ -14,7 +14,7 @@ from typing import Self, get_args
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
-from saccade.sandbox.contract import ErrorKind, Limits, RunError, RunResult
+from saccade.sandbox.results import ErrorKind, Limits, RunError, RunResult
 from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, words
 
 _GRACE_S = 60.0

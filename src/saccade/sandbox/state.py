@@ -30,7 +30,6 @@ from typing import NoReturn, TextIO
 
 from saccade.sandbox import displays, processes
 from saccade.sandbox.capture import Gallery
-from saccade.sandbox.contract import Limits
 from saccade.sandbox.descriptors import (
     CHANNEL,
     ERR,
@@ -45,6 +44,7 @@ from saccade.sandbox.descriptors import (
     watch,
 )
 from saccade.sandbox.execution import Failure, execute, failure_of
+from saccade.sandbox.results import Limits
 from saccade.sandbox.surroundings import RefusedError, furnish
 from saccade.sandbox.wire import LARGEST_MESSAGE
 

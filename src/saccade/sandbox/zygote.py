@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import folders, landlock, linux, namespaces, pages, probe, processes, seccomp
-from saccade.sandbox.contract import Isolation, Limits
 from saccade.sandbox.libraries import carved, covered, gather, places
 from saccade.sandbox.opening import Setting, keep
+from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, receive_frame, send_frame
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from saccade.errors import UserError
-from saccade.services.origins import is_loopback
-from saccade.toolbox.catalogue import entry_of
-from saccade.toolbox.settings import ToolSettings, ToolsFile
+from saccade.services.http.origins import is_loopback
+from saccade.tools.catalogue.catalogue import entry_of
+from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
 from saccade.types import Json
 
 SHARED = "shared"
@@ -30,7 +30,7 @@ Tools are named like functions, without hyphens, so that none with a group of it
 
 QUICK_FAMILIES = ("images",)
 
-BUILDER = "saccade.toolbox.catalogue:build_tool"
+BUILDER = "saccade.tools.catalogue.catalogue:build_tool"
 
 LogLevel = Literal["calls", "events"]
 

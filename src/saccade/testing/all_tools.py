@@ -14,8 +14,8 @@ from saccade.models.base import base_checkpoint
 from saccade.tasks.procedural import ALL_FAMILIES, generate
 from saccade.testing.tasks import tiny_example
 from saccade.testing.tiny_specialists import save_tiny
-from saccade.toolbox.catalogue import CATALOGUE
-from saccade.toolbox.entries import Entry
+from saccade.tools.catalogue.catalogue import CATALOGUE
+from saccade.tools.catalogue.entries import Entry
 from saccade.types import Json
 
 

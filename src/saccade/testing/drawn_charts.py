@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from PIL import Image
 
-from saccade.tools.charts.chart import Chart, Series
+from saccade.readers.charts.chart import Chart, Series
 
 KINDS = ("bars", "grouped", "stacked", "horizontal", "lines", "pies", "scatter")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.contract import ChatProtocol, ParsedTurn
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.testing.hostile import CALL, HOSTILE_TEXTS
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.types import Answer, ExpertTurn, ImageRef, Json, Malformed, ToolCall, ToolResult, ToolSpec

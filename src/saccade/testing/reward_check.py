@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
-from saccade.rewards.contract import AsyncGroupScorer, GroupScorer, Reward, Scorer
 from saccade.rewards.groups import score_question
+from saccade.rewards.reward import AsyncGroupScorer, GroupScorer, Reward, Scorer
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.testing.letters import letter_chat

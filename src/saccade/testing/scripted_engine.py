@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from saccade.engines.contract import Completion, Sampling, ScoreRequest
+from saccade.engines.engine import Completion, Sampling, ScoreRequest
 from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 

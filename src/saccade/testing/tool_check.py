@@ -10,7 +10,7 @@ from saccade.errors import ToolError
 from saccade.media.store import MediaStore, image_hash
 from saccade.testing.hostile import hostile_arguments
 from saccade.testing.tasks import tiny_example
-from saccade.tools.contract import Tool
+from saccade.tools.tool import Tool
 from saccade.types import ImageRef, Json, ToolResult
 
 

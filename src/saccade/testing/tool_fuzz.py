@@ -16,7 +16,7 @@ from saccade.errors import ToolError
 from saccade.media.store import MediaStore
 from saccade.seeding import generator_for
 from saccade.testing.fuzzed_calls import FuzzedCall, fuzzed_call
-from saccade.tools.contract import Tool
+from saccade.tools.tool import Tool
 from saccade.types import ImageRef, Json
 
 Ending = Literal["result", "refused", "nameless", "broken", "hung"]

@@ -4,11 +4,10 @@ Nothing is guessed: a number in quotes is an error, a bool is no number, and nei
 Only a whole number with decimals (2.0) passes for an integer, as in JSON schema.
 """
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 
-from saccade.errors import ToolError
+from saccade.errors import SHOWN_CHARS, ToolError, nearest
 from saccade.geometry import Box, Point
 from saccade.protocols.coordinates import MAX_COORDINATE, is_number, numbers
 from saccade.tools.schema import MAX_ITEMS, Parameter
@@ -16,7 +15,6 @@ from saccade.types import Json
 
 Value = str | int | float | bool | Box | Point | list[Box] | list[Point]
 
-SHOWN_CHARS = 60
 """Of a wrong value, in an error."""
 
 
@@ -37,13 +35,6 @@ def checked_arguments(
         elif parameter.kind == "image":
             values[parameter.name] = _checked(parameter.default, parameter, image_count)
     return values
-
-
-def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The one of ``names`` that was probably meant."""
-    # Cut first: matching takes time with the square of the length, and the name is the model's.
-    matches = difflib.get_close_matches(name[:SHOWN_CHARS].lower(), names, n=1)
-    return matches[0] if matches else None
 
 
 def shown(value: Json) -> str:

@@ -12,11 +12,11 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, image_hash
 from saccade.protocols.code import MAX_CODE_CHARS
 from saccade.protocols.code_words import PYTHON_TOOL, input_file
-from saccade.sandbox.contract import RunResult
+from saccade.sandbox.results import RunResult
 from saccade.tools.code_results import does_nothing, nothing_done, picture_shown, tool_result
 from saccade.tools.code_work import Shown, WorkChecks
-from saccade.tools.contract import Episode, OpenTool, Tool
 from saccade.tools.schema import Parameter
+from saccade.tools.tool import Episode, OpenTool, Tool
 from saccade.types import WORK, Json, ToolResult, ToolSpec, Work
 
 MAX_INPUT_IMAGES = 64
@@ -68,7 +68,7 @@ def python_tool(
     left out, and so is output over ``max_output_chars``, each with a note.
 
     A run that fails is a result with ``is_ok=False``; so is code that does nothing, which is not even run. The data of
-    a result are ``ok``, ``error_kind`` (None, ``empty`` or one of ``saccade.sandbox.contract.ErrorKind``) and
+    a result are ``ok``, ``error_kind`` (None, ``empty`` or one of ``saccade.sandbox.results.ErrorKind``) and
     ``error_name`` (None or the exception's class). A call in an episode's last turn is not run and has no result.
 
     With ``checks_work`` the data of a run that succeeded also say by ``WORK`` what it did: see

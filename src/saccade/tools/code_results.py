@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from PIL import Image
 
 from saccade.media.store import MediaStore
-from saccade.sandbox.contract import RunError, RunResult
-from saccade.tools.images import MAX_ASPECT_RATIO, MAX_SIDE_PX, bounded
+from saccade.pictures import bounded
+from saccade.sandbox.results import RunError, RunResult
+from saccade.tools.images import MAX_ASPECT_RATIO, MAX_SIDE_PX
 from saccade.types import ImageRef, Json, ToolResult
 
 MAX_TRACEBACK_LINES = 6

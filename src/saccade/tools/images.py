@@ -12,7 +12,8 @@ from PIL import Image, ImageDraw, ImageEnhance
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
-from saccade.tools.contract import ToolOutput, tool_from
+from saccade.pictures import bounded
+from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Json
 
 MIN_SIDE_PX = 4
@@ -174,15 +175,6 @@ def _check_inside(point: Point, image: Image.Image, name: str) -> None:
     # The far edges count as inside: a model's frame includes them.
     if not (0 <= point.x <= image.width and 0 <= point.y <= image.height):
         raise ToolError(f"{name} lies outside the image; choose a point inside it")
-
-
-def bounded(image: Image.Image, side_px: int) -> tuple[Image.Image, str]:
-    """The image, and a note when it had to be shrunk because its longer side is over the bound."""
-    scale = side_px / max(image.size)
-    if scale >= 1:
-        return image, ""
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.resize(size, Image.Resampling.BICUBIC), f", shrunk to {size[0]} x {size[1]} px"
 
 
 def _picture(picture: Image.Image, text: str, region: tuple[int, int, int, int]) -> ToolOutput:

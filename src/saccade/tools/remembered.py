@@ -14,7 +14,7 @@ from contextlib import suppress
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
-from saccade.sandbox.contract import RunResult
+from saccade.sandbox.results import RunResult
 from saccade.tools.code import Session, Sessions
 
 _REPEATABLE = (None, "exception", "exit")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from PIL import Image
 
 from saccade.errors import MachineError, ToolError
-from saccade.tools.contract import Returned, Tool, ToolOutput
+from saccade.tools.tool import Returned, Tool, ToolOutput
 
 MAX_CALLS = 8192
 MAX_KEPT_CHARS = 4096

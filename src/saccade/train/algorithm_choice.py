@@ -5,7 +5,7 @@ from typing import Literal
 
 from saccade.algorithms.admission import teaches
 from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
 from saccade.algorithms.dr_grpo import dr_grpo

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.protocols.named import name_of
-from saccade.train.asking import Asking, ToolRecord, Way
+from saccade.runs.asking import Asking, ToolRecord, Way
+from saccade.runs.recorded_tools import origin_of
 from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Supervise
-from saccade.train.recorded_tools import origin_of
 from saccade.types import ImageRef, Task
 
 _ANY = Task(

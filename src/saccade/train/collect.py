@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from saccade.algorithms.advantages import with_term
-from saccade.engines.contract import Engine
+from saccade.engines.engine import Engine
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import score_questions

@@ -6,7 +6,7 @@ from typing import Literal
 
 from saccade.algorithms.admission import is_truncated
 from saccade.algorithms.advantages import GroupAdvantages
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
 from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, training_sequence

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.position import Position
 from saccade.tasks.curriculum import Questions, known_tasks
 from saccade.train.plan import Episodes, Reinforce
-from saccade.train.position import Position
 from saccade.train.state import RunState, is_done
 from saccade.types import Task
 

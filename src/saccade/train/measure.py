@@ -8,15 +8,15 @@ from pathlib import Path
 from saccade.envs.latency import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.evaluation.test_time import play_with_views, view_metrics
+from saccade.evaluation.two_pass import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
-from saccade.train.asked import AskedIn
+from saccade.runs.asked import AskedIn
+from saccade.runs.metrics import TIME_PREFIX
+from saccade.runs.position import Position
+from saccade.runs.records import read_records, write_records
 from saccade.train.asking_of_plan import way_of
 from saccade.train.fitting import check_prompts_fit
-from saccade.train.metrics import TIME_PREFIX
 from saccade.train.plan import Episodes, Evaluate
-from saccade.train.position import Position
-from saccade.train.records import read_records, write_records
 from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.state import NamedPass, RunState, is_done
 from saccade.train.stopping import check_scored

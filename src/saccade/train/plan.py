@@ -6,7 +6,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from saccade.algorithms.contract import Algorithm
+from saccade.algorithms.algorithm import Algorithm
+from saccade.config.settings import check_settings
 from saccade.envs.latency import ToolLatencies
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
@@ -15,12 +16,11 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.contract import ChatProtocol
-from saccade.rewards.contract import Reward, Scorer
+from saccade.protocols.protocol import ChatProtocol
+from saccade.rewards.reward import Reward, Scorer
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Questions
-from saccade.tools.contract import EpisodeTool, Tool
-from saccade.train.settings import check_settings
+from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
 from saccade.types import Attempt, Example, Task
 
@@ -61,7 +61,7 @@ class Episodes:
 class Evaluate:
     """Measures the model; the run finds out whether it was trained on these tasks.
 
-    With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.test_time``): the first pass names boxes,
+    With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.two_pass``): the first pass names boxes,
     ``episodes`` answer on the views that are cut out by them. The first pass is an evaluation of its own in the
     report, ``first_pass_name``, unless an evaluation before has played the very same one.
     """

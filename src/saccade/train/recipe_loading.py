@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from saccade.config.context import RecipeContext
+from saccade.config.recipe_source import RecipeSource, recipe_source
 from saccade.errors import SaccadeError, UserError
-from saccade.train.context import RecipeContext
-from saccade.train.recipe_source import RecipeSource, recipe_source
 
 if TYPE_CHECKING:
     from saccade.train.plan import Plan

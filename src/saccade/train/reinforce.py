@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from saccade.algorithms.advantages import is_constant
-from saccade.engines.contract import Engine
+from saccade.engines.engine import Engine
 from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.record_fields import Fields
 from saccade.seeding import generator_for
 from saccade.train.batch_json import batch_from_json, batch_to_json
 from saccade.train.collect import Batch, Collector
@@ -19,7 +20,6 @@ from saccade.train.credit import LogProbabilities, credited
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
 from saccade.train.plan import Reinforce
-from saccade.train.record_fields import Fields
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
 from saccade.types import Attempt, Json

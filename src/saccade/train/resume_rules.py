@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.config.recipe_source import RecipeSource
+from saccade.config.settings import ABSENT, Change, to_json
 from saccade.errors import UserError
+from saccade.runs.position import Position
 from saccade.train.plan import Plan, Reinforce
-from saccade.train.position import Position
-from saccade.train.recipe_source import RecipeSource
-from saccade.train.settings import ABSENT, Change, to_json
 from saccade.types import Json
 
 ACCEPT_ALL = "all"

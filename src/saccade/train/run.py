@@ -6,36 +6,36 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from saccade.config.recipe_source import RecipeSource
+from saccade.config.settings import to_json
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.critic import ValueHead
 from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.media.store import MediaStore
-from saccade.seeding import seed_for
-from saccade.train.checkpoints import (
+from saccade.runs.checkpoints import (
     load_extras,
     position_reached,
     prune_checkpoints,
     restore_learner,
     save_checkpoint,
 )
+from saccade.runs.directory import RunDirectory
+from saccade.runs.metrics import TIME_PREFIX
+from saccade.runs.nonfinite import write_nonfinite
+from saccade.runs.position import Position
+from saccade.runs.progress import Progress
+from saccade.runs.records import export_images, images_of
+from saccade.runs.runinfo import RunPaths
+from saccade.seeding import seed_for
 from saccade.train.fitting import check_stage_fits, check_training_fits
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
-from saccade.train.metrics import TIME_PREFIX
-from saccade.train.nonfinite import write_nonfinite
 from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
 from saccade.train.plan_record import described, tell_of_own_algorithms
-from saccade.train.position import Position
-from saccade.train.progress import Progress
-from saccade.train.recipe_source import RecipeSource
-from saccade.train.records import export_images, images_of
 from saccade.train.reinforce import Reinforcement
 from saccade.train.repeatable import repeatable
 from saccade.train.resume_rules import ResumeRules
-from saccade.train.rundir import RunDirectory
-from saccade.train.runinfo import RunPaths
-from saccade.train.settings import to_json
 from saccade.train.state import RunState, first_policy, is_done, open_run
 from saccade.train.stopping import SkippedSteps, check_scored
 from saccade.train.supervise import supervise

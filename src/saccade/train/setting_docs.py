@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from saccade.config.context import RecipeContext
+from saccade.config.setting_values import describe
+from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
 from saccade.errors import UserError
-from saccade.train.context import RecipeContext
 from saccade.train.recipe_loading import LoadedRecipe
-from saccade.train.setting_values import describe
-from saccade.train.settings import AskForSettings, SettingsAsked, setting_keys, to_json
 from saccade.types import Json
 
 if TYPE_CHECKING:

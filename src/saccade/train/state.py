@@ -10,16 +10,16 @@ from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
-from saccade.train.asked import AskedFile, open_asked
-from saccade.train.asking import Asking
+from saccade.runs.asked import AskedFile, open_asked
+from saccade.runs.asking import Asking
+from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
+from saccade.runs.directory import RunDirectory
+from saccade.runs.metrics import MetricsWriter
+from saccade.runs.position import Position
+from saccade.runs.progress import Progress
+from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.asking_of_plan import asking_of
-from saccade.train.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
-from saccade.train.metrics import MetricsWriter
 from saccade.train.plan import Episodes, Plan, Stage
-from saccade.train.position import Position
-from saccade.train.progress import Progress
-from saccade.train.rundir import RunDirectory
-from saccade.train.trained_on import TrainedOn, read_trained_on
 from saccade.types import Attempt, Json, Task
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.train.metrics import TIME_PREFIX, WALL_S
+from saccade.runs.metrics import TIME_PREFIX, WALL_S
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.evidence import Series
 from saccade.viewer.words import number_text, percent_text, readable

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.evaluation.test_time import FIRST_PASS
-from saccade.train.asked import Asked, AskedIn, read_asked
-from saccade.train.metrics import WALL_S, read_metrics
-from saccade.train.records import read_records
-from saccade.train.runinfo import RunInfo, RunPaths, read_info, read_json_object
+from saccade.evaluation.two_pass import FIRST_PASS
+from saccade.runs.asked import Asked, AskedIn, read_asked
+from saccade.runs.metrics import WALL_S, read_metrics
+from saccade.runs.records import read_records
+from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
 from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
 from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.train.trained_on import Novelty
+from saccade.runs.trained_on import Novelty
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.words import readable, visible
 

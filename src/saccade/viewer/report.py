@@ -11,8 +11,8 @@ from saccade.atomic import write_json_atomic, write_text_atomic
 from saccade.evaluation.grounding import Grounding
 from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
-from saccade.train.pace import duration
-from saccade.train.runinfo import RunPaths
+from saccade.runs.pace import duration
+from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
 from saccade.viewer.bars import Bar, bar_of
 from saccade.viewer.by_iou import ByIou, evaluations_by_iou, iou_table, training_by_iou

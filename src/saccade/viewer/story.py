@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.train.pace import duration
+from saccade.runs.pace import duration
 from saccade.viewer.comparisons import Comparison
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.novelty import are_held_out

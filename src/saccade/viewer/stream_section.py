@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, added, shares_of
-from saccade.rewards.consistency import RUBRIC
+from saccade.rewards.judges.consistency import RUBRIC
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.curves import Chart
 from saccade.viewer.two_streams import TwoStreamStage

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
 from saccade.evaluation.tool_mix import ToolMix, tool_mix
-from saccade.train.asking import Way
+from saccade.runs.asking import Way
 from saccade.types import Attempt, Json, ToolSpec
 from saccade.viewer.evidence import Evidence
 from saccade.viewer.verdicts import JudgedEvaluation

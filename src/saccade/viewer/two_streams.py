@@ -9,7 +9,7 @@ from saccade.errors import UserError
 from saccade.evaluation.consistency import TwoStreamStep, two_stream_step
 from saccade.evaluation.grounding import IouInterval, accuracy_by_iou, answers_with_iou, question_ious
 from saccade.protocols.two_streams import GROUNDED, TEXTUAL
-from saccade.train.records import read_records
+from saccade.runs.records import read_records
 from saccade.types import Attempt, Json
 
 MAX_READ_BYTES = 256 << 20

@@ -9,11 +9,11 @@ from releases import DIAGRAM, RELEASES, SIZE
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import METRICS, answer_is_right, golds
+from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right, golds
+from saccade.runs.task_json import task_from_json, task_to_json
 from saccade.tasks.datasets.geometry import read_logic_form
 from saccade.tasks.datasets.reading import DataSetTasks, read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
-from saccade.train.task_json import task_from_json, task_to_json
 from saccade.types import Target, Task
 
 

@@ -9,7 +9,7 @@ from releases import DIAGRAM, picture, write
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.rewards.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.datasets.duplicates import drop_duplicates
 from saccade.tasks.datasets.options import lettered_options, without_letters
 from saccade.tasks.datasets.reading import read_data_set

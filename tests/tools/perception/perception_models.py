@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from saccade.geometry import Mask
-from saccade.specialists.contract import Detection, DetectionRequest, Segmentation, SegmentationRequest
+from saccade.vision_models.requests import Detection, DetectionRequest, Segmentation, SegmentationRequest
 
 
 @dataclass

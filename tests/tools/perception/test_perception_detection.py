@@ -5,10 +5,10 @@ from PIL import Image
 from saccade.errors import ToolError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.specialists.contract import Detection
 from saccade.testing.tool_check import check_tool
 from saccade.tools.perception.detection import MAX_SHOWN, detection_tool
 from saccade.types import Json, ToolResult
+from saccade.vision_models.requests import Detection
 
 CAR = Detection(phrase="red car", box=Box(20, 10, 120, 60), score=0.75)
 SAME_CAR = Detection(phrase="van", box=Box(21, 10, 120, 61), score=0.5)

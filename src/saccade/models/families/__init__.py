@@ -1,7 +1,7 @@
 """The model families that Saccade knows, each a small adapter behind one contract."""
 
 from saccade.errors import UserError
-from saccade.models.families.contract import Family
+from saccade.models.families.family import Family
 from saccade.models.families.internvl import INTERNVL
 from saccade.models.families.qwen import QWEN2_5_VL, QWEN3_VL
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ResizeRule
-from saccade.models.families.contract import ImageFeatures
+from saccade.models.families.family import ImageFeatures
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.models.positions import mrope_positions
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem
-from saccade.tasks.quantities import parse_quantity
+from saccade.quantities import parse_quantity
+from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import as_number, listed, required_text, short
 from saccade.tasks.readers.rows import Row, RowError, RowValue

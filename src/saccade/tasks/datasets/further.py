@@ -1,7 +1,7 @@
 """Data sets that VISTA-Gym does not name: those that iVGR trains on, and neighbours with the same rows or questions."""
 
 from saccade.tasks.datasets.charts import read_dvqa
-from saccade.tasks.datasets.contract import DataSet, files_at
+from saccade.tasks.datasets.dataset import DataSet, files_at
 from saccade.tasks.datasets.json_files import plain_rows, rows_under
 from saccade.tasks.datasets.photos import read_textvqa
 from saccade.tasks.datasets.scenes import read_super_clevr, super_clevr_rows

@@ -1,7 +1,7 @@
 """The six data sets that VISTA-R1 never trains on (table 5, OOD)."""
 
 from saccade.tasks.datasets.charts import read_plotqa, with_relaxed_years
-from saccade.tasks.datasets.contract import DataSet, Hub, files_at
+from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
 from saccade.tasks.datasets.json_files import one_row, rows_by_id, rows_under
 from saccade.tasks.datasets.mathematics import read_mathvista, read_tabmwp
 from saccade.tasks.datasets.scenes import read_clevr_math

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
-from saccade.tasks.datasets.contract import RowsOfFile
+from saccade.tasks.datasets.dataset import RowsOfFile
 from saccade.tasks.readers.rows import READ_CHARACTERS, NumberedRow, Row, RowError, open_text_rows
 
 ID_KEY = "pid"

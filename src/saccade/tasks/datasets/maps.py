@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem, without_image_marks
 from saccade.tasks.datasets.json_files import plain_rows
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text

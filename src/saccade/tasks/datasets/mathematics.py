@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.contract import NO_ANSWER, NO_SHORT_ANSWER, Asked, LeftOut, Problem, without_image_marks
+from saccade.quantities import parse_integer, parse_quantity
+from saccade.tasks.datasets.dataset import NO_ANSWER, NO_SHORT_ANSWER, Asked, LeftOut, Problem, without_image_marks
 from saccade.tasks.datasets.options import lettered_options
-from saccade.tasks.quantities import parse_integer, parse_quantity
 from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
 from saccade.tasks.readers.fields import as_number, optional_text, required_text, short
 from saccade.tasks.readers.layouts import conversation

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem, letter_of
+from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem, letter_of
 from saccade.tasks.readers.answers import answer_text, choice_texts
 from saccade.tasks.readers.fields import kind_of, listed, literal, optional_text, required_text
 from saccade.tasks.readers.rows import Row, RowError, RowValue

@@ -11,7 +11,7 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.seeding import seed_for
-from saccade.tasks.datasets.contract import DataSet, LeftOut, Problem
+from saccade.tasks.datasets.dataset import DataSet, LeftOut, Problem
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import HUB_PREFIX, BadRow, check_bad_rows
 from saccade.tasks.readers.answers import answer_kind

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.quantities import parse_integer
+from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
 from saccade.tasks.datasets.json_files import rows_under
-from saccade.tasks.quantities import parse_integer
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, optional_text, required_text, short
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError, RowValue

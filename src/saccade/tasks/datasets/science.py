@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.tasks.datasets.contract import (
+from saccade.quantities import parse_integer
+from saccade.tasks.datasets.dataset import (
     NO_IMAGE,
     NO_SHORT_ANSWER,
     Asked,
@@ -18,7 +19,6 @@ from saccade.tasks.datasets.contract import (
 )
 from saccade.tasks.datasets.json_files import ID_KEY, one_row, rows_by_id
 from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
-from saccade.tasks.quantities import parse_integer
 from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
 from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text, short
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.contract import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, optional_text, required_text
 from saccade.tasks.readers.rows import Row

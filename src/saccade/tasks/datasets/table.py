@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from saccade.tasks.datasets.charts import read_chartqa, read_figureqa, with_relaxed_years
-from saccade.tasks.datasets.contract import DataSet, Hub, files_at
+from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
 from saccade.tasks.datasets.documents import read_document
 from saccade.tasks.datasets.further import FURTHER
 from saccade.tasks.datasets.geometry import read_geometry3k, read_geoqa, read_unigeo

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.contract import NO_ANSWER, NO_IMAGE, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, NO_IMAGE, Asked, LeftOut, Problem, without_image_marks
 from saccade.tasks.datasets.options import lettered_options, without_letters
 from saccade.tasks.readers.answers import answer_text, choice_texts
 from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text, short

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import get_args
 
-from saccade.tasks.quantities import parse_integer, parse_quantity
+from saccade.quantities import parse_integer, parse_quantity
 from saccade.tasks.readers.fields import is_encodable, kind_of, listed, literal, short
 from saccade.tasks.readers.rows import RowError, RowValue
 from saccade.types import AnswerKind

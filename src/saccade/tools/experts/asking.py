@@ -5,7 +5,7 @@ import re
 from PIL import Image
 
 from saccade.errors import ToolError
-from saccade.specialists.contract import VisionModel
+from saccade.vision_models.requests import VisionModel
 
 _ANSWER = re.compile(r"^[^\w\n]{0,8}(?:final )?answer[^\w\n]{0,8}?[:=](.+)$", re.IGNORECASE | re.MULTILINE)
 _MARK = re.compile(r"<(?=[|/A-Za-z])")

@@ -7,11 +7,11 @@ from typing import Annotated, Protocol
 from PIL import Image
 
 from saccade.errors import ToolError
-from saccade.specialists.contract import ChartModel, ChartRequest, VisionModel
-from saccade.tools.charts.chart import Chart
-from saccade.tools.charts.linearised import parse_deplot, parse_unichart
-from saccade.tools.contract import Tool, ToolOutput, tool_from
+from saccade.readers.charts.chart import Chart
+from saccade.readers.charts.linearised import parse_deplot, parse_unichart
 from saccade.tools.experts.asking import asked, checked_question, stated_answer, without_fence
+from saccade.tools.tool import Tool, ToolOutput, tool_from
+from saccade.vision_models.requests import ChartModel, ChartRequest, VisionModel
 
 TABLE_PROMPT = (
     "Write the data of this chart as a table in Markdown. The first row names the columns: first what the categories "

@@ -6,11 +6,11 @@ from typing import Annotated
 from PIL import Image
 
 from saccade.errors import ToolError
-from saccade.specialists.contract import VisionModel
-from saccade.tools.contract import Tool, ToolOutput, tool_from
+from saccade.readers.geometry.cdl import statements_of
 from saccade.tools.experts.asking import asked, checked_question, without_fence
-from saccade.tools.geometry.cdl import statements_of
+from saccade.tools.tool import Tool, ToolOutput, tool_from
 from saccade.types import Json
+from saccade.vision_models.requests import VisionModel
 
 LANGUAGE = (
     "Use CDL, the condition language of FormalGeo. Construction: Shape(AB,BC,CA) for every closed region, "

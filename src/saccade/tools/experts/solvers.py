@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from PIL import Image
 
-from saccade.specialists.contract import VisionModel
-from saccade.tools.contract import Tool, ToolOutput, tool_from
 from saccade.tools.experts.asking import asked, checked_question, stated_answer
+from saccade.tools.tool import Tool, ToolOutput, tool_from
+from saccade.vision_models.requests import VisionModel
 
 SolverTask = Literal["solve", "analyze", "explain"]
 Problem = Annotated[str, "the whole problem in words, with its numbers and what is asked"]

@@ -8,11 +8,11 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, iou
-from saccade.specialists.contract import Detection, DetectionRequest, Detector
-from saccade.tools.contract import Tool, ToolOutput, tool_from
 from saccade.tools.images import draw_boxes
 from saccade.tools.perception.together import answered_together
+from saccade.tools.tool import Tool, ToolOutput, tool_from
 from saccade.types import Json
+from saccade.vision_models.requests import Detection, DetectionRequest, Detector
 
 DEADLINE_S = 60.0
 MAX_PHRASES = 16

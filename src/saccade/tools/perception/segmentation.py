@@ -9,12 +9,13 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, Mask, Point
-from saccade.specialists.contract import Segmentation, SegmentationRequest, Segmenter
-from saccade.tools.contract import Tool, ToolOutput, tool_from
-from saccade.tools.images import MARK, MAX_SIDE_PX, bounded
+from saccade.pictures import bounded
+from saccade.tools.images import MARK, MAX_SIDE_PX
 from saccade.tools.perception.detection import FRAME_NOTE, check_shape, in_thousandths
 from saccade.tools.perception.together import answered_together
+from saccade.tools.tool import Tool, ToolOutput, tool_from
 from saccade.types import Json
+from saccade.vision_models.requests import Segmentation, SegmentationRequest, Segmenter
 
 DEADLINE_S = 60.0
 MAX_POINTS = 16

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from saccade.errors import ToolError
-from saccade.tools.contract import ToolOutput
+from saccade.tools.tool import ToolOutput
 
 Request = TypeVar("Request")
 Found = TypeVar("Found")

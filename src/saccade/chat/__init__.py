@@ -1,0 +1,1 @@
+"""Models that answer in texts: servers, checkpoints and scripts behind one shape."""

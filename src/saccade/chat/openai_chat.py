@@ -1,0 +1,240 @@
+"""A client of any server that speaks OpenAI's chat completions: vLLM, SGLang, llama.cpp, Ollama or one in the cloud.
+
+A request that meets a busy, broken or silent server is sent again, with growing waits, and in the end a
+``MachineError``. A request that the server refuses is a ``RefusedRequestError``, a mistake of the user's.
+"""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from saccade.chat.counts import ChatCounts
+from saccade.chat.pacing import Pace, back_off_s
+from saccade.chat.refusals import TryAgainError, refusal
+from saccade.chat.reply_cache import ReplyCache, request_key
+from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, wire_messages
+from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore
+from saccade.seeding import seed_for
+from saccade.types import ImageRef, Json, Message
+
+try:
+    import httpx2
+    import openai
+except ImportError as error:
+    raise UserError('asking a server needs the package openai: pip install "saccade[http]"') from error
+
+_SEED_BITS = 0x7FFFFFFF
+"""Some servers take seeds of 32 bits only."""
+
+
+@dataclass(slots=True)
+class _AtLoop:
+    """What belongs to one event loop: connections, places, and who asks for a key just now."""
+
+    client: openai.AsyncOpenAI
+    places: asyncio.Semaphore
+    asking: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+
+class ChatClient:
+    """A ``Teacher`` at a server; use it in an ``async with``, in one event loop after another if you like.
+
+    ``base_url`` ends before ``/chat/completions``, as in ``http://localhost:8000/v1``. Without ``api_key`` the
+    variable ``OPENAI_API_KEY`` is taken, and where there is none, none is needed. ``max_concurrency`` requests are out
+    at a time. With ``cache_dir`` what was asked once, by any process, is not asked again. ``extra_body`` is laid over
+    every request; a field that is None there is left out of it, for servers that do not know it.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        media: MediaStore | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 120.0,
+        max_tokens: int = 2048,
+        max_concurrency: int = 8,
+        requests_per_minute: float | None = None,
+        retries: int = 6,
+        retry_wait_s: float = 1.0,
+        cache_dir: Path | None = None,
+        extra_body: Mapping[str, Json] | None = None,
+        on_count: Callable[[ChatCounts], None] = lambda _: None,
+    ) -> None:
+        _check(base_url, model, timeout_s, max_tokens, max_concurrency, requests_per_minute, retries, retry_wait_s)
+        self.base_url = base_url.rstrip("/")
+        self.model = model
+        self._media = media
+        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        self._timeout_s = timeout_s
+        self._max_tokens = max_tokens
+        self._max_concurrency = max_concurrency
+        self._retries = retries
+        self._retry_wait_s = retry_wait_s
+        self._cache = None if cache_dir is None else ReplyCache(cache_dir)
+        self._extra_body = dict(extra_body or {})
+        self._pace = Pace(requests_per_minute)
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _AtLoop] = WeakKeyDictionary()
+        self._counts = ChatCounts()
+        self._on_count = on_count
+        self._lock = threading.Lock()
+
+    @property
+    def counts(self) -> ChatCounts:
+        return self._counts
+
+    async def __call__(
+        self, messages: Sequence[Message], *, temperature: float = 0.0, samples: int = 1, seed: int | None = None
+    ) -> Sequence[str]:
+        """``samples`` texts; a server that gives fewer at a time is asked until there are enough."""
+        texts: list[str] = []
+        rounds = 0
+        while len(texts) < samples:
+            again = seed if seed is None or rounds == 0 else seed_for(seed, "more samples", rounds)
+            reply = await self._reply(messages, temperature=temperature, samples=samples - len(texts), seed=again)
+            texts += reply.texts
+            rounds += 1
+        return texts[:samples]
+
+    async def close(self) -> None:
+        """Close this event loop's connections; a later request opens new ones."""
+        with self._lock:
+            at_loop = self._loops.pop(asyncio.get_running_loop(), None)
+        if at_loop is not None:
+            await at_loop.client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _reply(
+        self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int | None
+    ) -> ChatReply:
+        parameters: dict[str, Json] = {
+            "model": self.model,
+            "temperature": temperature,
+            "max_tokens": self._max_tokens,
+            "n": samples if samples > 1 else None,
+            "seed": None if seed is None else seed & _SEED_BITS,
+            **self._extra_body,
+        }
+        sent = {name: value for name, value in parameters.items() if value is not None}
+        # By content, so that the key costs no encoding of images.
+        named = wire_messages(messages, lambda image: image.hash)
+        key = request_key({"base_url": self.base_url, "messages": named, **sent})
+        at_loop = self._at_loop()
+        async with self._alone_with(key, at_loop):
+            if self._cache is not None and (known := self._cache.get(key)) is not None:
+                self._count(ChatCounts(cache_hits=1))
+                return known
+            body = json.dumps({"messages": wire_messages(messages, self._image_url), **sent}).encode("ascii")
+            reply = await self._persistently(body, at_loop, seed=int(key[:15], 16))
+            if self._cache is not None:
+                self._cache.put(key, reply)
+            return reply
+
+    def _alone_with(self, key: str, at_loop: _AtLoop) -> AbstractAsyncContextManager[None]:
+        """Where replies are kept, those who ask the same at the same time wait for the first of them."""
+        return nullcontext() if self._cache is None else at_loop.asking.setdefault(key, asyncio.Lock())
+
+    async def _persistently(self, body: bytes, at_loop: _AtLoop, *, seed: int) -> ChatReply:
+        for attempt in range(self._retries + 1):
+            await asyncio.sleep(self._pace.reserve())
+            try:
+                async with at_loop.places:
+                    reply = read_reply(await self._send(body, at_loop.client))
+            except (TryAgainError, BrokenReplyError) as error:
+                why = str(error)
+                asked_s = error.wait_s if isinstance(error, TryAgainError) else None
+            else:
+                tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+                self._count(ChatCounts(**tokens))
+                return reply
+            if attempt < self._retries:
+                self._count(ChatCounts(retries=1))
+                waits = back_off_s(attempt, first_wait_s=self._retry_wait_s, seed=seed)
+                await asyncio.sleep(waits if asked_s is None else asked_s)
+        raise MachineError(
+            f"{self.base_url} gave no usable reply in {self._retries + 1} tries; the last time: {why}. See whether the "
+            "server is up, or give it more time, fewer requests at a time or more retries"
+        )
+
+    async def _send(self, body: bytes, client: openai.AsyncOpenAI) -> str:
+        """The body of the reply. The time is that of the whole request: a server that drips is silent too."""
+        self._count(ChatCounts(requests=1))
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=body)
+        except TimeoutError:
+            raise TryAgainError(f"no reply within {self._timeout_s:g} s") from None
+        except openai.APIStatusError as error:
+            said = error.response
+            raise refusal(
+                error.status_code, said.text, said.headers, base_url=self.base_url, model=self.model
+            ) from None
+        except openai.APIConnectionError as error:
+            raise TryAgainError(f"no connection ({error.__cause__ or error})") from None
+        return response.text
+
+    def _image_url(self, image: ImageRef) -> str:
+        if self._media is None:
+            raise UserError("the messages hold images and the client has no media store to take them from; give media=")
+        return data_urls(self._media)(image)
+
+    def _at_loop(self) -> _AtLoop:
+        # Connections and semaphores belong to the event loop that first used them.
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._loops:
+                client = openai.AsyncOpenAI(
+                    base_url=self.base_url,
+                    api_key=self._api_key,
+                    timeout=self._timeout_s,
+                    max_retries=0,
+                    default_headers={"Content-Type": "application/json"},
+                )
+                self._loops[loop] = _AtLoop(client=client, places=asyncio.Semaphore(self._max_concurrency))
+            return self._loops[loop]
+
+    def _count(self, counts: ChatCounts) -> None:
+        with self._lock:
+            self._counts = self._counts.plus(counts)
+            self._on_count(self._counts)
+
+
+def _check(
+    base_url: str,
+    model: str,
+    timeout_s: float,
+    max_tokens: int,
+    max_concurrency: int,
+    requests_per_minute: float | None,
+    retries: int,
+    retry_wait_s: float,
+) -> None:
+    if not base_url.startswith(("http://", "https://")):
+        raise UserError(f"base_url={base_url!r} is no address of a server; it looks like http://localhost:8000/v1")
+    if not model:
+        raise UserError("the model's name is empty; give the one that the server lists under /models")
+    if not (timeout_s > 0 and max_tokens > 0 and max_concurrency > 0):
+        raise UserError(
+            f"timeout_s={timeout_s}, max_tokens={max_tokens} and max_concurrency={max_concurrency} must be positive"
+        )
+    if requests_per_minute is not None and not requests_per_minute > 0:
+        raise UserError(f"requests_per_minute={requests_per_minute} lets nothing through; leave it out for no limit")
+    if retries < 0 or retry_wait_s < 0:
+        raise UserError(f"retries={retries} and retry_wait_s={retry_wait_s} must not be negative")

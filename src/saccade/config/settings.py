@@ -1,0 +1,240 @@
+"""Settings are nested frozen dataclasses; changed by text (``--set rl.steps=30``), kept as JSON."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from saccade.config.setting_names import near_keys
+from saccade.config.setting_values import MismatchError, describe, read_json, read_text, write_json
+from saccade.errors import UserError
+from saccade.types import Json
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A value to put in a field, told apart from the tree of changes of a group of fields."""
+
+    value: object
+
+
+class AskForSettings(tuple[str, ...]):
+    """Overrides that change nothing but ask for the settings: a recipe that applies them raises ``SettingsAsked``."""
+
+    __slots__ = ()
+
+
+class SettingsAsked(Exception):  # noqa: N818  it is an answer, not an error
+    """Carries the settings that a recipe begins with, before anything else of it is done."""
+
+    def __init__(self, settings: "DataclassInstance") -> None:
+        super().__init__("settings were asked for")
+        self.settings = settings
+
+
+_Changes = dict[str, "_Leaf | _Changes"]
+
+ABSENT = "(absent)"
+"""Stands for the value of a key that one side of a comparison does not have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A dotted key whose values differ; written ``rl.steps: 30 -> 50``."""
+
+    key: str
+    before: Json
+    after: Json
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.before} -> {self.after}"
+
+
+def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
+    """New settings with each ``dotted.key=value`` applied in order; a later one wins.
+
+    Values are read by the annotation of their field: int, float, bool, str, Path, Literal, tuple (``1,2,3``
+    or a JSON list), ``X | None`` (``none``), nested dataclasses by their fields. Setting a field of a group
+    that is None starts from that group's defaults. Every group's optional method ``check()`` is called at the
+    end, inner first. Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
+    """
+    known = setting_keys(type(settings))
+    if isinstance(overrides, AskForSettings):
+        raise SettingsAsked(settings)
+    changes: _Changes = {}
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        key = key.strip()
+        if not equals:
+            raise UserError(f"--set {override!r} has no '='; write key=value, for example {next(iter(known))}=...")
+        if key not in known:
+            raise UserError(_unknown_key(key, known))
+        try:
+            value = read_text(known[key], text.strip())
+        except MismatchError as mismatch:
+            expected = mismatch.expected or describe(known[key])
+            raise UserError(f"--set {key}={text.strip()}: {key} must be {expected}") from None
+        _put(changes, key.split("."), _Leaf(value))
+    changed = _changed(settings, type(settings), changes, "")
+    check_settings(changed)
+    return changed
+
+
+def setting_keys(kind: type) -> dict[str, object]:
+    """Every key that can be set, dotted, with the annotation of its field, in order of definition."""
+    keys: dict[str, object] = {}
+    for name, annotation in _annotations(kind).items():
+        group = _group_of(annotation)
+        if group is None or group != annotation:
+            keys[name] = annotation
+        if group is not None:
+            keys |= {f"{name}.{inner}": of for inner, of in setting_keys(group).items()}
+    return keys
+
+
+def check_settings(settings: object, prefix: str = "") -> None:
+    """Call the ``check`` methods of nested settings, the inner ones first; they raise UserError.
+
+    What ``check`` says begins with the name of a field, and ``prefix`` with the names of the groups is put before it.
+    """
+    for name in _annotations(type(settings)):
+        value = getattr(settings, name)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            check_settings(value, f"{prefix}{name}.")
+    check = getattr(settings, "check", None)
+    if not callable(check):
+        return
+    try:
+        check()
+    except UserError as error:
+        raise UserError(f"{prefix}{error}") from error
+
+
+def to_json(settings: "DataclassInstance") -> dict[str, Json]:
+    """The settings as JSON values; ``from_json`` gives equal settings back."""
+    values: dict[str, Json] = {}
+    for name in _annotations(type(settings)):
+        value = getattr(settings, name)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            values[name] = to_json(value)
+        else:
+            values[name] = write_json(value)
+    return values
+
+
+def from_json(kind: type[Settings], values: Mapping[str, Json], *, where: str = "settings.json") -> Settings:
+    """Settings of this class from what ``to_json`` wrote; fields that are missing get their defaults.
+
+    Raises UserError that names ``where`` for unknown keys, wrong types, and missing required fields.
+    """
+    settings = _from_json(kind, values, where, "")
+    check_settings(settings)
+    return settings
+
+
+def changes_between(before: Mapping[str, Json], after: Mapping[str, Json], prefix: str = "") -> list[Change]:
+    """One change for each dotted key whose JSON value differs, in the order of ``before`` and then of ``after``."""
+    changes: list[Change] = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        old, new = before.get(name, ABSENT), after.get(name, ABSENT)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            changes += changes_between(old, new, f"{prefix}{name}.")
+        elif old != new:
+            changes.append(Change(key=f"{prefix}{name}", before=old, after=new))
+    return changes
+
+
+def _annotations(kind: type) -> dict[str, object]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
+
+
+def _group_of(annotation: object) -> "type[DataclassInstance] | None":
+    """The dataclass that a field holds, for ``Group`` and ``Group | None``."""
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+        return annotation
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        groups = [group for group in map(_group_of, typing.get_args(annotation)) if group is not None]
+        return groups[0] if groups else None
+    return None
+
+
+def _unknown_key(key: str, known: Mapping[str, object]) -> str:
+    if any(name.startswith(f"{key}.") for name in known):
+        inner = ", ".join(name for name in known if name.startswith(f"{key}."))
+        return f"--set {key}: {key!r} is a group of settings; set one of: {inner}"
+    near = near_keys(key, list(known))
+    suggestion = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    group = key.rpartition(".")[0]
+    there = [name for name in known if name.rpartition(".")[0] == group]
+    groups = dict.fromkeys(f"{name.partition('.')[0]}.*" for name in known if "." in name)
+    listed = ", ".join([*there, *([] if group and there else groups)] or known)
+    return f"--set {key}: there is no setting {key!r}.{suggestion} Known here: {listed}"
+
+
+def _put(changes: _Changes, path: Sequence[str], leaf: _Leaf) -> None:
+    if len(path) == 1:
+        changes[path[0]] = leaf
+        return
+    inner = changes.get(path[0])
+    if not isinstance(inner, dict):
+        inner = {}
+        changes[path[0]] = inner
+    _put(inner, path[1:], leaf)
+
+
+def _changed(settings: Settings | None, kind: type[Settings], changes: _Changes, prefix: str) -> Settings:
+    if settings is None:
+        settings = _with_defaults(kind, prefix)
+    annotations = _annotations(kind)
+    values: dict[str, object] = {}
+    for name, change in changes.items():
+        if isinstance(change, _Leaf):
+            values[name] = change.value
+        else:
+            group = _group_of(annotations[name])
+            assert group is not None
+            values[name] = _changed(getattr(settings, name), group, change, f"{prefix}{name}.")
+    return dataclasses.replace(settings, **values)
+
+
+def _with_defaults(kind: type[Settings], prefix: str) -> Settings:
+    required = [field.name for field in dataclasses.fields(kind) if _is_required(field)]
+    if required:
+        group, names = prefix.rstrip("."), ", ".join(required)
+        raise UserError(f"--set {prefix}...: {group!r} is none and its {names} has no default; set it in the recipe")
+    return kind()
+
+
+def _is_required(field: "dataclasses.Field[object]") -> bool:
+    missing = dataclasses.MISSING
+    return field.init and field.default is missing and field.default_factory is missing
+
+
+def _from_json(kind: type[Settings], values: Mapping[str, Json], where: str, prefix: str) -> Settings:
+    annotations = _annotations(kind)
+    unknown = [f"{prefix}{name}" for name in values if name not in annotations]
+    if unknown:
+        raise UserError(f"{where}: unknown settings {', '.join(unknown)}; was it written by another version?")
+    required = {field.name for field in dataclasses.fields(kind) if _is_required(field)}
+    if missing := sorted(required - set(values)):
+        raise UserError(f"{where}: {', '.join(prefix + name for name in missing)} is missing and has no default")
+    fields: dict[str, object] = {}
+    for name, value in values.items():
+        group = _group_of(annotations[name])
+        if group is not None and isinstance(value, Mapping):
+            fields[name] = _from_json(group, value, where, f"{prefix}{name}.")
+            continue
+        try:
+            fields[name] = read_json(annotations[name], value)
+        except MismatchError as mismatch:
+            expected = mismatch.expected or describe(annotations[name])
+            raise UserError(f"{where}: {prefix}{name} is {value!r} but must be {expected}") from None
+    return kind(**fields)

@@ -1,0 +1,41 @@
+"""What ``--set`` changes in a curation: the pipeline, and how servers are asked."""
+
+from dataclasses import dataclass, field
+
+from saccade.chat.server_settings import ServerSettings
+from saccade.curation.codedance.settings import CurationSettings
+from saccade.curation.ivgr.rephrasing import RephrasingSettings
+from saccade.curation.ivgr.selection import SelectionSettings
+from saccade.curation.vista.imitation import ImitationSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeDanceSettings(CurationSettings):
+    """The pipeline's settings and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+    difficulty: float = 0.5
+    """Of the questions of a procedural family."""
+    run_timeout_s: float = 15.0
+    """Of one piece of code."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewriteSettings(RephrasingSettings):
+    """The settings of telling trajectories anew and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectSettings(SelectionSettings):
+    """The settings of selecting questions and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VistaSettings(ImitationSettings):
+    """The settings of making trajectories with tools and those of the servers."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)

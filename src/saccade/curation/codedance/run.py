@@ -1,0 +1,164 @@
+"""Puts a curation together from what the command line says: questions, who does what, sandbox, folder."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from saccade.chat.chat_model import Teacher
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks
+from saccade.config.settings import apply_overrides
+from saccade.curation.all_settings import CodeDanceSettings
+from saccade.curation.by_id import read_chains
+from saccade.curation.codedance.outcomes import Outcome, outcome_from
+from saccade.curation.codedance.pipeline import Curation, Player, Roles
+from saccade.curation.codedance.report import CurationReport
+from saccade.curation.codedance.solutions import REPLAYED
+from saccade.curation.difficulty import check_covered
+from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
+from saccade.curation.journal import Journal
+from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.teachers import Teachers
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.media.store import MediaStore
+from saccade.protocols.code import code_protocol
+from saccade.sandbox import Sandbox
+from saccade.sandbox.results import Isolation
+from saccade.tasks.procedural import generate
+from saccade.tools.code import python_tool
+from saccade.types import Json, Task
+
+Role = Literal["teacher", "weak", "strong", "checker"]
+
+FAMILY_QUESTIONS = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeDanceRequest:
+    """The command line, read."""
+
+    data: Path | None
+    family: str | None
+    count: int | None
+    who: Mapping[Role, str | None]
+    models: Mapping[Role, str | None]
+    chains: Path | None
+    api_key_env: str
+    skip_bad_rows: bool
+    isolation: str
+    out: Path
+    seed: int
+    overrides: tuple[str, ...]
+    resume: bool
+
+
+def curate_codedance(request: CodeDanceRequest) -> CurationReport:
+    """Runs the pipeline into ``request.out`` and gives its counts."""
+    settings = apply_overrides(CodeDanceSettings(), request.overrides)
+    # On disk, for the pictures that code shows are many.
+    media = MediaStore(request.out / PICTURES)
+    tasks = _questions(request, settings, media)
+    with (
+        Journal(request.out, _started_with(request, settings, tasks), outcome_from, resume=request.resume) as journal,
+        Sandbox(isolation=cast(Isolation, request.isolation)) as sandbox,
+    ):
+
+        def make_env(seed: int) -> VisualReasoningEnv:
+            return VisualReasoningEnv(
+                protocol=code_protocol(max_turns=settings.max_turns),
+                tools=(
+                    # What is played is replayed, and that is when it must be seen to work.
+                    python_tool(sandbox, timeout_s=settings.run_timeout_s, checks_work=seed == REPLAYED),
+                ),
+                media=media,
+                view=ORIGINAL_VIEW,
+                max_turns=settings.max_turns,
+                seed=seed,
+                shows_pixels=False,
+            )
+
+        report = asyncio.run(_run(request, settings, tasks, media=media, make_env=make_env, journal=journal))
+    remove_pictures(request.out)
+    return report
+
+
+async def _run(
+    request: CodeDanceRequest,
+    settings: CodeDanceSettings,
+    tasks: Sequence[Task],
+    *,
+    media: MediaStore,
+    make_env: Callable[[int], VisualReasoningEnv],
+    journal: Journal[Outcome],
+) -> CurationReport:
+    async with Teachers(
+        media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
+    ) as teachers:
+
+        async def teacher(role: Role) -> Teacher | None:
+            who = request.who[role]
+            return None if who is None else await teachers.teacher(role, who, request.models[role])
+
+        async def player(role: Role) -> Player | None:
+            who = request.who[role]
+            if who is None:
+                return None
+            found = await teachers.player(role, who, request.models[role])
+            if isinstance(found, Mapping):
+                check_covered(tasks, found, f"--{role} {who}")
+            return found
+
+        solver = await teacher("teacher")
+        assert solver is not None
+        roles = Roles(
+            teacher=solver,
+            weak=await player("weak"),
+            strong=await player("strong"),
+            checker=await teacher("checker"),
+        )
+        curation = Curation(
+            roles=roles,
+            make_env=make_env,
+            media=media,
+            settings=settings,
+            seed=request.seed,
+            chains={} if request.chains is None else read_chains(request.chains),
+        )
+        return await curation.run(
+            tasks,
+            journal,
+            counts=teachers.counts,
+            on_outcome=telling(journal, len(tasks), lambda outcome: outcome.row is not None),
+        )
+
+
+def _questions(request: CodeDanceRequest, settings: CodeDanceSettings, media: MediaStore) -> Sequence[Task]:
+    if request.family is not None:
+        return [
+            generate(
+                request.family,
+                split="train",
+                index=index,
+                seed=request.seed,
+                media=media,
+                difficulty=settings.difficulty,
+            ).task
+            for index in range(request.count or FAMILY_QUESTIONS)
+        ]
+    assert request.data is not None
+    context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
+    return own_tasks(request.data, context)[: request.count]
+
+
+def _started_with(request: CodeDanceRequest, settings: CodeDanceSettings, tasks: Sequence[Task]) -> dict[str, Json]:
+    """What must be the same for a curation to be resumed: everything that decides what is asked and kept."""
+    return {
+        "questions": len(tasks),
+        "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
+        **{role: f"{who} {request.models[role] or ''}".strip() for role, who in request.who.items() if who},
+        "chains": None if request.chains is None else str(request.chains),
+        "seed": request.seed,
+        **deciding(settings, settings.server),
+    }

@@ -1,0 +1,121 @@
+"""Examples of iVGR's cold start: reasoning with boxes, or in plain words, and an answer in the same turn.
+
+Two kinds of rows are read, from JSON, JSONL, parquet or a folder of them:
+
+- a data set's conversation (``messages`` or ``conversations``, ``images``) of one question and one answer, as in
+  TreeVGR-SFT-35K; ``grounded_text`` says what its last message may look like. A system message is left out, since the
+  protocol writes its own;
+- a curated row: a question in the plain layout with ``stream`` and ``turns``, as ``saccade curate ivgr`` writes it.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from saccade.curation.examples import EXAMPLES, read_turns, turn_rows
+from saccade.curation.ivgr.grounded_text import StreamName, imitable, read_reply, stream_of
+from saccade.curation.rows import check_images, question_row
+from saccade.media.store import MediaStore
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
+from saccade.tasks.readers.fields import optional_text
+from saccade.tasks.readers.layouts import conversation
+from saccade.tasks.readers.rows import Row, RowError
+from saccade.types import Answer, Example, ExpertTurn, Json, Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColdStartExample:
+    """An example of one turn, and the stream whose protocol writes it."""
+
+    example: Example
+    """Boxes of its thought are in pixels of the original of the first image."""
+
+    @property
+    def thought(self) -> str:
+        return self.example.turns[0].thought
+
+    @property
+    def stream(self) -> StreamName:
+        """``grounded`` when its thought has a box, else ``textual``."""
+        return stream_of(self.thought)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColdStart:
+    """The examples of a file in its order, and the rows that were left out."""
+
+    examples: tuple[ColdStartExample, ...]
+    skipped: tuple[BadRow, ...] = ()
+
+
+def read_cold_start(
+    path: Path, media: MediaStore, *, skip_bad_rows: bool = False, image_root: Path | None = None
+) -> ColdStart:
+    """The examples of a file or folder; of a curation's folder, its ``examples.jsonl``. Images go to ``media``.
+
+    A conversation's id is a hash of all that it says, after its own id where it has one, so that a question may be
+    answered in several ways. ``UserError`` lists the bad rows, copies among them, unless they are to be skipped.
+    """
+    file = path / EXAMPLES if (path / EXAMPLES).is_file() else path
+    examples: list[ColdStartExample] = []
+    bad: list[BadRow] = []
+    first_seen: dict[tuple[str, StreamName], str] = {}
+    for read in task_rows(file, media=media, image_root=image_root):
+        try:
+            one = _example(read)
+            key = (one.example.task.id, one.stream)
+            if key in first_seen:
+                raise RowError("", f"is the example of {first_seen[key]} again")
+        except RowError as error:
+            bad.append(read.refused(error))
+        else:
+            first_seen[key] = f"{read.file}, row {read.number}"
+            examples.append(one)
+    check_bad_rows(file, bad, len(examples), skip_bad_rows=skip_bad_rows)
+    return ColdStart(examples=tuple(examples), skipped=tuple(bad))
+
+
+def cold_start_row(one: ColdStartExample, images: list[str]) -> dict[str, Json]:
+    """A curated row; ``images`` are paths from its file."""
+    return {**question_row(one.example.task, images), "stream": one.stream, "turns": turn_rows(one.example)}
+
+
+def _example(read: TaskRow) -> ColdStartExample:
+    if isinstance(read.task, RowError):
+        raise read.task
+    assert read.row is not None
+    if read.row.get("turns") is not None:
+        return _curated(read.row, read.task)
+    return _conversed(read.row, read.task)
+
+
+def _curated(row: Row, task: Task) -> ColdStartExample:
+    check_images(row, task)
+    turns = read_turns(row["turns"], task)
+    if len(turns) != 1:
+        raise RowError("turns", f"has {len(turns)} turns; reasoning and answer are one")
+    one = ColdStartExample(example=Example(task=task, turns=(imitable(turns[0], task.images[0], "turns[0]"),)))
+    stream = optional_text(row, "stream")
+    if stream not in (None, one.stream):
+        raise RowError("stream", f"is {stream!r}, but by its boxes the reasoning is {one.stream}")
+    return one
+
+
+def _conversed(row: Row, task: Task) -> ColdStartExample:
+    key, turns = conversation(row)
+    if [role for role, _ in turns] != ["user", "assistant"]:
+        raise RowError(key, f"must be one question and one answer, not {len(turns)} messages")
+    turn = imitable(read_reply(turns[-1][1], key), task.images[0], key)
+    assert isinstance(turn.action, Answer)
+    if not answer_is_right(task, turn.action.text):
+        raise RowError(key, f"answers {turn.action.text[:80]!r}, and the right answer is {task.answer[:80]!r}")
+    return ColdStartExample(example=Example(task=_identified(task, row, turn), turns=(turn,)))
+
+
+def _identified(task: Task, row: Row, turn: ExpertTurn) -> Task:
+    said = json.dumps([task.question, [image.hash for image in task.images], turn.thought, task.answer])
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    own = optional_text(row, "id", "question_id")
+    return replace(task, id=f"{own}/{digest}" if own else digest)

@@ -1,0 +1,100 @@
+"""Puts the curations of iVGR together from what the command line says: data, who answers, folder."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.settings import apply_overrides
+from saccade.curation.all_settings import RewriteSettings, SelectSettings
+from saccade.curation.difficulty import check_covered
+from saccade.curation.folder import deciding, digest, telling
+from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
+from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, rephrased_from
+from saccade.curation.ivgr.rephrasing_report import RephrasingReport
+from saccade.curation.ivgr.selection import Measured, Selection, SelectionReport, measured_from
+from saccade.curation.journal import Journal
+from saccade.curation.teachers import Teachers
+from saccade.media.store import MediaStore
+from saccade.types import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IvgrRequest:
+    """The command line, read."""
+
+    data: Path
+    count: int | None
+    who: str
+    model: str | None
+    api_key_env: str
+    skip_bad_rows: bool
+    out: Path
+    seed: int
+    overrides: tuple[str, ...]
+    resume: bool
+
+
+def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
+    """Tells trajectories anew into ``request.out`` and gives the counts."""
+    settings = apply_overrides(RewriteSettings(), request.overrides)
+    media = MediaStore()
+    read = read_cold_start(request.data, media, skip_bad_rows=request.skip_bad_rows)
+    tell_of_bad_rows(request.data, read.skipped, len(read.examples))
+    examples = read.examples[: request.count]
+    # Everything that decides what is asked and kept must be the same for a curation to be resumed.
+    started_with: dict[str, Json] = {
+        "trajectories": len(examples),
+        "trajectories_sha256": digest(_line(one) for one in examples),
+        "teacher": f"{request.who} {request.model or ''}".strip(),
+        "seed": request.seed,
+        **deciding(settings, settings.server),
+    }
+
+    async def run(journal: Journal[Rephrased]) -> RephrasingReport:
+        async with _teachers(request, settings, media) as teachers:
+            teacher = await teachers.teacher("teacher", request.who, request.model)
+            rephrasing = Rephrasing(teacher=teacher, media=media, settings=settings, seed=request.seed)
+            total = len(rephrasing.chosen(examples))
+            tell = telling(journal, total, lambda outcome: outcome.thought is not None)
+            return await rephrasing.run(examples, journal, counts=teachers.counts, on_outcome=tell)
+
+    with Journal(request.out, started_with, rephrased_from, resume=request.resume) as journal:
+        return asyncio.run(run(journal))
+
+
+def select_questions(request: IvgrRequest) -> SelectionReport:
+    """Selects questions into ``request.out`` and gives the counts."""
+    settings = apply_overrides(SelectSettings(), request.overrides)
+    media = MediaStore()
+    context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
+    tasks = own_tasks(request.data, context)[: request.count]
+    started_with: dict[str, Json] = {
+        "questions": len(tasks),
+        "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
+        "solver": f"{request.who} {request.model or ''}".strip(),
+        "seed": request.seed,
+        **deciding(settings, settings.server),
+    }
+
+    async def run(journal: Journal[Measured]) -> SelectionReport:
+        async with _teachers(request, settings, media) as teachers:
+            solver = await teachers.player("solver", request.who, request.model)
+            if isinstance(solver, Mapping):
+                check_covered(tasks, solver, f"--solver {request.who}")
+            selection = Selection(solver=solver, media=media, settings=settings, seed=request.seed)
+            tell = telling(journal, len(tasks), lambda one: settings.low <= one.pass_rate <= settings.high)
+            return await selection.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
+
+    with Journal(request.out, started_with, measured_from, resume=request.resume) as journal:
+        return asyncio.run(run(journal))
+
+
+def _teachers(request: IvgrRequest, settings: RewriteSettings | SelectSettings, media: MediaStore) -> Teachers:
+    return Teachers(media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out)
+
+
+def _line(one: ColdStartExample) -> str:
+    return f"{one.example.task.id} {one.example.task.question} {one.thought} {one.example.task.answer}"

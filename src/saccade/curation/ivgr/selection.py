@@ -1,0 +1,184 @@
+"""The general subset of iVGR: questions of the textual stream that a model answers right now and then.
+
+A model answers each question ``samples`` times as the textual stream asks it, and those with a pass rate in a band are
+kept; in the paper 1 or 2 right of 5 by the model after its cold start (iVGR, appendix B).
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from saccade.chat.chat_model import Teacher
+from saccade.curation.journal import Journal
+from saccade.curation.playing import ORIGINAL_VIEW, up_to_stop
+from saccade.curation.rows import IMAGES, boxes_of, question_row
+from saccade.curation.working import work_off
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.protocols.two_streams import TEXTUAL, textual_protocol
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.seeding import seed_for
+from saccade.tasks.curriculum import HARD_OF_FIVE, Band
+from saccade.tasks.readers.fields import optional_number, required_text
+from saccade.tasks.readers.rows import Row, RowError
+from saccade.types import Answer, Json, Task
+
+QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
+
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionSettings:
+    """One field for each choice."""
+
+    samples: int = 5
+    low: float = HARD_OF_FIVE.low
+    """Lowest pass rate that is kept."""
+    high: float = HARD_OF_FIVE.high
+    """Highest pass rate that is kept."""
+    sampling_temperature: float = 1.0
+    questions_at_once: int = 16
+
+    def check(self) -> None:
+        for name in ("samples", "questions_at_once"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
+        if not (math.isfinite(self.sampling_temperature) and self.sampling_temperature >= 0):
+            raise UserError(f"sampling_temperature={self.sampling_temperature} is no temperature; use 0 or more")
+        # The bounds check themselves.
+        Band(low=self.low, high=self.high)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """A question's pass rate; its line of JSON is one of a file of pass rates."""
+
+    task_id: str
+    pass_rate: float
+
+    def as_json(self) -> dict[str, Json]:
+        return {"id": self.task_id, "pass_rate": self.pass_rate}
+
+
+def measured_from(row: Row) -> Measured:
+    """Raises RowError."""
+    rate = optional_number(row, "pass_rate", low=0.0, high=1.0)
+    if rate is None:
+        raise RowError("pass_rate", "is missing")
+    return Measured(task_id=required_text(row, "id"), pass_rate=rate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionReport:
+    """Counts over questions; ``failed`` ones have no pass rate yet, by the machine's fault, and can be resumed."""
+
+    questions: int
+    kept: int
+    failed: int
+    dropped: Counts
+    """Questions that are too easy (``above``) or too hard (``below``)."""
+    pass_rates: Counts
+    asked: Mapping[str, Counts]
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "questions": self.questions,
+            "kept": self.kept,
+            "failed": self.failed,
+            "dropped": dict(self.dropped),
+            "pass_rates": dict(self.pass_rates),
+            "asked": {role: dict(counts) for role, counts in self.asked.items()},
+        }
+
+    def describe(self) -> str:
+        """The counts as lines of text."""
+        lines = [f"{self.kept} of {self.questions} questions kept"]
+        if self.failed:
+            lines.append(f"{self.failed} questions failed by no fault of theirs; resume to try them again")
+        for title, counts in (
+            ("questions left out", self.dropped),
+            ("questions by pass rate", self.pass_rates),
+            *((f"asked of the {role}", counts) for role, counts in self.asked.items()),
+        ):
+            if any(counts.values()):
+                lines.append(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(kw_only=True)
+class Selection:
+    """Selects questions into the folder of a journal."""
+
+    solver: Teacher | Mapping[str, float]
+    """Who answers, or the pass rates that are known already, by task id."""
+    media: MediaStore
+    settings: SelectionSettings = field(default_factory=SelectionSettings)
+    seed: int = 0
+
+    async def run(
+        self,
+        tasks: Sequence[Task],
+        journal: Journal[Measured],
+        *,
+        counts: Callable[[], Mapping[str, Counts]] = dict,
+        on_outcome: Callable[[Measured], None] = lambda _: None,
+    ) -> SelectionReport:
+        """Measures what has no pass rate yet, then writes questions, rates and report. Raises as ``work_off`` does."""
+        self.settings.check()
+        await work_off(
+            {task.id: task for task in tasks},
+            self._measured,
+            journal,
+            at_once=self.settings.questions_at_once,
+            on_outcome=on_outcome,
+        )
+        rates = {task.id: journal.outcomes[task.id].pass_rate for task in tasks if task.id in journal.outcomes}
+        band = Band(low=self.settings.low, high=self.settings.high)
+        kept = [task for task in tasks if task.id in rates and band.holds(rates[task.id])]
+        rows = [self._row(task, rates[task.id], journal) for task in kept]
+        lines = [Measured(task_id=key, pass_rate=rate).as_json() for key, rate in rates.items()]
+        report = SelectionReport(
+            questions=len(tasks),
+            kept=len(kept),
+            failed=len(tasks) - len(rates),
+            dropped={
+                "above": sum(rate > band.high for rate in rates.values()),
+                "below": sum(rate < band.low for rate in rates.values()),
+            },
+            pass_rates={f"{rate:g}": count for rate, count in sorted(Counter(rates.values()).items())},
+            asked=counts(),
+        )
+        journal.write(QUESTIONS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        journal.write(PASS_RATES, "".join(json.dumps(line) + "\n" for line in lines))
+        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.txt", report.describe())
+        return report
+
+    async def _measured(self, task: Task) -> Measured:
+        if isinstance(self.solver, Mapping):
+            return Measured(task_id=task.id, pass_rate=self.solver[task.id])
+        protocol, samples = textual_protocol(), self.settings.samples
+        replies = await self.solver(
+            protocol.prompt(task, (), ORIGINAL_VIEW),
+            temperature=self.settings.sampling_temperature,
+            samples=samples,
+            seed=seed_for(self.seed, "pass rate", task.id),
+        )
+        actions = [protocol.parse(up_to_stop(reply, protocol.stop)).action for reply in replies]
+        passed = sum(isinstance(action, Answer) and answer_is_right(task, action.text) for action in actions)
+        return Measured(task_id=task.id, pass_rate=passed / samples)
+
+    def _row(self, task: Task, rate: float, journal: Journal[Measured]) -> dict[str, Json]:
+        """As iVGR's published file has it: a question with its wording for the textual stream."""
+        images = [self.media.export_source(image, journal.directory / IMAGES) for image in task.images]
+        row = question_row(task, [f"{IMAGES}/{path.name}" for path in images])
+        row["problem"] = row.pop("question")
+        if TEXTUAL in task.wordings:
+            row["query"] = task.wordings[TEXTUAL]
+        if task.targets:
+            del row["boxes"]
+            row["target_instances"] = boxes_of(task)
+        return {**row, "pass_rate": rate}

@@ -1,0 +1,143 @@
+"""Puts the curation of trajectories with tools together from what the command line says."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.config.context import RecipeContext
+from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.settings import apply_overrides
+from saccade.curation.all_settings import VistaSettings
+from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
+from saccade.curation.journal import Journal
+from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.teachers import Teachers
+from saccade.curation.vista.imitation import Imitation, Player, imitable_from, shown, taught
+from saccade.curation.vista.imitation_report import ImitationReport
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.protocols.tagged import tagged_protocol
+from saccade.recipes._vista_gym import TASK_TYPES, VistaQuestions, gym_tools
+from saccade.recipes._vista_lessons import careful
+from saccade.recipes._vista_tools import Tools, configured_tools
+from saccade.tasks.datasets.reading import read_data_set
+from saccade.types import Example, Json, Task
+
+EXPERT = "expert"
+DRAWN_QUESTIONS = 70
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VistaRequest:
+    """The command line, read."""
+
+    data: Path | None
+    data_set: str | None
+    split: str
+    drawn: bool
+    count: int | None
+    teacher: str
+    teacher_model: str | None
+    densifier: str | None
+    densifier_model: str | None
+    tools: Path | None
+    service: str | None
+    api_key_env: str
+    skip_bad_rows: bool
+    out: Path
+    seed: int
+    overrides: tuple[str, ...]
+    resume: bool
+
+
+def curate_vista(request: VistaRequest) -> ImitationReport:
+    """Makes trajectories to imitate into ``request.out`` and gives the counts."""
+    settings = apply_overrides(VistaSettings(), request.overrides)
+    if request.teacher == EXPERT and not request.drawn:
+        raise UserError("--teacher expert knows drawn questions alone; name a server or a checkpoint, or give --drawn")
+    media = MediaStore(request.out / PICTURES)
+    experts = {one.task.id: one for one in _drawn(request, media)} if request.drawn else {}
+    tasks = [one.task for one in experts.values()] if request.drawn else _questions(request, media)
+    # Everything that decides what is asked and kept must be the same for a curation to be resumed.
+    started_with: dict[str, Json] = {
+        "questions": len(tasks),
+        "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
+        "teacher": f"{request.teacher} {request.teacher_model or ''}".strip(),
+        "densifier": f"{request.densifier or ''} {request.densifier_model or ''}".strip(),
+        "tools": str(request.service or request.tools or ""),
+        "seed": request.seed,
+        **deciding(settings, settings.server),
+    }
+
+    def expert(task: Task) -> Example:
+        return careful(experts[task.id])
+
+    with (
+        Journal(request.out, started_with, imitable_from, resume=request.resume) as journal,
+        configured_tools(request.tools, request.service) as configured,
+    ):
+        tools: Tools = tuple(gym_tools().values()) if request.drawn else configured
+        if not tools:
+            raise UserError("there is no tool to call; name a tools.toml with --tools, or a service with --service")
+
+        def make_env(seed: int) -> VisualReasoningEnv:
+            return VisualReasoningEnv(
+                protocol=tagged_protocol(max_turns=settings.max_turns),
+                tools=tools,
+                media=media,
+                view=ORIGINAL_VIEW,
+                max_turns=settings.max_turns,
+                seed=seed,
+                shows_pixels=False,
+            )
+
+        async def run() -> ImitationReport:
+            async with Teachers(
+                media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
+            ) as teachers:
+                player: Player = shown(expert)
+                if request.teacher != EXPERT:
+                    who = await teachers.teacher("teacher", request.teacher, request.teacher_model)
+                    player = taught(who, settings)
+                densifier = None
+                if request.densifier is not None:
+                    densifier = await teachers.teacher("densifier", request.densifier, request.densifier_model)
+                imitation = Imitation(
+                    player=player,
+                    make_env=make_env,
+                    media=media,
+                    densifier=densifier,
+                    settings=settings,
+                    seed=request.seed,
+                )
+                tell = telling(journal, len(tasks), lambda one: bool(one.turns))
+                return await imitation.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
+
+        report = asyncio.run(run())
+    remove_pictures(request.out)
+    return report
+
+
+def _drawn(request: VistaRequest, media: MediaStore) -> Sequence[Example]:
+    asked = VistaQuestions(seed=request.seed, media=media, types=tuple(TASK_TYPES))
+    return [asked.example("train", number) for number in range(request.count or DRAWN_QUESTIONS)]
+
+
+def _questions(request: VistaRequest, media: MediaStore) -> Sequence[Task]:
+    assert request.data is not None
+    if request.data_set is None:
+        context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
+        return own_tasks(request.data, context)[: request.count]
+    read = read_data_set(
+        request.data_set,
+        request.data,
+        split=request.split,
+        media=media,
+        take=request.count,
+        seed=request.seed,
+        skip_bad_rows=request.skip_bad_rows,
+    )
+    tell_of_bad_rows(request.data, read.skipped, len(read.tasks))
+    return read.tasks

@@ -1,0 +1,1 @@
+"""Our environments as OpenEnv servers, and a client for them."""

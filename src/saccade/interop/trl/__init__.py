@@ -1,0 +1,1 @@
+"""Our environments for TRL's trainers."""

@@ -1,0 +1,116 @@
+"""The connected pieces of one colour, and whether they look like bars, strokes or markers."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from saccade.geometry import Box
+from saccade.readers.charts.chart import Colour
+from saccade.readers.charts.colours import Coverage
+
+MAX_MARKER_PX = 28
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """One connected piece."""
+
+    colour: Colour
+    box: Box
+    area: int
+
+    @property
+    def fill(self) -> float:
+        """The share of its box that it covers."""
+        return self.area / max(1.0, self.box.area)
+
+    @property
+    def is_bar_like(self) -> bool:
+        return self.fill > 0.75 and min(self.box.width, self.box.height) >= 2
+
+    @property
+    def is_marker_like(self) -> bool:
+        wide, high = self.box.width, self.box.height
+        return min(wide, high) >= 4 and max(wide, high) <= MAX_MARKER_PX and self.fill > 0.45 and wide / high < 2.2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layer:
+    """All that is drawn in one colour."""
+
+    colour: Colour
+    coverage: Coverage
+    pieces: tuple[Piece, ...]
+
+    @property
+    def area(self) -> int:
+        return sum(piece.area for piece in self.pieces)
+
+
+def layer_of(coverage: Coverage, colour: Colour, *, least_area: int = 8) -> Layer:
+    """The pieces of a coverage; thin grid lines across a piece do not part it."""
+    closed = cv2.morphologyEx(coverage.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=4)
+    pieces = []
+    for x, y, width, height, area in stats[1:count].tolist():
+        if area >= least_area:
+            box = _trimmed(closed, Box(x, y, x + width, y + height))
+            pieces.append(Piece(colour=colour, box=box, area=area))
+    return Layer(colour=colour, coverage=coverage, pieces=tuple(pieces))
+
+
+def _trimmed(mask: np.ndarray[tuple[int, int], np.dtype[np.uint8]], box: Box) -> Box:
+    """The box without rows and columns at its edges that are covered less than half as well as those inside."""
+    x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
+    crop = mask[y1:y2, x1:x2]
+    sides = []
+    for axis in (0, 1):
+        covered = crop.sum(axis=axis)
+        inside = np.flatnonzero(covered >= 0.5 * np.median(covered))
+        sides.append((int(inside[0]), int(inside[-1]) + 1))
+    (left, right), (top, bottom) = sides
+    return Box(x1 + left, y1 + top, x1 + right, y1 + bottom)
+
+
+def kind_of(layers: tuple[Layer, ...], plot_width: float, *, has_number_axes: bool) -> str:
+    """``bar``, ``line`` or ``scatter``, by which shape most of the colour is in."""
+    total = sum(layer.area for layer in layers)
+    pieces = [piece for layer in layers for piece in layer.pieces]
+    markers = sum(piece.area for piece in pieces if piece.is_marker_like)
+    if has_number_axes and markers >= 0.6 * total and not all(_is_stroke(layer) for layer in layers):
+        return "scatter"
+    bars = sum(piece.area for piece in pieces if piece.is_bar_like and min(piece.box.width, piece.box.height) >= 5)
+    if bars >= 0.6 * total:
+        return "bar"
+    longest = max(_span(layer) for layer in layers)
+    return "line" if longest >= 0.3 * plot_width else "unknown"
+
+
+def is_thin(coverage: Coverage) -> bool:
+    """Whether hardly anything of it is three pixels wide both ways."""
+    opened = cv2.morphologyEx(coverage.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    return bool(coverage.any()) and float(opened.sum()) < 0.35 * float(coverage.sum())
+
+
+def is_stroke_layer(layer: Layer, plot_width: float) -> bool:
+    """Whether a colour is drawn as a thin line, with or without markers, through much of the plot."""
+    columns = max(1, int(layer.coverage.any(axis=0).sum()))
+    thickness = float(layer.coverage.sum()) / columns
+    bars = sum(piece.area for piece in layer.pieces if piece.is_bar_like and piece.area > 400)
+    return _span(layer) >= 0.3 * plot_width and thickness < 12 and bars < 0.3 * layer.area
+
+
+def _is_stroke(layer: Layer) -> bool:
+    """Whether the colour is in nearly every column of its span, and once only: a dashed line, no cloud of points."""
+    columns = np.flatnonzero(layer.coverage.any(axis=0))
+    if not len(columns):
+        return False
+    inside = layer.coverage[:, columns].astype(np.int8)
+    starts = (np.diff(inside, axis=0, prepend=0) == 1).sum(axis=0)
+    return len(columns) >= 0.5 * (columns[-1] - columns[0] + 1) and float(starts.mean()) < 1.2
+
+
+def _span(layer: Layer) -> float:
+    columns = np.flatnonzero(layer.coverage.any(axis=0))
+    return float(columns[-1] - columns[0] + 1) if len(columns) else 0.0

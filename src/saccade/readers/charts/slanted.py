@@ -1,0 +1,105 @@
+"""Names along an axis that are written aslant or upright: the strip below the axis is turned and read again."""
+
+import math
+
+import numpy as np
+from PIL import Image
+
+from saccade.geometry import Box
+from saccade.readers.charts.colours import Pixels
+from saccade.readers.charts.doubts import LEAST_NAME
+from saccade.readers.text.lines import TextLine, TextReader
+
+ANGLES = (90, 45, 30, 60, -45, -90)
+"""By which texts rise, in degrees; the most usual first."""
+MAX_UNEVEN = 0.22
+"""Of a step between names, by which one may be off its place."""
+ENLARGED = 2
+
+
+def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[float]) -> list[TextLine] | None:
+    """A name for each place, in order; None when no angle gives one for each."""
+    image = Image.fromarray(pixels).crop(strip.as_tuple())
+    if min(image.size) < 12 or len(places) < 2:
+        return None
+    page = tuple(int(level) for level in np.median(pixels[-3:].reshape(-1, 3), axis=0))
+    image = image.resize((ENLARGED * image.width, ENLARGED * image.height), Image.Resampling.BICUBIC)
+    for angle in ANGLES:
+        turned = image.rotate(-angle, expand=True, fillcolor=page, resample=Image.Resampling.BICUBIC)
+        lines = [line for line in reader.read(turned) if line.confidence >= LEAST_NAME and len(line.text) > 1]
+        names = _placed(_joined(lines), image.size, turned.size, angle, strip, places)
+        if names is not None:
+            return names
+    return None
+
+
+def _joined(lines: list[TextLine]) -> list[TextLine]:
+    """Words of one row with a small gap are one name."""
+    joined: list[TextLine] = []
+    for line in sorted(lines, key=lambda line: (round(line.box.center.y / 10), line.box.x1)):
+        last = joined[-1] if joined else None
+        is_next = (
+            last is not None
+            and abs(last.box.center.y - line.box.center.y) < 0.4 * line.box.height
+            and 0 <= line.box.x1 - last.box.x2 < 0.9 * line.box.height
+        )
+        if last is not None and is_next:
+            box = Box(last.box.x1, min(last.box.y1, line.box.y1), line.box.x2, max(last.box.y2, line.box.y2))
+            joined[-1] = TextLine(
+                text=f"{last.text} {line.text}", box=box, confidence=min(last.confidence, line.confidence)
+            )
+        else:
+            joined.append(line)
+    return joined
+
+
+def _placed(
+    lines: list[TextLine],
+    size: tuple[int, int],
+    turned: tuple[int, int],
+    angle: int,
+    strip: Box,
+    places: list[float],
+) -> list[TextLine] | None:
+    """The lines that hang below the places, each at its own; by their ends, or by their middles."""
+    if len(lines) < len(places):
+        return None
+    for anchor in ("end", "middle", "start"):
+        points = [_back(_anchor(line.box, anchor), size, turned, angle, strip) for line in lines]
+        step = float(np.median(np.diff(places)))
+        offsets = [[x - place for x, _ in points] for place in places]
+        chosen = []
+        for row in offsets:
+            nearest = int(np.argmin(np.abs(row)))
+            chosen.append((nearest, row[nearest]))
+        numbers = [number for number, _ in chosen]
+        shift = float(np.median([offset for _, offset in chosen]))
+        if len(set(numbers)) < len(places) or abs(shift) > 0.4 * step:
+            continue
+        if all(abs(offset - shift) <= MAX_UNEVEN * step for _, offset in chosen):
+            return [
+                TextLine(
+                    text=lines[number].text,
+                    box=Box(place - 1, strip.y1, place + 1, strip.y2),
+                    confidence=lines[number].confidence,
+                )
+                for number, place in zip(numbers, places, strict=True)
+            ]
+    return None
+
+
+def _anchor(box: Box, anchor: str) -> tuple[float, float]:
+    x = {"start": box.x1, "middle": box.center.x, "end": box.x2}[anchor]
+    return x, box.center.y
+
+
+def _back(
+    point: tuple[float, float], size: tuple[int, int], turned: tuple[int, int], angle: int, strip: Box
+) -> tuple[float, float]:
+    """Where a point of the turned strip lies in the picture."""
+    turn = math.radians(angle)
+    x, y = point[0] - turned[0] / 2, point[1] - turned[1] / 2
+    # Turned by -angle, with y downwards: the way back turns by +angle.
+    back_x = x * math.cos(turn) + y * math.sin(turn)
+    back_y = -x * math.sin(turn) + y * math.cos(turn)
+    return strip.x1 + (back_x + size[0] / 2) / ENLARGED, strip.y1 + (back_y + size[1] / 2) / ENLARGED

@@ -1,0 +1,180 @@
+"""One unknown out of an equation, exactly where that stays short; sympy does the algebra on small expressions only.
+
+Nothing here searches: polynomials up to the second degree and single sines, cosines and tangents are inverted, for
+all else the value of the numeric figure stands, which the equation has confirmed.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from saccade.readers.geometry.plain import is_quantity
+from saccade.readers.geometry.symbolic import sympy
+from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation
+
+MAX_OPERATIONS = 24
+"""Of an exact value; a longer one becomes a decimal number."""
+
+MAX_EXPONENT = 6
+DIGITS = 15
+_NEAR = 1e-6
+
+_TRIGONOMETRY: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
+    "SinOf": lambda a: sympy.sin(a * sympy.pi / 180),
+    "CosOf": lambda a: sympy.cos(a * sympy.pi / 180),
+    "TanOf": lambda a: sympy.tan(a * sympy.pi / 180),
+}
+
+
+class NotExactError(Exception):
+    """The expression has no exact form that is short."""
+
+
+def to_sympy(node: Node, values: Mapping[Node, sympy.Expr]) -> sympy.Expr:
+    """The expression with ``values`` for its quantities; ``NotExactError`` when it would grow or has no value."""
+    if node in values:
+        return values[node]
+    match node:
+        case Number(value):
+            return sympy.Rational(value.numerator, value.denominator)
+        case Name("pi"):
+            return sympy.pi
+        case Operation("+", args):
+            return sympy.Add(*[to_sympy(arg, values) for arg in args])
+        case Operation("*", args):
+            return sympy.Mul(*[to_sympy(arg, values) for arg in args])
+        case Operation("-", (inner,)):
+            return -to_sympy(inner, values)
+        case Operation("/", (above, below)):
+            divisor = to_sympy(below, values)
+            if divisor == 0:
+                raise NotExactError
+            return to_sympy(above, values) / divisor
+        case Operation("^", (base, Number(exponent))):
+            if abs(exponent.numerator) > MAX_EXPONENT or exponent.denominator > 2:
+                raise NotExactError
+            return to_sympy(base, values) ** sympy.Rational(exponent.numerator, exponent.denominator)
+        case Call(name, (inner,)) if name in _TRIGONOMETRY:
+            return _TRIGONOMETRY[name](to_sympy(inner, values))
+    raise NotExactError
+
+
+def solved(left: Node, right: Node, unknown: Node, values: Mapping[Node, sympy.Expr], near: float) -> sympy.Expr | None:
+    """The unknown's value that is ``near`` the numeric one, out of ``left = right``; None when it has none there."""
+    symbol = sympy.Dummy("unknown")
+    try:
+        gap = to_sympy(left, {**values, unknown: symbol}) - to_sympy(right, {**values, unknown: symbol})
+    except NotExactError:
+        return None
+    return root_near(gap, symbol, near)
+
+
+def root_near(gap: sympy.Expr, symbol: sympy.Symbol, near: float) -> sympy.Expr | None:
+    """The root that is ``near``; None when the expression has none there or does not depend on the symbol."""
+    if not _fixes(gap, symbol, near):
+        return None
+    for root in _roots(gap, symbol):
+        if _is_near(root, near):
+            return shortened(root)
+    return sympy.Float(near, DIGITS)
+
+
+def shortened(value: sympy.Expr) -> sympy.Expr:
+    """The value in few operations, else as a decimal number."""
+    if value.is_Rational or value.has(sympy.Float):
+        return value if value.is_Rational else sympy.Float(value.evalf(DIGITS), DIGITS)
+    if value.count_ops() <= 2 * MAX_OPERATIONS:
+        value = sympy.radsimp(sympy.nsimplify(value)) if value.count_ops() <= MAX_OPERATIONS else value
+    is_short = value.count_ops() <= MAX_OPERATIONS and not value.has(
+        sympy.sin, sympy.cos, sympy.tan, sympy.asin, sympy.acos, sympy.atan
+    )
+    return value if is_short else sympy.Float(value.evalf(DIGITS), DIGITS)
+
+
+def _fixes(gap: sympy.Expr, symbol: sympy.Symbol, near: float) -> bool:
+    """Whether the equation changes with the unknown there: else any value would do, or a small error would be large."""
+    at, step = sympy.Float(near, 20), max(1e-4 * abs(near), 1e-6)
+    try:
+        here, beside, before = (complex(gap.subs(symbol, spot).evalf(20)) for spot in (at, at + step, at - step))
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return False
+    scale = abs(beside - here) + abs(before - here)
+    return scale > 0 and abs(here) <= 1e-2 * scale
+
+
+def _roots(gap: sympy.Expr, symbol: sympy.Symbol) -> list[sympy.Expr]:
+    found: list[sympy.Expr] = []
+    numerator = sympy.numer(sympy.together(gap))
+    polynomial = numerator.as_poly(symbol)
+    if polynomial is not None and polynomial.degree() in (1, 2):
+        coefficients = [sympy.sympify(one) for one in polynomial.all_coeffs()]
+        if len(coefficients) == 2:
+            return [-coefficients[1] / coefficients[0]]
+        a, b, c = coefficients
+        root = sympy.sqrt(sympy.expand(b * b - 4 * a * c))
+        return [(-b + root) / (2 * a), (-b - root) / (2 * a)]
+    if polynomial is not None:
+        return found
+    for word, inverse in ((sympy.sin, sympy.asin), (sympy.cos, sympy.acos), (sympy.tan, sympy.atan)):
+        call = word(symbol * sympy.pi / 180)
+        placeholder = sympy.Dummy("ratio")
+        inner = numerator.subs(call, placeholder)
+        linear = inner.as_poly(placeholder)
+        if not inner.has(symbol) and linear is not None and linear.degree() == 1:
+            ratio = -linear.coeff_monomial(1) / linear.coeff_monomial(placeholder)
+            main = inverse(ratio) * 180 / sympy.pi
+            found.extend((main, 180 - main))
+    return found
+
+
+def _is_near(value: sympy.Expr, near: float) -> bool:
+    try:
+        number = complex(value.evalf(DIGITS))
+    except (TypeError, ValueError):
+        return False
+    return abs(number - near) <= _NEAR * (1e-3 + abs(near))
+
+
+def rational_row(left: Node, right: Node, values: Mapping[Node, sympy.Expr]) -> dict[Node | None, Fraction] | None:
+    """A linear equation with rational coefficients as {quantity: coefficient, None: constant}; else None."""
+    row: dict[Node | None, Fraction] = {}
+    if _add(left, Fraction(1), values, row) and _add(right, Fraction(-1), values, row):
+        return {key: value for key, value in row.items() if value or key is None}
+    return None
+
+
+def _add(node: Node, factor: Fraction, values: Mapping[Node, sympy.Expr], row: dict[Node | None, Fraction]) -> bool:
+    if node in values:
+        value = values[node]
+        if not value.is_Rational:
+            return False
+        row[None] = row.get(None, Fraction(0)) + factor * Fraction(int(value.p), int(value.q))
+        return True
+    match node:
+        case Number(value):
+            row[None] = row.get(None, Fraction(0)) + factor * value
+            return True
+        case Operation("+", args):
+            return all(_add(arg, factor, values, row) for arg in args)
+        case Operation("-", (inner,)):
+            return _add(inner, -factor, values, row)
+        case Operation("/", (above, Number(value))) if value:
+            return _add(above, factor / value, values, row)
+        case Operation("*", args):
+            numbers = [_constant(arg, values) for arg in args]
+            open_args = [arg for arg, number in zip(args, numbers) if number is None]
+            if len(open_args) > 1:
+                return False
+            for number in numbers:
+                factor *= 1 if number is None else number
+            return _add(open_args[0] if open_args else Number(Fraction(1)), factor, values, row)
+    if is_quantity(node):
+        row[node] = row.get(node, Fraction(0)) + factor
+        return True
+    return False
+
+
+def _constant(node: Node, values: Mapping[Node, sympy.Expr]) -> Fraction | None:
+    if isinstance(node, Number):
+        return node.value
+    value = values.get(node)
+    return Fraction(int(value.p), int(value.q)) if value is not None and value.is_Rational else None

@@ -1,0 +1,158 @@
+"""What the theorems reason from: lines with their points in order, rays, triangles, parallels, circles, equations.
+
+That points lie on a line or a circle is taken from the statements alone; in which order they lie there, and on which
+side, is taken from the figures that were found, as a reader takes it from the diagram, and only where all agree.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from saccade.readers.geometry.figure import Figure
+from saccade.readers.geometry.plain import kind_of, polygon
+from saccade.readers.geometry.state import State, cross, dot
+from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation, angle, call, length, number, walk
+from saccade.readers.geometry.values import names_of, value_of
+from saccade.readers.geometry.vocabulary import CORNERS
+
+MAX_TRIANGLES = 60
+STRAIGHT = number(180)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Equation:
+    """One equation that a theorem or a statement gives."""
+
+    theorem: str
+    because: str
+    """Its premises, in words."""
+    left: Node
+    right: Node
+    cost: int = 1
+    """Theorems that a reader would try last cost most."""
+    needs: tuple[Node, ...] = ()
+    """Quantities whose value is a premise."""
+    support: tuple["Equation", ...] = ()
+    """Equations that are premises."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Facts:
+    """Grows while theorems find new parallels; the equations live elsewhere."""
+
+    figure: Figure
+    state: State
+    lines: list[tuple[str, ...]] = field(default_factory=list)
+    parallels: list[tuple[tuple[str, str], tuple[str, str], str]] = field(default_factory=list)
+    """Two lines and why they are parallel."""
+    tangents: list[tuple[str, str, str]] = field(default_factory=list)
+    """Centre, touching point, another point of the tangent."""
+    segments: set[frozenset[str]] = field(default_factory=set)
+    triangles: tuple[tuple[str, str, str], ...] = ()
+    """Triples of points that are joined by lines and not on one line, those that are named first."""
+    similar: tuple[tuple[tuple[str, str, str], tuple[str, str, str]], ...] = ()
+    """Pairs of triangles that look similar in all figures, corners in the order in which they correspond."""
+
+    def line_through(self, first: str, second: str) -> tuple[str, ...]:
+        """All points of a line, in order."""
+        return next((line for line in self.lines if first in line and second in line), (first, second))
+
+    def ray(self, vertex: str, point: str) -> str:
+        """The name that stands for all points on the same side of the vertex."""
+        line = self.line_through(vertex, point)
+        middle, side = line.index(vertex), line.index(point)
+        return min(line[:middle] if side < middle else line[middle + 1 :])
+
+    def angle(self, first: str, vertex: str, second: str) -> Node:
+        """The angle, by the first names of its rays; a number when it is flat."""
+        if second in self.line_through(vertex, first):
+            return STRAIGHT if self.ray(vertex, first) != self.ray(vertex, second) else number(0)
+        return angle(self.ray(vertex, first), vertex, self.ray(vertex, second))
+
+    def is_between(self, point: str, first: str, second: str) -> bool:
+        """On the segment, by the order on the line."""
+        line = self.line_through(first, second)
+        return point in line and sorted(map(line.index, (first, point, second)))[1] == line.index(point)
+
+    def on_same_side(self, line: tuple[str, str], first: str, second: str) -> bool | None:
+        """Whether two points lie on one side of a line; None where the figures differ or a point is on it."""
+        along = self.state.vector(*line)
+        sides = [cross(along, self.state.vector(line[0], point)) for point in (first, second)]
+        product = np.sign(sides[0]) * np.sign(sides[1])
+        scale = np.minimum(*map(np.abs, sides)) / np.maximum(dot(along, along), 1e-300)
+        if (scale < 1e-6).any():
+            return None
+        return True if (product > 0).all() else False if (product < 0).all() else None
+
+    def holds(self, left: Node, right: Node, tolerance: float = 1e-5) -> bool:
+        """Whether an equation is true of all figures."""
+        with np.errstate(all="ignore"):
+            one, other = value_of(left, self.state), value_of(right, self.state)
+            return bool((np.abs(one - other) <= tolerance * (1e-3 + np.abs(one) + np.abs(other))).all())
+
+    def is_joined(self, first: str, second: str) -> bool:
+        """Whether the diagram has a line between the points."""
+        return frozenset((first, second)) in self.segments or len(self.line_through(first, second)) > 2
+
+    def neighbours(self, point: str) -> list[str]:
+        """One point on each ray that leaves a point."""
+        others = [name for name in self.figure.points if name != point and self.is_joined(point, name)]
+        return sorted({self.ray(point, name) for name in others})
+
+    def canonical(self, node: Node) -> Node:
+        """The expression with every quantity written in one way."""
+        match node:
+            case Number() | Name():
+                return node
+            case Operation(sign, args):
+                return Operation(sign, tuple(map(self.canonical, args)))
+            case Call("LengthOf", (Call("Line") as line,)):
+                return length(*names_of(line))
+            case Call("MeasureOf", (Call("Angle") as corner,)):
+                first, vertex, second = names_of(corner)
+                return self.angle(first, vertex, second)
+            case Call("MeasureOf" | "LengthOf", (Call("Arc", (Name(a), Name(b))),)):
+                return call(node.name, call("Arc", *sorted((a, b))))
+            case Call("AreaOf" | "PerimeterOf", (Call() as shape,)) if kind_of(shape) in CORNERS:
+                return polygon(node.name, names_of(shape))
+            case Call("SideOf", (shape,)):
+                return length(*names_of(shape)[:2])
+            case Call("ScaleFactorOf", (one, other)):
+                return length(*names_of(one)[:2]) / length(*names_of(other)[:2])
+            case Call(name, args) if name in _AS_OPERATION:
+                operation: Node = _AS_OPERATION[name](*map(self.canonical, args))
+                return operation
+            case Call("SinOf" | "CosOf" | "TanOf", args):
+                return Call(node.name, tuple(map(self.canonical, args)))
+            case _:
+                return node
+
+
+def nodes_of(figure: Figure) -> Iterator[Call]:
+    """All calls in what is said and asked."""
+    for root in (*figure.given, *figure.goals):
+        for node in walk(root):
+            if isinstance(node, Call):
+                yield node
+
+
+def _sum(*terms: Node) -> Node:
+    return Operation("+", terms)
+
+
+_AS_OPERATION: Mapping[str, Callable[..., Node]] = {
+    "HalfOf": lambda a: a / 2,
+    "SquareOf": lambda a: a**2,
+    "SqrtOf": lambda a: Operation("^", (a, Number(Fraction(1, 2)))),
+    "RatioOf": lambda a, b: a / b,
+    "Div": lambda a, b: a / b,
+    "Sub": lambda a, b: a - b,
+    "Pow": lambda a, b: Operation("^", (a, b)),
+    "Add": _sum,
+    "SumOf": _sum,
+    "AverageOf": lambda *a: _sum(*a) / len(a),
+    "Mul": lambda *a: Operation("*", a),
+    "CotOf": lambda a: number(1) / call("TanOf", a),
+}

@@ -1,0 +1,143 @@
+"""What a reply commits to, once its dress is taken off: emphasis, a box, "The answer is", "is correct", a noun.
+
+``**B**``, ``$\\boxed{B}$``, ``Option B is correct`` and ``There are 3 cats`` say what ``B`` and ``3`` say. A reply is
+undressed from the outside, layer by layer, and whatever is left counts whole: nothing is ever searched for inside it.
+What it commits to does not depend on the right answer, so that a reply which offers several commits to none of them.
+"""
+
+import re
+from functools import lru_cache
+
+from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_quantity
+
+MAX_REPLY_CHARACTERS = 1000
+MAX_LAYERS = 12
+MAX_NOUN_WORDS = 10
+
+_EMPHASIS = (
+    re.compile(r"(?<![\w*])(\*{2,3})(?=\S)([^*]+)(?<=\S)\1(?![\w*])"),
+    re.compile(r"(?<!\w)(__)(?=\S)([^_]+)(?<=\S)__(?!\w)"),
+    re.compile(r"(`)([^`]+)`"),
+)
+_AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("*", "*"), ("_", "_"))
+_COMMAND = re.compile(r"\\(?:boxed|fbox|text|textbf|mathrm|mathbf|mathit)\s*(\{.*\})", re.DOTALL)
+_HEADING = re.compile(r"#{1,6}\s+")
+_CALLED_OUT = re.compile(r"(?<=[^\W\d_])!+$")
+_LEAD = re.compile(
+    r"(?:(?:so|thus|hence|therefore)\b,?\s*)?"
+    r"(?:(?:(?:the|my)\s+)?(?:(?:final|correct|right|best)\s+)*(?:answer|option|choice|result)"
+    r"(?:\s+to\s+(?:the|this)\s+question)?(?:\s+(?:is|must\s+be|should\s+be|would\s+be)\b\s*:?|\s*[:=])"
+    r"|i\s+(?:choose|select|pick|(?:think|believe|say)(?:\s+that)?(?:\s+(?:it\s+is|it['’]s)\b)?)\b"
+    r"|(?:it|this|that)\s+is\b|it['’]s\b|(?:they|these)\s+are\b)\s*",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\s+is\s+(?:(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice|one))?|the\s+answer)", re.IGNORECASE
+)
+_AFFIRMED = re.compile(
+    r"(?:yes,?\s+(?:it|they|this|that|there|he|she)\s+(?:is|are|was|were|do|does|did|has|have|can)"
+    r"|no,?\s+(?:it|they|this|that|there|he|she)\s+"
+    r"(?:(?:is|are|was|were|do|does|did|has|have|can)(?:\s+not|n['’]t)|cannot|can['’]t))",
+    re.IGNORECASE,
+)
+_COUNTING = re.compile(
+    r"(?:there\s+(?:is|are|was|were)|(?:i|we|you)\s+(?:can\s+)?(?:see|count)|"
+    r"(?:the|this)\s+(?:image|picture|photo|scene)\s+(?:shows|contains|has)|"
+    r"the\s+(?:total|count|number|total\s+number)(?:\s+of(?:\s+[a-z'-]+){1,6})?\s+is)\s+"
+    r"(?:(?:exactly|a\s+total\s+of)\s+)?",
+    re.IGNORECASE,
+)
+_NOUN_WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*,?")
+_OTHER_AMOUNTS = """
+or and not no nor but maybe perhaps possibly probably about approximately around roughly plus minus times more fewer
+less than least most to through out if unless either both neither without except per each every half quarter other
+others instead rather versus vs dozen dozens hundred hundreds thousand thousands million millions billion billions
+trillion thirty forty fifty sixty seventy eighty ninety
+"""
+_SECOND_THOUGHTS = frozenset(_OTHER_AMOUNTS.split()) | frozenset(NUMBER_WORDS)
+"""A number before one of these is not all that is said of how many there are."""
+
+
+@lru_cache(maxsize=256)
+def bare(reply: str) -> str:
+    """The reply without emphasis, box, lead and tail; a reply of more than ``MAX_REPLY_CHARACTERS`` as it is."""
+    text = reply.strip()
+    if len(text) > MAX_REPLY_CHARACTERS:
+        return text
+    for _ in range(MAX_LAYERS):
+        inner = _without_a_layer(text).strip()
+        if inner in (text, ""):
+            break
+        text = inner
+    return text
+
+
+def yes_or_no(reply: str) -> str | None:
+    """``yes`` or ``no`` where the reply is that word, alone or in a sentence that agrees with it: ``No, it is not``."""
+    text = bare(reply).casefold()
+    if text in ("yes", "no"):
+        return text
+    return text.partition(" ")[0].rstrip(",") if _AFFIRMED.fullmatch(text) else None
+
+
+def stated_quantity(reply: str, *, of: Quantity) -> Quantity | None:
+    """The number that the reply states, in digits or words, alone or as a count: ``There are three cats``.
+
+    A noun is passed over only where ``of``, the right answer, has no unit that it could contradict.
+    """
+    text = bare(reply)
+    if len(text) > MAX_REPLY_CHARACTERS:
+        return None
+    words = _COUNTING.sub("", text, count=1).split() if _COUNTING.match(text) else text.split()
+    # The longest beginning that is a number, for "3 million people" are not 3.
+    for end in range(min(len(words), 8), 0, -1):
+        number = _number(" ".join(words[:end]))
+        if number is not None:
+            noun = words[end:]
+            fits = not noun or number.unit != "" or of.unit == ""
+            return number if fits and _is_noun(noun) else None
+    return None
+
+
+def _number(text: str) -> Quantity | None:
+    in_words = number_in_words(text)
+    return parse_quantity(text) if in_words is None else Quantity(float(in_words))
+
+
+def _is_noun(words: list[str]) -> bool:
+    if len(words) > MAX_NOUN_WORDS or (words and len(words[0]) < 2):
+        return False
+    plain = [word.removesuffix(",").casefold() for word in words]
+    named = all(_NOUN_WORD.fullmatch(word) for word in words)
+    return named and not any(part in _SECOND_THOUGHTS for word in plain for part in (word, *word.split("-")))
+
+
+def _without_a_layer(text: str) -> str:
+    for emphasis in _EMPHASIS:
+        text = emphasis.sub(r"\2", text)
+    heading = _HEADING.match(text)
+    text = _CALLED_OUT.sub("", text[heading.end() :] if heading else text)
+    if len(text) > 1 and text.endswith(".") and not text.endswith("..."):
+        text = text[:-1].rstrip()
+    command = _COMMAND.fullmatch(text)
+    if command and _is_one_group(command[1]):
+        return command[1][1:-1]
+    for opening, closing in _AROUND:
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
+            return inner
+    lead = _LEAD.match(text)
+    if lead and lead.end() < len(text):
+        return text[lead.end() :]
+    tail = next((match for match in _TAIL.finditer(text) if match.end() == len(text)), None)
+    return text[: tail.start()] if tail else text
+
+
+def _is_one_group(braced: str) -> bool:
+    """Whether the brace at the start closes at the end."""
+    depth = 0
+    for place, sign in enumerate(braced):
+        depth += (sign == "{") - (sign == "}")
+        if depth == 0:
+            return place == len(braced) - 1
+    return False

@@ -1,0 +1,210 @@
+"""Is the answer right? The standard metrics of the field; none of them ever looks for a substring.
+
+Each compares the answer as it was given and as ``replies`` undresses it: ``**B**`` and ``The answer is B`` are ``B``.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from saccade.quantities import Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
+from saccade.rewards.answers.expressions import evaluate, normal_form
+from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
+from saccade.rewards.answers.vqa import MAX_ANSWER_CHARACTERS, vqa_soft_accuracy
+from saccade.types import Task
+
+__all__ = [
+    "anls",
+    "exact_match",
+    "math_equal",
+    "multiple_choice",
+    "relative_numeric",
+    "relaxed_accuracy",
+    "right_by_kind",
+    "vqa_soft_accuracy",
+]
+
+TEXT_SIMILARITY = 0.8
+"""From here on free text counts as right; at ANLS's own 0.5 "male" would pass for "female"."""
+
+_YEAR = re.compile(r"(?:19[0-9]{2}|20[0-9]{2}|2100)")
+_LETTER = re.compile(
+    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|option|choice)(?: is)?\s*:?\s*(?:option )?)?"
+    r"[(\[]?(?P<letter>[a-z])[)\]]?[.:]?",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL)
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def right_by_kind(task: Task, answer: str | None) -> bool:
+    """Whether the answer is right by the rule of ``task.answer_kind`` alone; no answer is wrong.
+
+    ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
+    ``text`` must reach ANLS 0.8 and hold the same digits in the same order.
+    """
+    if answer is None:
+        return False
+    match task.answer_kind:
+        case "exact":
+            return exact_match(answer, task.answer)
+        case "choice":
+            return multiple_choice(answer, task.answer, task.choices)
+        case "integer":
+            return _same_integer(answer, task.answer)
+        case "number":
+            return relative_numeric(answer, task.answer, task.tolerance)
+        case "text":
+            return any(_is_nearly(said, task.answer) for said in said_forms(answer))
+
+
+def exact_match(prediction: str, gold: str) -> bool:
+    """Equal up to dress, case, white space, surrounding quotes and one final full stop; empty is never right.
+
+    A sentence that says yes or no, such as ``No, it is not``, is that word.
+    """
+    if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
+        return False
+    wanted = _plain(gold)
+    said = (_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction))
+    return wanted != "" and wanted in said
+
+
+def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
+    """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
+
+    ``B``, ``(b)``, ``**B.**``, ``Option B is correct``, ``B. a dog`` and ``a dog`` name an option; ``A or B``, ``B, not
+    A`` and ``B. a cat`` with the text of another option do not. A lone letter is a letter even where an option's text
+    is one. Without choices, letters are compared.
+    """
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    if not choices:
+        given, wanted = _letter(bare(prediction)), _letter(gold)
+        return given == wanted if given and wanted else exact_match(prediction, gold)
+    return bool(options_named(prediction, choices) & options_named(gold, choices))
+
+
+def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
+    """ChartQA's rule: numbers within 5 %, in digits or words, anything else exactly.
+
+    A gold of 1900 to 2100 written with four digits is a year and must be met exactly unless ``years_are_exact`` is
+    off (the public script lets 1990 pass for 2010). A gold of 0 is met by 0 in any spelling.
+    """
+    in_words = number_in_words(gold)
+    wanted = parse_quantity(gold) if in_words is None else Quantity(float(in_words))
+    given = stated_quantity(prediction, of=wanted) if wanted is not None else None
+    if wanted is None or given is None:
+        return exact_match(prediction, gold)
+    is_year = years_are_exact and _YEAR.fullmatch(gold.strip()) is not None
+    return quantities_agree(given, wanted, 0.0 if is_year else tolerance)
+
+
+def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
+    """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none."""
+    wanted = parse_quantity(gold)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not a number; give the task another answer kind")
+    given = stated_quantity(prediction, of=wanted)
+    return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
+    """The same value within a relative tolerance; where gold has no value, the same characters without spaces."""
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    wanted = evaluate(gold)
+    if wanted is None:
+        wanted_text = "".join(normal_form(gold).split())
+        return wanted_text != "" and wanted_text in (
+            "".join(normal_form(said).split()) for said in said_forms(prediction)
+        )
+    given = value_of(prediction, wanted)
+    return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
+    """The value of an expression, or the number that a sentence states; None where there is none."""
+    return evaluate(prediction) or evaluate(bare(prediction)) or stated_quantity(prediction, of=wanted)
+
+
+def said_forms(prediction: str) -> tuple[str, str]:
+    """The answer as it was given, and undressed."""
+    return prediction, bare(prediction)
+
+
+def anls(prediction: str, golds: Sequence[str], threshold: float = 0.5) -> float:
+    """Best normalised Levenshtein similarity to any gold, 0.0 where it is below the threshold.
+
+    Case, runs of white space and dress do not count. Exactly at the threshold the similarity is kept, as in the public
+    evaluation script of DocVQA.
+    """
+    if not golds:
+        raise ValueError("no correct answer to compare with; pass at least one")
+    best = max(_similarity(said, gold, threshold) for gold in golds for said in said_forms(prediction))
+    return best if best >= threshold else 0.0
+
+
+def _similarity(prediction: str, gold: str, threshold: float) -> float:
+    given, wanted = " ".join(prediction.lower().split()), " ".join(gold.lower().split())
+    longer = max(len(given), len(wanted))
+    # Bounds the work too: an answer of very different length cannot reach the threshold.
+    if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
+        return 0.0
+    return 1.0 - _edit_distance(given, wanted) / longer
+
+
+def _edit_distance(a: str, b: str) -> int:
+    """Levenshtein distance, one vectorised row per character of ``a``."""
+    letters = np.array([ord(letter) for letter in b], dtype=np.int64)
+    places = np.arange(len(b) + 1)
+    row = places.copy()
+    for index, letter in enumerate(a, start=1):
+        best = np.empty_like(row)
+        best[0] = index
+        best[1:] = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(letter)))
+        # Insertions: best[j] = min over k <= j of best[k] + (j - k).
+        row = np.minimum.accumulate(best - places) + places
+    return int(row[-1])
+
+
+def _same_integer(prediction: str, gold: str) -> bool:
+    wanted = parse_integer(gold)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not whole; give the task another answer kind")
+    given = stated_quantity(prediction, of=Quantity(float(wanted)))
+    return given is not None and given.value == wanted
+
+
+def _is_nearly(said: str, gold: str) -> bool:
+    """Similar to the gold and with the same digits in the same order."""
+    return _DIGITS.findall(said) == _DIGITS.findall(gold) and anls(said, [gold]) >= TEXT_SIMILARITY
+
+
+def _plain(text: str) -> str:
+    words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return words.removesuffix(".").strip("\"'`“”‘’ ") or words
+
+
+def _letter(text: str) -> str | None:
+    match = _LETTER.fullmatch(text.strip())
+    return match["letter"].upper() if match else None
+
+
+def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
+    """Indices of the options that the text names; several only where options have the same text."""
+    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
+    forms = said_forms(text)
+    letter = next((named for said in forms if (named := _letter(said)) in letters), None)
+    if letter is not None:
+        return frozenset({letters.index(letter)})
+    same_text = frozenset(index for index, choice in enumerate(choices) if exact_match(text, choice))
+    if same_text:
+        return same_text
+    for both in filter(None, map(_LETTER_AND_TEXT.fullmatch, forms)):
+        if both["letter"].upper() in letters:
+            index = letters.index(both["letter"].upper())
+            return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()
+    return frozenset()

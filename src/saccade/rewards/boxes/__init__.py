@@ -1,0 +1,1 @@
+"""Boxes compared with ground truth."""

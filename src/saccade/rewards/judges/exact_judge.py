@@ -1,0 +1,96 @@
+"""A judge of consistency for drawn pictures of which everything is known: no model, no waiting, no error.
+
+It reads facts from a text (``stated_facts``): an object of ``Task.objects`` by its name, and the values of its
+attributes, which stand after it until the next object is named, or before the first name. In the reference the first
+box after a name says the object's place. Facts are compared, not sentences; what denies a value states the opposite.
+
+=====================================================  =======
+the text                                               verdict
+=====================================================  =======
+states a value that ground truth denies, or denies     0.0
+a true one, whatever the reference says
+has no fact, while the reference has some              0.3 (see ``consistency.SAYS_NOTHING``)
+lacks facts of the reference and states others         0.3
+lacks facts, or states others                          0.7
+states the same facts                                  1.0
+anything, where the reference has no fact              none: nothing can be compared
+=====================================================  =======
+
+A judge that knows no ground truth (``knows_truth=False``), as a model that sees the two texts alone, denies what the
+reference says otherwise, be it true or not.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from saccade.errors import UserError
+from saccade.geometry import Box, Point
+from saccade.rewards.judges.archive import Reference
+from saccade.rewards.judges.consistency import CONTRADICTION, NO_VERDICT, SAYS_NOTHING, Verdict, graded
+from saccade.rewards.judges.stated_facts import Fact, FactReader
+from saccade.tasks.scene import SIZE_PX, place_of
+from saccade.types import Task
+
+PLACE = "place"
+"""The kind of attribute that a box states."""
+
+_CELLS = 4
+
+PLACES: tuple[str, ...] = tuple(
+    place_of(Point((column + 0.5) * SIZE_PX / _CELLS, (row + 0.5) * SIZE_PX / _CELLS))
+    for row in range(_CELLS)
+    for column in range(_CELLS)
+)
+"""All places of a drawn picture, row by row."""
+
+
+def place_of_box(box: Box) -> str:
+    """Where the box's centre is, in the words of drawn pictures."""
+    return place_of(box.center)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExactJudge:
+    """Compares the facts of two texts, by the table of this module."""
+
+    values: Mapping[str, Sequence[str]] = field(default_factory=lambda: {PLACE: PLACES})
+    """By kind: values that texts may state besides those of the task's own objects; a wrong value is found only if it
+    is known to be one."""
+    place: Callable[[Box], str] = place_of_box
+    """The value of ``place`` that a box states, which is in pixels of the original."""
+    knows_truth: bool = True
+    """Whether ground truth says what is a contradiction; else the reference does."""
+
+    async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
+        """``UserError`` for a task that names no objects."""
+        if not task.objects:
+            raise UserError(
+                f"task {task.id} of family {task.family!r} does not tell what its picture shows (Task.objects); judge "
+                "such tasks by a model"
+            )
+        reader = FactReader(task.objects, self.values)
+        places = [{PLACE: self.place(box)} for box in reference.boxes]
+        wanted = {fact for fact in reader.facts(reference.text, places) if not fact.is_denied}
+        stated = reader.facts(target)
+        if _contradicts(stated, reader.truth if self.knows_truth else wanted):
+            return Verdict(value=CONTRADICTION)
+        if not wanted:
+            return NO_VERDICT
+        if not stated:
+            return Verdict(value=SAYS_NOTHING)
+        spoken_of = {(fact.name, fact.kind) for fact in wanted}
+        # What the reference says already denies all else of that kind.
+        more = {fact for fact in stated - wanted if not (fact.is_denied and (fact.name, fact.kind) in spoken_of)}
+        return Verdict(value=graded(is_missing=bool(wanted - stated), is_extra=bool(more)))
+
+
+def _contradicts(stated: Iterable[Fact], known: Iterable[Fact]) -> bool:
+    """Whether a fact states another value than one that is known, or denies it."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for fact in known:
+        values.setdefault((fact.name, fact.kind), set()).add(fact.value)
+    for fact in stated:
+        so = values.get((fact.name, fact.kind), set())
+        if fact.value in so if fact.is_denied else bool(so) and fact.value not in so:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Loops in texts, found in linear time."""

@@ -1,0 +1,175 @@
+"""How a policy is asked, as every checkpoint carries it: ``saccade_asking.json`` beside ``config.json``.
+
+``{"version": 1, "min_pixels": …, "max_pixels": …, "evaluated": [way, …], "trained": {stream: way, …}}``. A way is a
+protocol with its tools and limits, enough to ask the same way in another process; ``evaluated`` are those in which the
+recipe measures, ``trained`` those in which its streams ask.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+
+from saccade.errors import UserError
+from saccade.models.loading import ASKING_RECORD
+from saccade.protocols.box_text import BoxForm
+from saccade.protocols.instructions import Style
+from saccade.rollout.settings import RolloutSettings
+from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.types import Json, ToolSpec
+
+VERSION = 1
+MAX_NAMED = 8
+"""Tools that are named where a way is described in a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolRecord:
+    """A tool that a policy may call."""
+
+    spec: ToolSpec
+    origin: Mapping[str, Json]
+    """What makes the same tool again (``saccade.runs.recorded_tools``); empty for one of the recipe's own."""
+
+    def as_json(self) -> dict[str, Json]:
+        spec = self.spec
+        return {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": dict(spec.parameters),
+            "origin": dict(self.origin),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """One way of asking."""
+
+    protocol: str
+    is_known: bool
+    """Whether the protocol is one of Saccade's own, by this name."""
+    style: Style
+    box_form: BoxForm
+    tools: tuple[ToolRecord, ...]
+    max_turns: int
+    states_turns: bool
+    """Whether the instructions speak of the number of turns."""
+    rollout: RolloutSettings
+    system: str | None
+    """The instructions, word by word; None where they are not known without a question."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self.tools)
+
+    def describe(self) -> str:
+        """``code with execute_python_code, 10 turns``."""
+        return words_for(self.protocol, [tool.spec.name for tool in self.tools], self.max_turns)
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "protocol": self.protocol,
+            "is_known": self.is_known,
+            "style": self.style,
+            "box_form": self.box_form,
+            "tools": [tool.as_json() for tool in self.tools],
+            "max_turns": self.max_turns,
+            "states_turns": self.states_turns,
+            "max_turn_tokens": self.rollout.max_turn_tokens,
+            "max_tokens": self.rollout.max_tokens,
+            "top_p": self.rollout.top_p,
+            "top_k": self.rollout.top_k,
+            "system": self.system,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """The whole record."""
+
+    evaluated: tuple[Way, ...]
+    trained: Mapping[str, Way] = field(default_factory=dict)
+    min_pixels: int | None = None
+    """Of a picture as the policy sees it; None where the model's family has another rule."""
+    max_pixels: int | None = None
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """Those in which the policy is measured: the recipe's evaluations, or its streams where it has none."""
+        return self.evaluated or tuple(self.trained.values())
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "version": VERSION,
+            "min_pixels": self.min_pixels,
+            "max_pixels": self.max_pixels,
+            "evaluated": [way.as_json() for way in self.evaluated],
+            "trained": {stream: way.as_json() for stream, way in self.trained.items()},
+        }
+
+
+def words_for(protocol: str, tools: Sequence[str], max_turns: int) -> str:
+    """A way of asking in a few words."""
+    named = ", ".join(tools[:MAX_NAMED])
+    more = f" and {len(tools) - MAX_NAMED} more tools" if len(tools) > MAX_NAMED else ""
+    return (
+        f"{protocol} {f'with {named}{more}' if tools else 'without tools'}, {max_turns} "
+        f"turn{'s' if max_turns != 1 else ''}"
+    )
+
+
+def read_asking(checkpoint: Path) -> Asking | None:
+    """The record of a checkpoint; None where there is none. UserError for one that cannot be read."""
+    path = checkpoint / ASKING_RECORD
+    if not path.exists():
+        return None
+    try:
+        fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
+        if (version := fields.whole("version")) != VERSION:
+            raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update it")
+        return Asking(
+            evaluated=tuple(map(way_from_json, fields.objects("evaluated"))),
+            trained={name: way_from_json(Fields(way, name)) for name, way in fields.mapping("trained").items()},
+            min_pixels=fields.whole("min_pixels") if fields.has("min_pixels") else None,
+            max_pixels=fields.whole("max_pixels") if fields.has("max_pixels") else None,
+        )
+    except (OSError, ValueError, RecursionError, BrokenRecordError) as error:
+        raise UserError(
+            f"{path}, which says how this checkpoint is asked, cannot be read: {error}; delete it and say how with "
+            "--protocol, --tools and --turns"
+        ) from error
+
+
+def way_from_json(fields: Fields) -> Way:
+    """Raises BrokenRecordError."""
+    max_turns = fields.whole("max_turns")
+    if max_turns < 1:
+        raise fields.wrong("max_turns", "1 or more")
+    try:
+        rollout = RolloutSettings(
+            max_turn_tokens=fields.whole("max_turn_tokens"),
+            max_tokens=fields.whole("max_tokens"),
+            top_p=fields.number("top_p"),
+            top_k=fields.whole("top_k"),
+        )
+    except UserError as error:
+        raise BrokenRecordError(str(error)) from error
+    return Way(
+        protocol=fields.text("protocol"),
+        is_known=fields.truth("is_known"),
+        style=fields.option("style", get_args(Style)),
+        box_form=fields.option("box_form", get_args(BoxForm)),
+        tools=tuple(map(_tool_from_json, fields.objects("tools"))),
+        max_turns=max_turns,
+        states_turns=fields.truth("states_turns"),
+        rollout=rollout,
+        system=fields.text("system") if fields.has("system") else None,
+    )
+
+
+def _tool_from_json(fields: Fields) -> ToolRecord:
+    spec = ToolSpec(
+        name=fields.text("name"), description=fields.text("description"), parameters=fields.mapping("parameters")
+    )
+    return ToolRecord(spec=spec, origin=fields.mapping("origin"))

@@ -1,0 +1,227 @@
+"""A run on disk: where everything is, who may write it, and how it goes back to a checkpoint."""
+
+import fcntl
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Literal, Self
+
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
+from saccade.config.settings import Change, changes_between
+from saccade.errors import MachineError, UserError
+from saccade.runs.position import Position
+from saccade.runs.records import position_of
+from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
+from saccade.types import Json
+
+_LOCK = ".lock"
+_FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
+_DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite", "recipe"})
+
+
+logger = logging.getLogger(__name__)
+
+
+def _refuse_changes(changes: Sequence[Change]) -> tuple[str, ...]:
+    listed = "\n  ".join(map(str, changes))
+    raise UserError(
+        f"the run was started with other settings:\n  {listed}\n"
+        "Resume it with the settings that it was started with, or choose another --out"
+    )
+
+
+class RunDirectory:
+    """A run that this process alone may write.
+
+    While it is open, what loggers below ``saccade`` say also goes to ``log.txt``. Close it, or use it in a
+    ``with``, to give the lock back.
+    """
+
+    def __init__(self, paths: RunPaths, info: RunInfo, lock: IO[str], *, is_resumed: bool) -> None:
+        self.paths = paths
+        self.info = info
+        self.is_resumed = is_resumed
+        self._lock = lock
+        self._logger = logging.getLogger("saccade")
+        self._log = logging.FileHandler(paths.log, encoding="utf-8", errors="backslashreplace")
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._logger.addHandler(self._log)
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        *,
+        resume: bool,
+        settings: Mapping[str, Json],
+        command: Sequence[str] = (),
+        title: str = "",
+        judge: Callable[[Sequence[Change]], tuple[str, ...]] = _refuse_changes,
+    ) -> "RunDirectory":
+        """Start a run at ``path``, or take an interrupted one up again.
+
+        With ``resume`` an empty or absent directory starts a new run, so that the same command may be repeated
+        until it ends. ``judge`` is asked about settings that have changed since the run was started; it gives the
+        lines that ``run.json`` keeps of them, or raises UserError. Raises UserError when the directory holds
+        something else, a run that ``resume`` was not given for, or one that another process is writing.
+        """
+        paths = RunPaths(root=path)
+        with disk_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+            found = {entry.name for entry in path.iterdir()} - {_LOCK}
+        _refuse_foreign(path, found, resume=resume)
+        lock = _locked(path)
+        try:
+            info = _started_info(paths, settings, command, title, judge)
+            _remove_unfinished(path)
+            with disk_errors(path):
+                for name in _DIRECTORIES:
+                    (path / name).mkdir(exist_ok=True)
+            is_resumed = paths.info.exists()
+            write_json_atomic(paths.settings, settings)
+            write_json_atomic(paths.info, info.as_json())
+            with disk_errors(paths.log):
+                return cls(paths, info, lock, is_resumed=is_resumed)
+        except BaseException:
+            lock.close()
+            raise
+
+    def finish(self, status: Literal["finished", "failed"], error: str = "") -> None:
+        """Write down how the run ended; it stays locked until it is closed."""
+        self.info = replace(self.info, status=status, ended=_now(), error=error)
+        write_json_atomic(self.paths.info, self.info.as_json())
+
+    @property
+    def has_records(self) -> bool:
+        """Whether anything was worked out so far: a step, an evaluation, a checkpoint."""
+        written = (self.paths.root / name for name in ("checkpoints", "trajectories", "evaluations"))
+        has_metrics = self.paths.metrics.exists() and self.paths.metrics.stat().st_size > 0
+        return has_metrics or any(any(directory.iterdir()) for directory in written if directory.is_dir())
+
+    def discard(self) -> None:
+        """Delete what this process wrote, and the directory where nothing else is in it: the run never began."""
+        self.close()
+        with disk_errors(self.paths.root):
+            for name in _OUR_FILES:
+                path = self.paths.root / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            if not any(self.paths.root.iterdir()):
+                self.paths.root.rmdir()
+
+    def rewind(self, position: Position | None, stages: Sequence[str]) -> None:
+        """Delete the trajectories and evaluations of everything after a checkpoint; None deletes all.
+
+        ``stages`` are the names of the plan's stages in order. What a step writes must be written before the
+        checkpoint of that step, or this keeps what the resumed run writes again. ``MetricsWriter.open`` does
+        the same for metrics.
+        """
+        files = [*(self.paths.root / "trajectories").glob("*/*.jsonl"), *self.paths.evaluations.glob("*.jsonl")]
+        for file in files:
+            if position is None or position_of(file).is_after(position, stages):
+                with disk_errors(file):
+                    file.unlink()
+                    sync_directory(file.parent)
+
+    def close(self) -> None:
+        """Give the lock and the log back; closing twice is allowed."""
+        self._logger.removeHandler(self._log)
+        self._log.close()
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _refuse_foreign(path: Path, found: set[str], *, resume: bool) -> None:
+    foreign = sorted(name for name in found - _OUR_FILES if not name.startswith(TEMPORARY_PREFIX))
+    if found and not resume:
+        raise UserError(
+            f"{path} is not empty. Continue the run in it with --resume, choose another --out, or delete it"
+            if "run.json" in found
+            else f"{path} is not empty and holds no run (it has {', '.join(sorted(found)[:3])}); choose another --out"
+        )
+    if foreign and "run.json" not in found:
+        raise UserError(f"{path} holds no run to resume (it has {', '.join(foreign[:3])}); choose another --out")
+
+
+def _locked(path: Path) -> IO[str]:
+    with disk_errors(path):
+        lock = (path / _LOCK).open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        holder = lock.read(64).strip() or "unknown"
+        lock.close()
+        raise UserError(
+            f"{path} is being written by another process (pid {holder}); wait for it or choose another --out"
+        ) from None
+    except OSError as error:
+        lock.close()
+        raise MachineError(f"{path}: the file system cannot lock files ({error.strerror}); use a local disk") from error
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock
+
+
+def _started_info(
+    paths: RunPaths,
+    settings: Mapping[str, Json],
+    command: Sequence[str],
+    title: str,
+    judge: Callable[[Sequence[Change]], tuple[str, ...]],
+) -> RunInfo:
+    if not paths.info.exists():
+        return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions(), title=title)
+    before, info, now = read_json_object(paths.settings), read_info(paths), _now()
+    # Through JSON, so that tuples and lists compare equal.
+    changes = changes_between(before, json.loads(json.dumps(settings)))
+    try:
+        made = judge(changes) if changes else ()
+    except UserError as error:
+        raise UserError(f"{paths.root}: {error}") from error
+    installed = versions()
+    for change in changes_between(dict(info.versions), dict(installed)):
+        logger.warning("%s has changed since the run was started: results may differ", change)
+    return replace(
+        info,
+        status="running",
+        resumed=(*info.resumed, now),
+        changed=(*info.changed, *(f"{now} {line}" for line in made)),
+        ended=None,
+        error="",
+        versions=installed,
+    )
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Delete what a killed process was in the middle of writing."""
+    for leftover in path.rglob(f"{TEMPORARY_PREFIX}*"):
+        with disk_errors(leftover):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)

@@ -1,0 +1,178 @@
+"""Metrics of a run: one JSON object per line in ``metrics.jsonl``, and the same numbers in TensorBoard.
+
+``{"stage": "rl", "step": 12, "reward/mean": 0.4, "time/step_s": 1.3, "time/wall_s": 80.2}``. Whatever depends on
+the clock stands under a key that begins with ``time/``; everything else is the same for the same seed.
+"""
+
+import errno
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+from saccade.atomic import disk_errors
+from saccade.errors import UserError
+from saccade.runs.position import Position
+from saccade.runs.record_fields import BrokenRecordError, Fields
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+TIME_PREFIX = "time/"
+WALL_S = "time/wall_s"
+"""Seconds that the run has worked, without the time between a kill and its resume; in every record."""
+
+_RESERVED = ("stage", "step", WALL_S)
+
+
+class MetricsWriter:
+    """Appends records; each is on its way to the disk when ``write`` returns, so a killed process loses none."""
+
+    def __init__(self, file: BinaryIO, path: Path, tensorboard: Path | None, start: Position | None) -> None:
+        """``open`` is the way in."""
+        self._file = file
+        self._path = path
+        self._tensorboard = tensorboard
+        self._start = start
+        self._boards: dict[str, SummaryWriter] = {}
+        self._started_s = time.monotonic()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        stages: Sequence[str],
+        keep_until: Position | None = None,
+        tensorboard: Path | None = None,
+    ) -> "MetricsWriter":
+        """Open for appending after cutting off everything later than ``keep_until``; None keeps nothing.
+
+        A last line that a kill tore is cut too. What a step writes must be written before the checkpoint of that
+        step. ``tensorboard`` is the directory for event files, one subdirectory per stage, because TensorBoard's
+        purge of later steps knows no stages. Raises UserError for a broken line before the cut.
+        """
+        with disk_errors(path):
+            path.touch()
+            kept_bytes, wall_s = _kept(path, keep_until, stages)
+            os.truncate(path, kept_bytes)
+            if tensorboard is not None:
+                _drop_boards(tensorboard, keep_until, stages)
+            file = path.open("ab", buffering=0)
+        writer = cls(file, path, tensorboard, keep_until)
+        writer._started_s -= wall_s
+        return writer
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that the run has worked so far, earlier sessions included."""
+        return time.monotonic() - self._started_s
+
+    def write(self, position: Position, values: Mapping[str, float]) -> None:
+        """Append one record. Raises MachineError when the disk does not take it."""
+        if taken := [key for key in values if key in _RESERVED]:
+            raise ValueError(f"metrics {', '.join(taken)} are written by the writer itself; rename yours")
+        record = {"stage": position.stage, "step": position.step, **values, WALL_S: round(self.wall_s, 3)}
+        line = json.dumps(record).encode("ascii") + b"\n"
+        with disk_errors(self._path):
+            # One write call, so that a kill can tear the last line only.
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, "the last record was written in part only", str(self._path))
+            if self._tensorboard is not None:
+                board = self._board(position.stage, self._tensorboard)
+                for key, value in values.items():
+                    board.add_scalar(key, value, position.step)
+
+    def sync(self) -> None:
+        """Wait until the disk has everything; call it before a checkpoint is written."""
+        with disk_errors(self._path):
+            os.fsync(self._file.fileno())
+            for board in self._boards.values():
+                board.flush()
+
+    def close(self) -> None:
+        """Closing twice is allowed."""
+        for board in self._boards.values():
+            board.close()
+        self._boards.clear()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _board(self, stage: str, directory: Path) -> "SummaryWriter":
+        if stage not in self._boards:
+            from torch.utils.tensorboard import SummaryWriter
+
+            is_continued = self._start is not None and self._start.stage == stage
+            purge_step = self._start.step + 1 if self._start is not None and is_continued else None
+            self._boards[stage] = SummaryWriter(directory / stage, purge_step=purge_step)
+        return self._boards[stage]
+
+
+def read_metrics(path: Path) -> Iterator[tuple[Position, dict[str, float]]]:
+    """The records of a file in order. A torn last line is left out; any other broken line is a UserError."""
+    for position, values, _ in _records(path):
+        yield position, values
+
+
+def without_times(path: Path) -> list[tuple[Position, dict[str, float]]]:
+    """The records without their ``time/`` keys: equal for equal seeds, killed and resumed or not."""
+    return [
+        (position, {key: value for key, value in values.items() if not key.startswith(TIME_PREFIX)})
+        for position, values in read_metrics(path)
+    ]
+
+
+def _kept(path: Path, keep_until: Position | None, stages: Sequence[str]) -> tuple[int, float]:
+    """Bytes of the file to keep, and the work time at their end."""
+    kept_bytes, wall_s = 0, 0.0
+    if keep_until is None:
+        return kept_bytes, wall_s
+    for position, values, end in _records(path):
+        if position.is_after(keep_until, stages):
+            break
+        kept_bytes, wall_s = end, values.get(WALL_S, wall_s)
+    return kept_bytes, wall_s
+
+
+def _records(path: Path) -> Iterator[tuple[Position, dict[str, float], int]]:
+    """Each record with its position and the offset of its end in bytes."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    end = 0
+    with file:
+        for number, line in enumerate(file, start=1):
+            end += len(line)
+            if not line.endswith(b"\n"):
+                return
+            try:
+                fields = Fields(json.loads(line))
+                position = Position(stage=fields.text("stage"), step=fields.whole("step"))
+                values = {key: fields.number(key) for key in fields.values if key not in ("stage", "step")}
+            except (ValueError, RecursionError, BrokenRecordError) as error:
+                raise UserError(f"{path}:{number}: not a metrics record: {error}") from None
+            yield position, values, end
+
+
+def _drop_boards(tensorboard: Path, keep_until: Position | None, stages: Sequence[str]) -> None:
+    """Delete the event files of stages after the checkpoint's; inside its stage TensorBoard purges by step."""
+    for directory in tensorboard.iterdir() if tensorboard.is_dir() else ():
+        first = Position(stage=directory.name, step=0)
+        last = Position(stage=keep_until.stage, step=0) if keep_until else None
+        if last is None or directory.name not in stages or first.is_after(last, stages):
+            shutil.rmtree(directory)

@@ -1,0 +1,156 @@
+"""Tools in a checkpoint's record: what makes the same tool again in another process, and the making.
+
+=====================================  ==========================================================================
+origin                                 what makes it
+=====================================  ==========================================================================
+``{"function": "saccade.tools.…:f"}``  the function of Saccade, with its ``deadline_s``
+``{"python": {…}}``                    Python in a sandbox, with the settings of ``python_tool`` and the isolation
+``{"catalogue": {…}}``                 the catalogue's tool, with back end, options and the folder that paths start at
+``{"service": URL}``                   a tool service
+``{}``                                 nobody knows: a tool of the recipe's own
+=====================================  ==========================================================================
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+
+from saccade.errors import UserError
+from saccade.runs.asking import ToolRecord
+from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.sandbox.results import Isolation
+from saccade.sandbox.sandbox import Sandbox
+from saccade.services.client.remote_tools import RemoteTool, RemoteTools
+from saccade.tools.catalogue.catalogue import build_tool
+from saccade.tools.catalogue.settings import Backend, ToolSettings
+from saccade.tools.code import PythonTool, Shows, python_tool
+from saccade.tools.remembered import RememberedSessions
+from saccade.tools.tool import EpisodeTool, Returned, Tool, tool_from
+from saccade.types import Json
+
+TOKEN_VARIABLE = "SACCADE_TOKEN"
+"""Of the environment: what a tool service was started with."""
+
+_OWN = "saccade.tools."
+"""Where a record may name functions: a checkpoint comes from anywhere, and must not choose what is run."""
+
+
+class UnknownOriginError(Exception):
+    """Nobody knows how this tool is made."""
+
+
+def origin_of(tool: Tool | EpisodeTool) -> dict[str, Json]:
+    """What makes the tool again, by the table above."""
+    if isinstance(tool, PythonTool):
+        return {"python": _python_settings(tool)}
+    if isinstance(tool, RemoteTool):
+        return {"service": tool.exchange.url}
+    if not isinstance(tool, Tool):
+        return {}
+    if tool.origin is not None:
+        return {"catalogue": dict(tool.origin)}
+    place = f"{getattr(tool.function, '__module__', '')}:{getattr(tool.function, '__qualname__', '')}"
+    try:
+        function = _function(place)
+    except UnknownOriginError:
+        return {}
+    made = tool_from(function, tool.deadline_s)
+    # One that was made from ours and says something else of itself is somebody's own.
+    return {"function": place, "deadline_s": tool.deadline_s} if made.spec == tool.spec else {}
+
+
+@dataclass(kw_only=True)
+class Toolmaker:
+    """Makes tools from their records; ``resources`` are what a run enters for them."""
+
+    isolation: Isolation | None = None
+    """Of the sandbox; None as recorded."""
+    resources: list[AbstractContextManager[object]] = field(default_factory=list, init=False)
+    _sandboxes: dict[str, Sandbox] = field(default_factory=dict, init=False)
+    _services: dict[str, RemoteTools] = field(default_factory=dict, init=False)
+
+    def made(self, records: Sequence[ToolRecord]) -> tuple[Tool | EpisodeTool, ...]:
+        """The tools, in this order. UnknownOriginError, and UserError for one that cannot be made here."""
+        return tuple(map(self._made, records))
+
+    def python(self, settings: Mapping[str, Json] | None = None) -> PythonTool:
+        """Python in a sandbox, which all such tools share; UserError for settings that are none."""
+        given = Fields(settings or {})
+        try:
+            if not settings:
+                return python_tool(self.sandbox("full"))
+            isolation: Isolation = given.option("isolation", get_args(Isolation))
+            return python_tool(
+                self.sandbox(isolation),
+                timeout_s=given.number("timeout_s"),
+                shows=given.option("shows", get_args(Shows)),
+                min_side_px=given.whole("min_side_px"),
+                max_images=given.whole("max_images"),
+                max_output_chars=given.whole("max_output_chars"),
+            )
+        except BrokenRecordError as error:
+            raise UserError(f"the record of execute_python_code cannot be read: {error}") from error
+
+    def sandbox(self, isolation: Isolation) -> Sandbox:
+        isolation = self.isolation or isolation
+        if isolation not in self._sandboxes:
+            self._sandboxes[isolation] = Sandbox(isolation=isolation)
+            self.resources.append(self._sandboxes[isolation])
+        return self._sandboxes[isolation]
+
+    def service(self, url: str) -> RemoteTools:
+        if url not in self._services:
+            self._services[url] = RemoteTools(url, os.environ.get(TOKEN_VARIABLE))
+            self.resources.append(self._services[url])
+        return self._services[url]
+
+    def _made(self, record: ToolRecord) -> Tool | EpisodeTool:
+        name, origin = record.spec.name, Fields(record.origin, f"the origin of {record.spec.name}")
+        try:
+            if origin.has("python"):
+                return self.python(origin.mapping("python"))
+            if origin.has("service"):
+                return self.service(origin.text("service")).tool(name)
+            if origin.has("catalogue"):
+                made = origin.fields("catalogue")
+                settings = ToolSettings(
+                    name=name, backend=made.option("backend", get_args(Backend)), options=made.mapping("options")
+                )
+                return build_tool(settings, Path(made.text("folder") if made.has("folder") else "."))
+            if origin.has("function"):
+                return tool_from(_function(origin.text("function")), origin.number("deadline_s"))
+        except BrokenRecordError as error:
+            raise UserError(f"the record of the tool {name} cannot be read: {error}") from error
+        raise UnknownOriginError(name)
+
+
+def _python_settings(tool: PythonTool) -> dict[str, Json]:
+    sessions = tool.sandbox
+    while isinstance(sessions, RememberedSessions):
+        sessions = sessions.sessions
+    return {
+        "timeout_s": tool.timeout_s,
+        "shows": tool.shows,
+        "min_side_px": tool.min_side_px,
+        "max_images": tool.max_images,
+        "max_output_chars": tool.max_output_chars,
+        "isolation": sessions.isolation if isinstance(sessions, Sandbox) else "full",
+    }
+
+
+def _function(place: str) -> Callable[..., Returned]:
+    """The function ``module:name`` of Saccade's tools."""
+    module, _, name = place.partition(":")
+    if not module.startswith(_OWN) or not name.isidentifier():
+        raise UnknownOriginError(place)
+    try:
+        found: object = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UnknownOriginError(place) from error
+    if not callable(found) or getattr(found, "__module__", "") != module:
+        raise UnknownOriginError(place)
+    return found

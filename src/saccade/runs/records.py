@@ -1,0 +1,108 @@
+"""Trajectories on disk, one JSON object per line: a header, then each task once, before its trajectories.
+
+``{"kind": "header", "version": 1, "stage": ..., "step": ...}``, ``{"kind": "task", ...}``,
+``{"kind": "trajectory", ...}``. The JSON is Python's dialect: a NaN that a model wrote stays a bare NaN.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.runs.position import Position
+from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.runs.task_json import task_from_json, task_to_json
+from saccade.runs.trajectory_json import (
+    trajectory_from_json,
+    trajectory_to_json,
+)
+from saccade.types import Attempt, ImageRef, Json, Task
+
+_VERSION = 1
+
+
+def write_records(
+    path: Path, position: Position, records: Iterable[Attempt], *, media: MediaStore, media_directory: Path
+) -> None:
+    """Write a step's records in one step on disk, after the images that they mention.
+
+    Each image is exported once per hash. Raises UserError or MachineError when the disk does not take them.
+    """
+    header: dict[str, Json] = {"kind": "header", "version": _VERSION, "stage": position.stage, "step": position.step}
+    lines = [header]
+    tasks: dict[str, Task] = {}
+    records = list(records)
+    for record in records:
+        task, trajectory = record.task, record.trajectory
+        if tasks.get(task.id) != task:
+            tasks[task.id] = task
+            lines.append({"kind": "task", **task_to_json(task)})
+        lines.append({"kind": "trajectory", **trajectory_to_json(trajectory)})
+    export_images(records, media=media, media_directory=media_directory)
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
+
+
+def export_images(records: Iterable[Attempt], *, media: MediaStore, media_directory: Path) -> None:
+    """Each image that the records mention as a PNG file, once per hash."""
+    images = {image.hash: image for record in records for image in images_of(record)}
+    with disk_errors(media_directory):
+        for image in images.values():
+            media.export(image, media_directory)
+
+
+def read_records(path: Path) -> Iterator[Attempt]:
+    """The records of a file, one at a time. Raises UserError that names file and line of a broken line."""
+    tasks: dict[str, Task] = {}
+    for number, fields in _lines(path):
+        try:
+            kind = fields.option("kind", ("header", "task", "trajectory"))
+            if kind == "task":
+                task = task_from_json(fields.values)
+                tasks[task.id] = task
+            elif kind == "trajectory":
+                trajectory = trajectory_from_json(fields.values)
+                if trajectory.task_id not in tasks:
+                    raise BrokenRecordError(f"task {trajectory.task_id!r} does not come before its trajectory")
+                yield Attempt(task=tasks[trajectory.task_id], trajectory=trajectory)
+        except BrokenRecordError as error:
+            raise UserError(f"{path}:{number}: {error}") from None
+
+
+def position_of(path: Path) -> Position:
+    """The stage and step that wrote a file of records. Raises UserError when it has no header."""
+    for number, fields in _lines(path):
+        try:
+            fields.option("kind", ("header",))
+            return Position(stage=fields.text("stage"), step=fields.whole("step"))
+        except BrokenRecordError as error:
+            raise UserError(f"{path}:{number}: {error}") from None
+    raise UserError(f"{path}:1: the file is empty; it must begin with a header")
+
+
+def images_of(record: Attempt) -> list[ImageRef]:
+    """Every image that a record mentions: the question's, the tokens', and what tools gave back."""
+    images = [*record.task.images, *record.trajectory.images]
+    for turn in record.trajectory.turns:
+        images += turn.result.images if turn.result else ()
+        images += turn.observation.images if turn.observation else ()
+    return images
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Fields]]:
+    """Line numbers from 1 and the JSON objects there."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    with file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield number, Fields(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise UserError(f"{path}:{number}: not JSON ({error}); was the file cut?") from None
+            except BrokenRecordError as error:
+                raise UserError(f"{path}:{number}: {error}") from None

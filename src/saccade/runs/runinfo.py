@@ -1,0 +1,180 @@
+"""What a run says about itself on disk: where its files are, what ran, with which versions, how it ended."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from saccade.errors import UserError
+from saccade.runs.position import Position
+from saccade.types import Json
+
+_PACKAGE = Path(__file__).parents[1]
+_SOURCES = (".py", ".cpp", ".h")
+
+RunStatus = Literal["running", "finished", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunInfo:
+    """``run.json``: what ran, with what, and how it ended."""
+
+    status: RunStatus
+    command: tuple[str, ...]
+    started: str
+    """UTC, ISO 8601; of the first start when the run was resumed."""
+    versions: Mapping[str, str]
+    resumed: tuple[str, ...] = ()
+    """UTC, ISO 8601: each later start."""
+    changed: tuple[str, ...] = ()
+    """Settings that a later start changed: its time, the key, both values."""
+    ended: str | None = None
+    error: str = ""
+    """Why the run failed."""
+    title: str = ""
+    """What the run is about, for people."""
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "title": self.title,
+            "status": self.status,
+            "command": list(self.command),
+            "started": self.started,
+            "resumed": list(self.resumed),
+            "changed": list(self.changed),
+            "ended": self.ended,
+            "error": self.error,
+            "versions": dict(self.versions),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunPaths:
+    """Where the files of a run are; reading them needs no lock."""
+
+    root: Path
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "settings.json"
+
+    @property
+    def info(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def metrics(self) -> Path:
+        return self.root / "metrics.jsonl"
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.root / "tensorboard"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    @property
+    def media(self) -> Path:
+        return self.root / "media"
+
+    @property
+    def evaluations(self) -> Path:
+        return self.root / "evaluations"
+
+    @property
+    def asked(self) -> Path:
+        return self.root / "asked.json"
+
+    @property
+    def verdicts(self) -> Path:
+        """What a judge said of wrong trajectories; there only where one was asked."""
+        return self.root / "verdicts.json"
+
+    @property
+    def nonfinite(self) -> Path:
+        """Batches of skipped steps; there only where a step was skipped."""
+        return self.root / "nonfinite"
+
+    @property
+    def report_json(self) -> Path:
+        return self.root / "report.json"
+
+    @property
+    def report_html(self) -> Path:
+        return self.root / "report.html"
+
+    @property
+    def recipe(self) -> Path:
+        """The sources of the recipe, one folder for each version that the run was started or resumed with."""
+        return self.root / "recipe"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "log.txt"
+
+    def trajectories(self, position: Position) -> Path:
+        """The file of one step's trajectories."""
+        return self.root / "trajectories" / position.stage / f"step-{position.step:06d}.jsonl"
+
+    def evaluation(self, name: str) -> Path:
+        return self.evaluations / f"{name}.jsonl"
+
+
+def read_info(paths: RunPaths) -> RunInfo:
+    """What ``run.json`` says. Raises UserError when there is no run or the file is damaged."""
+    values = read_json_object(paths.info)
+    status, command, versions = values.get("status"), values.get("command"), values.get("versions")
+    resumed, ended, changed = values.get("resumed"), values.get("ended"), values.get("changed")
+    return RunInfo(
+        status="finished" if status == "finished" else "failed" if status == "failed" else "running",
+        command=tuple(str(word) for word in command) if isinstance(command, list) else (),
+        started=str(values.get("started", "")),
+        resumed=tuple(str(time) for time in resumed) if isinstance(resumed, list) else (),
+        changed=tuple(str(line) for line in changed) if isinstance(changed, list) else (),
+        ended=str(ended) if ended else None,
+        error=str(values.get("error", "")),
+        title=str(values.get("title", "")),
+        versions={name: str(of) for name, of in versions.items()} if isinstance(versions, Mapping) else {},
+    )
+
+
+def read_json_object(path: Path) -> dict[str, Json]:
+    """The JSON object of a file of a run. Raises UserError when it is not there or damaged."""
+    try:
+        values = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{path.parent} holds no run: there is no {path.name}") from None
+    except (ValueError, OSError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path} must hold a JSON object, not {type(values).__name__}")
+    return values
+
+
+def versions() -> dict[str, str]:
+    """Versions of what shapes the numbers of a run; nothing is imported to find them.
+
+    ``saccade_source`` begins a hash of the package's own files, which may change under one version.
+    """
+    found = {"python": sys.version.split()[0], "saccade_source": _source_hash()}
+    for name in ("saccade", "torch", "transformers", "numpy", "pillow"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+@cache
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*")):
+        if path.suffix in _SOURCES:
+            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]

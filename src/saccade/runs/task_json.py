@@ -1,0 +1,125 @@
+"""A task as JSON and back, equal. Floats survive exactly."""
+
+from typing import get_args
+
+from saccade.geometry import Box, Mask, Point
+from saccade.runs.record_fields import Fields
+from saccade.types import AnswerKind, ImageRef, Json, SceneObject, Target, Task
+
+_ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
+
+
+def task_to_json(task: Task) -> dict[str, Json]:
+    return {
+        "id": task.id,
+        "family": task.family,
+        "question": task.question,
+        "answer": task.answer,
+        "answer_kind": task.answer_kind,
+        "images": [image_to_json(image) for image in task.images],
+        "choices": list(task.choices),
+        "tolerance": task.tolerance,
+        "targets": [_target_to_json(target) for target in task.targets],
+        "frame_times_s": list(task.frame_times_s),
+        "event_s": None if task.event_s is None else list(task.event_s),
+        "difficulty": task.difficulty,
+        "source": task.source,
+        # Only where there is something to say: most tasks have none of these.
+        **({"objects": [_object_to_json(one) for one in task.objects]} if task.objects else {}),
+        **({"wordings": dict(task.wordings)} if task.wordings else {}),
+        **({"accepted": list(task.accepted)} if task.accepted else {}),
+    }
+
+
+def task_from_json(value: Json) -> Task:
+    """Raises BrokenRecordError."""
+    fields = Fields(value, "the task")
+    event = fields.numbers("event_s") if fields.has("event_s") else None
+    return Task(
+        id=fields.text("id"),
+        family=fields.text("family"),
+        question=fields.text("question"),
+        answer=fields.text("answer"),
+        answer_kind=fields.option("answer_kind", _ANSWER_KINDS),
+        images=images_from(fields, "images"),
+        choices=fields.texts("choices"),
+        tolerance=fields.number("tolerance"),
+        targets=tuple(_target_from(target) for target in fields.objects("targets")),
+        frame_times_s=fields.numbers("frame_times_s"),
+        event_s=None if event is None else (event[0], event[1]),
+        difficulty=fields.number("difficulty"),
+        source=fields.text("source"),
+        objects=tuple(_object_from(one) for one in fields.objects("objects")) if fields.has("objects") else (),
+        wordings=_texts_by_name(fields, "wordings"),
+        accepted=fields.texts("accepted") if fields.has("accepted") else (),
+    )
+
+
+def image_to_json(image: ImageRef) -> Json:
+    return {"hash": image.hash, "width": image.width, "height": image.height}
+
+
+def images_from(fields: Fields, key: str) -> tuple[ImageRef, ...]:
+    return tuple(
+        ImageRef(hash=image.text("hash"), width=image.whole("width"), height=image.whole("height"))
+        for image in fields.objects(key)
+    )
+
+
+def _target_to_json(target: Target) -> Json:
+    mask = target.mask
+    return {
+        "label": target.label,
+        "box": list(target.box.as_tuple()),
+        "point": [target.point.x, target.point.y],
+        "mask": None if mask is None else {"width": mask.width, "height": mask.height, "counts": list(mask.counts)},
+        "image_index": target.image_index,
+    }
+
+
+def _target_from(fields: Fields) -> Target:
+    mask = fields.fields("mask") if fields.has("mask") else None
+    x1, y1, x2, y2 = exactly(4, fields, "box")
+    x, y = exactly(2, fields, "point")
+    return Target(
+        label=fields.text("label"),
+        box=Box(x1, y1, x2, y2),
+        point=Point(x, y),
+        mask=None
+        if mask is None
+        else Mask(width=mask.whole("width"), height=mask.whole("height"), counts=mask.wholes("counts")),
+        image_index=fields.whole("image_index"),
+    )
+
+
+def _object_to_json(one: SceneObject) -> Json:
+    return {
+        "name": one.name,
+        "box": list(one.box.as_tuple()),
+        "attributes": dict(one.attributes),
+        "image_index": one.image_index,
+    }
+
+
+def _object_from(fields: Fields) -> SceneObject:
+    return SceneObject(
+        name=fields.text("name"),
+        box=Box(*exactly(4, fields, "box")),
+        attributes=_texts_by_name(fields, "attributes"),
+        image_index=fields.whole("image_index"),
+    )
+
+
+def _texts_by_name(fields: Fields, key: str) -> dict[str, str]:
+    """Nothing where the key is missing."""
+    if not fields.has(key):
+        return {}
+    inner = fields.fields(key)
+    return {name: inner.text(name) for name in inner.values}
+
+
+def exactly(count: int, fields: Fields, key: str) -> tuple[float, ...]:
+    numbers = fields.numbers(key)
+    if len(numbers) != count:
+        raise fields.wrong(key, f"{count} numbers")
+    return numbers

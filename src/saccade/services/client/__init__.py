@@ -1,0 +1,1 @@
+"""Tools of a server, called from another process or machine."""

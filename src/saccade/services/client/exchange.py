@@ -1,0 +1,216 @@
+"""Requests to a tool server: over connections that stay open, again after failures, images sent once."""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from saccade.chat.pacing import asked_wait_s
+from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore, png_bytes
+from saccade.services.client.breaker import CircuitBreaker
+from saccade.services.client.lines import Lines
+from saccade.services.client.sent_images import SentImages
+from saccade.types import ImageRef, Json
+
+try:
+    import httpx
+except ImportError as error:
+    raise UserError('asking a tool server needs the package httpx: pip install "saccade[services]"') from error
+
+logger = logging.getLogger(__name__)
+
+FIRST_WAIT_S = 0.05
+LONGEST_WAIT_S = 5.0
+
+CONNECT_WITHIN_S = 5.0
+ANSWER_MARGIN_S = 2.0
+"""A server that was told a deadline answers by then; so much later it is held to be gone."""
+
+KILLED_RETRIES = 1
+"""A call that ended two workers may have met two accidents; a call that ends four is at fault itself."""
+
+
+_Attempt = Callable[[float], Json]
+"""One try, given the seconds that are left."""
+
+
+class _TryAgainError(Exception):
+    """What went wrong this time, and how long the server asks to be left alone."""
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class _KilledError(_TryAgainError):
+    """The call's workers died."""
+
+
+class _MissingImagesError(Exception):
+    """Images that the server has no more."""
+
+    def __init__(self, hashes: Sequence[str]) -> None:
+        super().__init__(f"{len(hashes)} images are missing")
+        self.hashes = hashes
+
+
+class Exchange:
+    """Of one server, for all threads of this process."""
+
+    def __init__(self, url: str, token: str | None, *, patience_s: float) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise UserError(f"url={url!r} is no address of a server; it looks like http://127.0.0.1:8400")
+        if not patience_s > 0:
+            raise UserError(f"patience_s={patience_s} leaves no time; use a positive number")
+        self.url = url.rstrip("/")
+        self._token = token
+        self._patience_s = patience_s
+        self._breaker = CircuitBreaker(self.url)
+        self._lines = Lines(self.url, token)
+        self._images = SentImages()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Exchange":
+        """Shared, never copied: environments that hold one may be copied freely."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _exchange, (self.url, self._token, self._patience_s)
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        self._lines.close()
+
+    def has_image(self, key: str) -> None:
+        """Take down that the server has an image."""
+        self._images.add(key)
+
+    def get_json(self, path: str) -> Json:
+        """What the server answers; ``MachineError`` when it does not within the patience."""
+        return self._persistently(lambda left_s: self._send("GET", path, b"", left_s))
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Json],
+        images: Sequence[ImageRef],
+        media: MediaStore,
+        *,
+        call_id: str,
+    ) -> Json:
+        """The result's JSON; ``MachineError`` when there is none. All tries have one id, and so one result."""
+        request: dict[str, Json] = {
+            "arguments": arguments,
+            "images": [image.hash for image in images],
+            "call_id": call_id,
+        }
+
+        def attempt(left_s: float) -> Json:
+            body = json.dumps({**request, "deadline_s": left_s}).encode("ascii")
+            for _ in range(2):
+                self._send_images(images, media, left_s)
+                try:
+                    return self._send("POST", f"/tools/{name}", body, left_s)
+                except _MissingImagesError as error:
+                    # Evicted, or the server is another one by now: sent again at once, but not for ever.
+                    self._images.forget(error.hashes)
+            raise _TryAgainError("the server does not keep the images that it is sent; give it more image_mb")
+
+        return self._persistently(attempt)
+
+    def _persistently(self, attempt: _Attempt) -> Json:
+        passed = self._breaker.enter()
+        ends_s = time.monotonic() + self._patience_s
+        tries, kills, why = 0, 0, "there was no time"
+        while (left_s := ends_s - time.monotonic()) > 0:
+            try:
+                answer = attempt(left_s)
+            except _TryAgainError as error:
+                why = str(error)
+                tries += 1
+                kills += isinstance(error, _KilledError)
+                if kills > KILLED_RETRIES:
+                    break
+                wait_s = _wait_s(tries, error.wait_s)
+                if wait_s >= ends_s - time.monotonic():
+                    break
+                time.sleep(wait_s)
+            except BaseException:
+                # It answered, and not to be asked again; or nobody waits for it any more.
+                self._breaker.succeeded(passed)
+                raise
+            else:
+                self._breaker.succeeded(passed)
+                return answer
+        if kills > KILLED_RETRIES:
+            self._breaker.succeeded(passed)
+        else:
+            self._breaker.failed(passed)
+        raise MachineError(f"{self.url} gave no answer in {tries} tries within {self._patience_s:g} s; last: {why}")
+
+    def _send_images(self, images: Sequence[ImageRef], media: MediaStore, left_s: float) -> None:
+        for image in images:
+            with self._images.alone_with(image.hash) as is_known:
+                if not is_known:
+                    raw = png_bytes(media.get(image))
+                    self._send("PUT", f"/images/{image.hash}", raw, left_s)
+                    self._images.add(image.hash)
+
+    def _send(self, method: str, path: str, body: bytes, left_s: float) -> Json:
+        kind = "image/png" if method == "PUT" else "application/json"
+        try:
+            with self._lines.line() as line:
+                response = line.request(
+                    method,
+                    path,
+                    content=body,
+                    headers={"Content-Type": kind},
+                    timeout=httpx.Timeout(left_s + ANSWER_MARGIN_S, connect=min(CONNECT_WITHIN_S, left_s)),
+                )
+        except httpx.TransportError as error:
+            raise _TryAgainError(f"{type(error).__name__}: {error}") from error
+        return _answer(response, self.url)
+
+
+def _answer(response: httpx.Response, url: str) -> Json:
+    """The JSON of a success; the error that a failure means."""
+    try:
+        content: Json = json.loads(response.content)
+    except ValueError as error:
+        # A proxy's page, say.
+        if response.status_code in (429, 502, 503, 504):
+            raise _TryAgainError(f"status {response.status_code}", asked_wait_s(response.headers)) from error
+        raise MachineError(f"{url} answered with {response.status_code} and no JSON; is it a tool server?") from error
+    if response.status_code in (200, 201):
+        return content
+    about = content.get("error") if isinstance(content, Mapping) else None
+    kind = str(about.get("kind")) if isinstance(about, Mapping) else ""
+    said = f"status {response.status_code}: {about.get('message') if isinstance(about, Mapping) else content}"[:500]
+    match response.status_code, kind:
+        case 401, _:
+            raise UserError(f"{url} refuses the token; give the one that the server was started with as token=")
+        case 409, "missing_images":
+            missing = about.get("missing", []) if isinstance(about, Mapping) else []
+            raise _MissingImagesError([str(key) for key in missing] if isinstance(missing, list) else [])
+        case 429 | 502 | 503, _:
+            finer_s = about.get("retry_after_s") if isinstance(about, Mapping) else None
+            asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(response.headers)
+            raise _TryAgainError(said, asked_s)
+        case 500, "killed":
+            raise _KilledError(said)
+        case _:
+            raise MachineError(f"{url}: {said}")
+
+
+def _wait_s(tries: int, asked_s: float | None) -> float:
+    """Doubles with each try and scatters by a half either way, but is never less than the server asks for."""
+    # Not seeded: it changes when a call is made and nothing of what comes of it.
+    own_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries - 1, 16)) * random.uniform(0.5, 1.5)
+    if asked_s is None:
+        return own_s
+    return asked_s * random.uniform(1.0, 1.5)
+
+
+def _exchange(url: str, token: str | None, patience_s: float) -> Exchange:
+    return Exchange(url, token, patience_s=patience_s)

@@ -1,0 +1,1 @@
+"""The tool server's HTTP side: routes, limits, uploads, origins."""

@@ -1,0 +1,1 @@
+"""Processes in which a tool server runs its tools."""

@@ -1,0 +1,124 @@
+"""Calls at the server: what was asked, who waits for it, and what it gave, so that a call sent twice is run once."""
+
+import asyncio
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from saccade.services.http.uploads import error_bytes
+from saccade.services.workers.running import CallRequest, Outcome
+from saccade.types import Json
+
+REMEMBERED_IDS = 100_000
+"""Calls of which it is known that they were run, also when their results were too many to be kept."""
+
+
+class CallIdReusedError(Exception):
+    """Another call had this id."""
+
+
+class ResultGoneError(Exception):
+    """The call was run and has had its result, which is kept no more."""
+
+
+def failure(
+    status: int, kind: str, message: str, *, missing: tuple[str, ...] = (), retry_after_s: float | None = None
+) -> Outcome:
+    """An outcome that is no result."""
+    body = error_bytes(kind, message, missing, retry_after_s=retry_after_s)
+    return Outcome(status=status, body=body, missing=missing)
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One call from its acceptance to its outcome."""
+
+    tool: str
+    request: CallRequest
+    id: str
+    digest: bytes
+    outcome: "asyncio.Future[Outcome]" = field(repr=False)
+    deadline_s: float = 0.0
+    """On the event loop's clock."""
+    kills: int = 0
+    """Workers that died or hung while they ran it."""
+    is_running: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        return self.outcome.done()
+
+    def finish(self, outcome: Outcome) -> None:
+        """The first outcome counts."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+
+def digest_of(tool: str, arguments: Mapping[str, Json], images: tuple[str, ...]) -> bytes:
+    """What a call asks for, as one number."""
+    content = json.dumps([tool, arguments, images], sort_keys=True)
+    return hashlib.blake2b(content.encode("ascii"), digest_size=16).digest()
+
+
+class CallBook:
+    """The calls by id: those that are out, and results for those that may be asked for again."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        self._capacity_bytes = capacity_bytes
+        self._bytes = 0
+        self._out: dict[str, Call] = {}
+        self._results: OrderedDict[str, tuple[bytes, Outcome]] = OrderedDict()
+        self._forgotten: OrderedDict[str, bytes] = OrderedDict()
+
+    @property
+    def kept_bytes(self) -> int:
+        return self._bytes
+
+    def find(self, call_id: str, digest: bytes) -> Call | Outcome | None:
+        """The call of this id that is out, or what it gave; ``CallIdReusedError``, ``ResultGoneError``."""
+        call = self._out.get(call_id)
+        if call is not None:
+            _check_same(call.digest, digest)
+            return call
+        if call_id in self._results:
+            known, outcome = self._results[call_id]
+            _check_same(known, digest)
+            return outcome
+        if call_id in self._forgotten:
+            _check_same(self._forgotten[call_id], digest)
+            raise ResultGoneError
+        return None
+
+    def open(self, call: Call) -> None:
+        """From now on the call is out."""
+        self._out[call.id] = call
+        call.outcome.add_done_callback(lambda future: self._close(call, future))
+
+    def _close(self, call: Call, future: "asyncio.Future[Outcome]") -> None:
+        del self._out[call.id]
+        if future.cancelled():
+            return
+        outcome = future.result()
+        # Only a result is final. What failed may be tried again under the same id.
+        if outcome.status != 200:
+            return
+        self._results[call.id] = (call.digest, replace(outcome, pictures=()))
+        self._bytes += len(outcome.body)
+        while self._bytes > self._capacity_bytes and len(self._results) > 1:
+            self._forget_oldest()
+        if len(self._results) > REMEMBERED_IDS:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        call_id, (digest, outcome) = self._results.popitem(last=False)
+        self._bytes -= len(outcome.body)
+        self._forgotten[call_id] = digest
+        if len(self._forgotten) > REMEMBERED_IDS:
+            self._forgotten.popitem(last=False)
+
+
+def _check_same(known: bytes, digest: bytes) -> None:
+    if known != digest:
+        raise CallIdReusedError

@@ -1,0 +1,131 @@
+"""A worker process as the server sees it: started, given jobs, ended."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.services.settings import GroupSettings, Serving
+from saccade.services.workers.calls import Call
+from saccade.services.workers.running import Outcome
+from saccade.services.workers.wire import BrokenFrameError, Frame, packed, read
+from saccade.services.workers.worker import outcomes_of
+from saccade.types import Json
+
+END_WITHIN_S = 5.0
+
+STDERR = 2
+"""What a tool prints goes with the logs."""
+
+
+class WorkerProcess:
+    """One process with the tools of one group."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._ending = asyncio.create_task(process.wait())
+
+    @classmethod
+    async def start(cls, group: GroupSettings, serving: Serving, shelf: Path, index: int) -> "WorkerProcess":
+        """A process that has begun to build its tools; ``OSError`` when the machine cannot start one."""
+        ours, theirs = socket.socketpair()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "saccade.services.workers.worker",
+                str(theirs.fileno()),
+                json.dumps(_described(group, serving, shelf)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=STDERR,
+                pass_fds=(theirs.fileno(),),
+                env=_environment(group, index),
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 20)
+        return cls(process, reader, writer)
+
+    @property
+    def name(self) -> int:
+        """Its number as a process."""
+        return self._process.pid
+
+    @property
+    def grace_s(self) -> float:
+        return 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.returncode is not None
+
+    def when_ended(self, notify: Callable[[], object]) -> None:
+        """Call ``notify`` when it has ended."""
+        self._ending.add_done_callback(lambda _: notify())
+
+    async def tools(self) -> Sequence[Mapping[str, Json]]:
+        """What it tells of its tools once they are built; ``UserError`` when they cannot be."""
+        header = (await read(self._reader)).header
+        if "mistake" in header:
+            raise UserError(str(header["mistake"]))
+        tools = header["tools"]
+        assert isinstance(tools, Sequence)
+        return [one for one in tools if isinstance(one, Mapping)]
+
+    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
+        """The outcomes of calls of one tool; ``BrokenFrameError`` when the process died over them."""
+        requests: list[Json] = [
+            {"arguments": call.request.arguments, "images": list(call.request.images)} for call in calls
+        ]
+        self._writer.write(packed(Frame({"tool": calls[0].tool, "calls": requests})))
+        outcomes = outcomes_of(await read(self._reader))
+        if len(outcomes) != len(calls):
+            raise BrokenFrameError(f"{len(calls)} calls had {len(outcomes)} outcomes")
+        return outcomes
+
+    def kill(self) -> None:
+        """At once."""
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def end(self) -> int:
+        """The exit status, after it has been told to end, or killed when it does not."""
+        # The worker ends by itself when its socket closes too, but would then hold the server for killed.
+        self._writer.write(packed(Frame({"end": True})))
+        self._writer.close()
+        try:
+            async with asyncio.timeout(END_WITHIN_S):
+                return await asyncio.shield(self._ending)
+        except TimeoutError:
+            self.kill()
+            return await self._ending
+
+
+def _described(group: GroupSettings, serving: Serving, shelf: Path) -> dict[str, Json]:
+    tools: list[Json] = [asdict(tool) for tool in group.tools]
+    return {
+        "builder": serving.server.builder,
+        "folder": str(serving.folder),
+        "shelf": str(shelf),
+        "image_mb": serving.server.worker_image_mb,
+        "tools": tools,
+    }
+
+
+def _environment(group: GroupSettings, index: int) -> dict[str, str]:
+    environment = dict(os.environ)
+    if group.devices:
+        environment["CUDA_VISIBLE_DEVICES"] = group.devices[index % len(group.devices)]
+    return environment

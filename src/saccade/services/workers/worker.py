@@ -1,0 +1,134 @@
+"""A worker process: builds its tools once, then runs the calls that the server sends it, one job after another.
+
+    python -m saccade.services.workers.worker <descriptor of a socket> <settings as JSON>
+
+What tools print goes to stderr. The process ends when its server does, however that ended.
+"""
+
+import json
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from saccade.errors import UserError
+from saccade.services.http.images import image_file
+from saccade.services.image_folder import remove_if_abandoned
+from saccade.services.logs import log_as_json
+from saccade.services.workers.running import CallRequest, Outcome, ToolRunner, build_tools
+from saccade.services.workers.wire import BrokenFrameError, Frame, packed, receive
+from saccade.tools.catalogue.settings import ToolSettings
+from saccade.types import Json
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> NoReturn:
+    # A signal for all processes at once means the server: it lets calls come to an end, then ends its workers.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    log_as_json(logging.INFO)
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
+        _serve(connection, json.loads(sys.argv[2]))
+    # Not through the interpreter's end: a tool's threads must not keep the process.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
+    jobs: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    # From the start, since loading a model takes time in which a server may end.
+    threading.Thread(target=_listen, args=(connection, jobs, Path(str(settings["shelf"]))), daemon=True).start()
+    try:
+        runner = _runner(settings)
+    except UserError as error:
+        connection.sendall(packed(Frame({"mistake": str(error)})))
+        return
+    connection.sendall(packed(Frame({"tools": runner.about()})))
+    while True:
+        job = jobs.get()
+        outcomes = runner.run(str(job.header["tool"]), _requests(job.header))
+        connection.sendall(packed(_answer(outcomes)))
+
+
+def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[Frame]", shelf: Path) -> NoReturn:
+    """Hands the jobs on; ends the process when the server has gone, also in the middle of a job."""
+    try:
+        while True:
+            job = receive(connection)
+            if "end" in job.header:
+                os._exit(0)
+            jobs.put(job)
+    except BrokenFrameError:
+        _clear_away(shelf)
+        os._exit(0)
+
+
+def _clear_away(shelf: Path) -> None:
+    """Removes the images of a server that was killed, as soon as the kernel has let go of its lock."""
+    for _ in range(40):
+        if remove_if_abandoned(shelf) or not shelf.exists():
+            return
+        time.sleep(0.05)
+
+
+def _runner(settings: Mapping[str, Json]) -> ToolRunner:
+    folder, shelf = Path(str(settings["folder"])), Path(str(settings["shelf"]))
+    tools = settings["tools"]
+    assert isinstance(tools, Sequence)
+    described = [ToolSettings(**one) for one in tools]  # type: ignore[arg-type]
+    return ToolRunner(
+        build_tools(str(settings["builder"]), described, folder),
+        fetch=lambda key: _read(shelf, key),
+        image_mb=int(str(settings["image_mb"])),
+    )
+
+
+def _read(shelf: Path, key: str) -> bytes | None:
+    try:
+        return image_file(shelf, key).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _requests(header: Mapping[str, Json]) -> list[CallRequest]:
+    calls = header["calls"]
+    assert isinstance(calls, Sequence)
+    return [CallRequest(arguments=one["arguments"], images=tuple(one["images"])) for one in calls]  # type: ignore[call-overload,index,arg-type]
+
+
+def _answer(outcomes: Sequence[Outcome]) -> Frame:
+    about: list[Json] = [
+        {"status": one.status, "pictures": [key for key, _ in one.pictures], "missing": list(one.missing)}
+        for one in outcomes
+    ]
+    parts = [part for one in outcomes for part in (one.body, *(png for _, png in one.pictures))]
+    return Frame({"outcomes": about}, parts)
+
+
+def outcomes_of(answer: Frame) -> list[Outcome]:
+    """What a worker's answer says; ``BrokenFrameError`` when it is none."""
+    parts = iter(answer.parts)
+    try:
+        return [
+            Outcome(
+                status=int(one["status"]),  # type: ignore[call-overload,index,arg-type]
+                body=next(parts),
+                pictures=tuple([(str(key), next(parts)) for key in one["pictures"]]),  # type: ignore[call-overload,index,union-attr]
+                missing=tuple(str(key) for key in one["missing"]),  # type: ignore[call-overload,index,union-attr]
+            )
+            for one in answer.header["outcomes"]  # type: ignore[union-attr]
+        ]
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        raise BrokenFrameError(f"an answer that says nothing: {error!r}") from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Models by the options that name them: checked at once, loaded when a tool is made, and shared between tools."""
+
+from collections.abc import Callable
+
+from saccade.tools.catalogue.options import Options
+from saccade.tools.catalogue.shared import shared
+from saccade.vision_models.kinds import CHART_MODELS, DETECTORS, SEGMENTERS
+from saccade.vision_models.requests import ChartModel, Detector, Segmenter, VisionModel
+
+VISION_FAMILIES = {"qwen3_vl": "Qwen3-VL", "qwen2_5_vl": "Qwen2.5-VL", "internvl": "InternVL"}
+
+SERVER = "http://localhost:8000/v1"
+
+
+def detector(options: Options) -> Callable[[], Detector]:
+    path, _ = options.checkpoint(DETECTORS, "detector", example="checkpoints/grounding-dino-tiny")
+    placement = options.placement()
+
+    def load() -> Detector:
+        from saccade.models.loading import LoadSettings
+        from saccade.vision_models.detectors import load_detector
+
+        return load_detector(path, LoadSettings(**placement))
+
+    return lambda: shared(("detector", path, *placement.values()), load)
+
+
+def segmenter(options: Options) -> Callable[[], Segmenter]:
+    path, _ = options.checkpoint(SEGMENTERS, "segmenter", example="checkpoints/sam2.1-hiera-tiny")
+    placement = options.placement()
+
+    def load() -> Segmenter:
+        from saccade.models.loading import LoadSettings
+        from saccade.vision_models.segmenters import load_segmenter
+
+        return load_segmenter(path, LoadSettings(**placement))
+
+    return lambda: shared(("segmenter", path, *placement.values()), load)
+
+
+def chart_model(options: Options) -> Callable[[], ChartModel]:
+    path, _ = options.checkpoint(CHART_MODELS, "chart model", example="checkpoints/deplot")
+    placement, max_tokens, font = options.placement(), options.whole("max_tokens", 512), options.optional_path("font")
+
+    def load() -> ChartModel:
+        from saccade.models.loading import LoadSettings
+        from saccade.vision_models.chart_models import load_chart_model
+
+        return load_chart_model(path, LoadSettings(**placement), max_tokens=max_tokens, font=font)
+
+    return lambda: shared(("chart model", path, *placement.values(), max_tokens, font), load)
+
+
+def local_vision_model(options: Options) -> Callable[[], VisionModel]:
+    """A checkpoint of a family that Saccade knows, by the engine of this process."""
+    path, _ = options.checkpoint(VISION_FAMILIES, "vision-language model", example="checkpoints/qwen2.5-vl-7b")
+    placement, max_tokens = options.placement(), options.whole("max_tokens", 1024)
+    max_pixels = options.whole("max_pixels", 1 << 20, low=28 * 28, high=1 << 28)
+
+    def load() -> VisionModel:
+        from saccade.tools.catalogue.asking import local_model
+
+        return local_model(path, placement, max_tokens=max_tokens, max_pixels=max_pixels)
+
+    return lambda: shared(("vision model", path, *placement.values(), max_tokens, max_pixels), load)
+
+
+def server_vision_model(options: Options, *, example: str) -> Callable[[], VisionModel]:
+    """A model of a server that speaks OpenAI's chat completions."""
+    options.need_package("openai", 'pip install "saccade[http]"')
+    url = options.text("url", example=SERVER)
+    if not url.startswith(("http://", "https://")):
+        raise options.error(f"url={url!r} is no address of a server; it looks like {SERVER}")
+    model = options.text("model", example=example)
+    api_key, timeout_s = options.key(), options.number("timeout_s", 60.0, low=0.1, high=3600)
+    max_tokens, retries = options.whole("max_tokens", 1024), options.whole("retries", 2, low=0, high=20)
+    at_once = options.whole("requests_at_once", 8, high=1024)
+    extra_body = options.table("extra_body")
+
+    def load() -> VisionModel:
+        from saccade.tools.catalogue.asking import server_model
+
+        return server_model(
+            url,
+            model,
+            api_key=api_key,
+            timeout_s=timeout_s,
+            max_tokens=max_tokens,
+            retries=retries,
+            at_once=at_once,
+            extra_body=extra_body,
+        )
+
+    key = ("server", url, model, api_key, timeout_s, max_tokens, retries, at_once, repr(extra_body))
+    return lambda: shared(key, load)
+
+
+def patience_s(options: Options) -> float:
+    """The deadline of a tool that asks a model: all tries of a request, and the waits between them."""
+    tries = 1 + (options.whole("retries", 2, low=0, high=20) if options.backend == "openai" else 0)
+    each_s = options.number("timeout_s", 60.0, low=0.1, high=3600) if options.backend == "openai" else 120.0
+    return options.number("deadline_s", tries * each_s + 30.0, low=0.1, high=86_400)

@@ -1,0 +1,183 @@
+"""A tool: a typed function that a model may call, with its schema, its checks and its deadline."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from PIL import Image
+
+from saccade.errors import MachineError, SaccadeError, ToolError, UserError, nearest
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.tools.arguments import Value, checked_arguments, shown
+from saccade.tools.schema import Parameter, parameters_of, spec_of
+from saccade.types import ImageRef, Json, ToolResult, ToolSpec
+
+MAX_RESULT_TEXT_CHARS = 16_384
+MAX_RESULT_IMAGES = 16
+MAX_RESULT_PIXELS = 1 << 24
+"""Of one image that a tool gives back; 16.8 megapixels."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolOutput:
+    """What a tool function returns: text and pictures for the model, data for programs."""
+
+    text: str = ""
+    images: tuple[Image.Image, ...] = ()
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+
+Returned = ToolOutput | ToolResult | Image.Image | str
+"""A bare picture or text stands for an output of nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BoundCall:
+    """A call that passed its checks; ``image`` is the one that the function will get, if it takes one."""
+
+    tool: "Tool"
+    values: Mapping[str, Value]
+    image: ImageRef | None
+
+    def run(self, media: MediaStore) -> ToolResult:
+        """The tool's result, its pictures kept in ``media``.
+
+        ``ToolError`` when the tool refuses the call, ``MachineError`` when the tool itself breaks.
+        """
+        values: dict[str, Value | Image.Image] = dict(self.values)
+        if self.image is not None:
+            values["image"] = media.get(self.image)
+        try:
+            returned = self.tool.function(**values)
+        except SaccadeError:
+            raise
+        # A tool is anybody's code: whatever else it raises is a defect of the tool, not of the policy.
+        except Exception as error:
+            raise MachineError(f"tool {self.tool.name} broke: {type(error).__name__}: {error}") from error
+        return _result(self.tool.name, returned, media)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    """A function that a model may call. Make one with ``tool_from``."""
+
+    spec: ToolSpec
+    parameters: tuple[Parameter, ...]
+    function: Callable[..., Returned]
+    deadline_s: float
+    origin: Mapping[str, Json] | None = None
+    """What the catalogue of tools made it of, so that another process can make the same; None for any other tool."""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def bind(self, arguments: Mapping[str, Json], images: Sequence[ImageRef]) -> BoundCall:
+        """The call, checked but not run; coordinates are in pixels of the original. ``ToolError`` when refused."""
+        values = checked_arguments(arguments, self.parameters, len(images))
+        number = values.pop("image", None)
+        image = images[number - 1] if isinstance(number, int) else None
+        return BoundCall(tool=self, values=values, image=image)
+
+    def call(self, arguments: Mapping[str, Json], images: Sequence[ImageRef], media: MediaStore) -> ToolResult:
+        """Check and run; the caller keeps the deadline. Raises as ``bind`` and ``BoundCall.run`` do."""
+        return self.bind(arguments, images).run(media)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """What a tool with a state of its own begins with."""
+
+    images: tuple[ImageRef, ...]
+    """The question's."""
+    media: MediaStore
+    view: ViewRule
+    """How the model sees images."""
+    seed: int
+    """The same for every episode of a task, so that an episode is a function of its task and its texts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenTool:
+    """A tool of one episode; whoever opened it closes it, once or more often, in the end."""
+
+    tool: Tool
+    close: Callable[[], None]
+
+
+class EpisodeTool(Protocol):
+    """A tool with a state that lasts for an episode: variables, files. Opening must cost next to nothing.
+
+    After a ``MachineError`` a call may be tried again. The opened tool then either does it as if for the first time or
+    raises ``MachineError`` again; it never works on a state that the failed call left half done.
+    """
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def open(self, episode: Episode) -> OpenTool: ...
+
+
+def tool_from(function: Callable[..., Returned], deadline_s: float = 10.0) -> Tool:
+    """A tool from a typed function with a docstring; ``saccade.tools.schema`` says what it must look like.
+
+    The function gets pictures that it must not change, raises ``ToolError`` with a sentence for the model when it
+    cannot do what was asked, and must depend on its arguments alone.
+    """
+    if not deadline_s > 0:
+        raise UserError(f"deadline_s={deadline_s} of tool {function.__name__} leaves no time; use a positive number")
+    parameters = parameters_of(function)
+    return Tool(spec=spec_of(function, parameters), parameters=parameters, function=function, deadline_s=deadline_s)
+
+
+def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
+    """The tool of this name; otherwise a ``ToolError`` that lists the names and the nearest one."""
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    names = [tool.name for tool in tools]
+    if not names:
+        raise ToolError("no tools are offered here")
+    suggestion = nearest(name, names)
+    hint = f"; did you mean {suggestion}?" if suggestion else ""
+    raise ToolError(f"there is no tool {shown(name)}; the tools are {', '.join(names)}{hint}")
+
+
+def check_names(tools: Sequence[Tool | EpisodeTool]) -> None:
+    """``UserError`` when two tools share a name, for the model could not say which it means."""
+    names = [tool.spec.name for tool in tools]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"two tools are called {name}; rename one of the functions")
+
+
+def _result(name: str, returned: Returned, media: MediaStore) -> ToolResult:
+    if isinstance(returned, ToolResult):
+        return replace(returned, text=cut(returned.text))
+    output = _output(returned)
+    if len(output.images) > MAX_RESULT_IMAGES:
+        raise MachineError(f"tool {name} gave {len(output.images)} images; at most {MAX_RESULT_IMAGES} are allowed")
+    for image in output.images:
+        if not 0 < image.width * image.height <= MAX_RESULT_PIXELS:
+            raise MachineError(
+                f"tool {name} gave an image of {image.width} x {image.height} px; "
+                f"1 to {MAX_RESULT_PIXELS} pixels are allowed"
+            )
+    images = tuple(media.add(image) for image in output.images)
+    return ToolResult(text=cut(output.text), images=images, data=output.data)
+
+
+def _output(returned: ToolOutput | Image.Image | str) -> ToolOutput:
+    match returned:
+        case ToolOutput():
+            return returned
+        case Image.Image():
+            return ToolOutput(images=(returned,))
+        case str():
+            return ToolOutput(text=returned)
+
+
+def cut(text: str) -> str:
+    """The text, or as much of it as a model is shown."""
+    return text if len(text) <= MAX_RESULT_TEXT_CHARS else f"{text[:MAX_RESULT_TEXT_CHARS]}… (cut)"

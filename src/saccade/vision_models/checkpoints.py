@@ -1,0 +1,63 @@
+"""Checkpoints of specialist models: their parts as transformers loads them.
+
+Everything is read from a local directory; nothing is ever downloaded.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+
+from saccade.errors import UserError
+from saccade.models.checkpoint_checks import first_line
+from saccade.models.loading import LOADING, LoadSettings
+
+Part = TypeVar("Part")
+Model = TypeVar("Model", bound=PreTrainedModel)
+
+
+def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -> Model:
+    """The model, ready to infer, on the settings' device."""
+    settings.check()
+    try:
+        with LOADING:
+            model, loading = model_class.from_pretrained(
+                path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+            )
+    except Exception as error:  # What damaged files make transformers raise is of many kinds.
+        raise UserError(f"{path} cannot be loaded as {model_class.__name__}: {first_line(error)}") from error
+    if missing := sorted(loading["missing_keys"]):
+        # transformers would make random numbers up for them.
+        raise UserError(
+            f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
+        )
+    loaded: Model = model.to(settings.torch_device).eval()
+    return loaded
+
+
+def load_tokenizer(path: Path) -> PreTrainedTokenizerFast:
+    try:
+        tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(path, local_files_only=True)
+    except Exception as error:
+        raise UserError(f"{path} has no tokenizer that can be loaded: {first_line(error)}") from error
+    return tokenizer
+
+
+def load_pixels(path: Path, image_processor_class: type[Part]) -> Part:
+    """The image processor, in transformers' version that needs no torchvision."""
+    loader: Any = image_processor_class
+    try:
+        image_processor: Part = loader.from_pretrained(path, local_files_only=True)
+    except Exception as error:
+        raise UserError(f"{path} has no image processor that can be loaded: {first_line(error)}") from error
+    return image_processor
+
+
+def on_device(tensors: Mapping[str, torch.Tensor], model: PreTrainedModel) -> dict[str, torch.Tensor]:
+    """The tensors where the model is; numbers with decimals in its precision."""
+    return {
+        name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else None)
+        for name, tensor in tensors.items()
+    }

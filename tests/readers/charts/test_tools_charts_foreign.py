@@ -1,0 +1,158 @@
+"""Charts drawn by other programs: every value under its names, and doubts where something is not understood."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from saccade.geometry import Box
+from saccade.readers.charts.areas import are_areas
+from saccade.readers.charts.calibration import Scale, Tick, value_scale
+from saccade.readers.charts.chart import SURE, Chart, Series
+from saccade.readers.charts.classical import ClassicalReader
+from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt
+from saccade.readers.charts.legend import Legend
+from saccade.readers.charts.marks import layer_of
+from saccade.readers.charts.value_labels import labelled_scale
+from saccade.readers.text.lines import TextLine
+from saccade.readers.text.rapid import RapidReader
+
+FOLDER = Path(__file__).parent / "foreign"
+READER = ClassicalReader(RapidReader())
+UNDERSTOOD = (
+    "gnuplot_clustered",
+    "mpl_cut_axis",
+    "mpl_exploded",
+    "mpl_slanted",
+    "vega_dark",
+    "vega_histogram",
+    "vega_labelled",
+    "vega_log",
+    "vega_stacked_area",
+)
+
+
+def read(name: str) -> Chart:
+    return READER.read(Image.open(FOLDER / f"{name}.png").convert("RGB"))
+
+
+def values_of(chart: Chart) -> dict[str, dict[str, float | None]]:
+    is_of_many = len(chart.series) > 1
+    return {
+        series.name if is_of_many else "": dict(zip(chart.categories, series.values, strict=True))
+        for series in chart.series
+    }
+
+
+@pytest.mark.parametrize("name", UNDERSTOOD)
+def test_a_foreign_chart_is_read_with_its_names_and_values(name: str):
+    truth = json.loads((FOLDER / f"{name}.json").read_text())["values"]
+    chart = read(name)
+    found = values_of(chart)
+    assert {key: set(row) for key, row in found.items()} == {key: set(row) for key, row in truth.items()}
+    for series, row in truth.items():
+        assert found[series] == pytest.approx(row, rel=0.05)
+    assert chart.is_sure
+    assert chart.doubts == ()
+
+
+def test_a_second_axis_is_doubted_and_its_line_read_on_it():
+    truth = json.loads((FOLDER / "plotly_two_axes.json").read_text())["values"]
+    chart = read("plotly_two_axes")
+    for series, row in values_of(chart).items():
+        assert row == pytest.approx(truth[series], rel=0.05)
+    assert not chart.is_sure
+    assert any("two vertical axes" in doubt for doubt in chart.doubts)
+
+
+@pytest.mark.parametrize("name", ["gnuplot_crosses", "vega_points"])
+def test_crosses_and_rings_are_points_once_each(name: str):
+    truth = json.loads((FOLDER / f"{name}.json").read_text())["points"]
+    chart = read(name)
+    assert chart.kind == "scatter"
+    assert sum(len(series.values) for series in chart.series) == sum(map(len, truth.values()))
+
+
+def line(text: str, x: float, y: float, confidence: float = 1.0) -> TextLine:
+    return TextLine(text=text, box=Box(x, y, x + 30, y + 16), confidence=confidence)
+
+
+def test_an_axis_of_powers_is_logarithmic():
+    white = np.full((220, 100, 3), 255, dtype=np.uint8)
+    for row in (10, 70, 130, 190):
+        white[row + 3 : row + 13, 4:28] = 0
+    lines = tuple(line(text, 2, row) for text, row in (("1,000", 10), ("100", 70), ("10", 130), ("1", 190)))
+    scale = value_scale(lines, white, "up")
+    assert scale is not None
+    assert scale.is_log
+    assert scale.value(scale.px(31.6)) == pytest.approx(31.6)
+    assert scale.zero_px is None
+
+
+def bars(*tops: int) -> np.ndarray:
+    picture = np.zeros((200, 60 * len(tops) + 40), dtype=bool)
+    for number, top in enumerate(tops):
+        picture[top:180, 40 + 60 * number : 70 + 60 * number] = True
+    return picture
+
+
+def test_printed_values_are_the_axis_of_bars_that_have_none():
+    layer = layer_of(bars(80, 130, 160), (31, 90, 200))
+    labels = (line("50", 40, 62), line("25", 100, 112), line("10", 160, 142))
+    scale = labelled_scale((layer,), labels)
+    assert scale is not None
+    assert scale.value(80) == pytest.approx(50)
+    assert labelled_scale((layer,), (*labels[:1], line("40", 100, 112), line("10", 160, 142))) is None
+
+
+def test_bars_are_no_area():
+    layer = layer_of(bars(80, 130, 160), (31, 90, 200))
+    assert not are_areas((layer,), 200)
+
+
+BARS = Chart(
+    kind="bar",
+    categories=("a", "b", "c"),
+    series=(
+        Series(
+            name="value",
+            values=(50.0, 25.0, 10.0),
+            colour=(31, 90, 200),
+            boxes=(Box(40, 80, 70, 180), Box(100, 130, 130, 180), Box(160, 160, 190, 180)),
+        ),
+    ),
+)
+
+
+def test_ink_that_no_mark_explains_is_a_doubt():
+    layer = layer_of(bars(80, 130, 160), (31, 90, 200))
+    assert boxes_in_doubt(BARS, (layer,)) == []
+    picture = Image.fromarray(bars(80, 130, 160))
+    ImageDraw.Draw(picture).line([(10, 60), (210, 20)], fill=1, width=4)
+    more = layer_of(np.asarray(picture), (31, 90, 200))
+    assert boxes_in_doubt(BARS, (more,)) == ["something is drawn in colour that is in none of the marks"]
+
+
+def test_names_that_are_missing_or_hard_to_read_are_doubts():
+    assert names_in_doubt(BARS, Legend(), ()) == []
+    assert names_in_doubt(replace(BARS, categories=("a", "b", "category 3")), Legend(), ()) != []
+    assert names_in_doubt(BARS, Legend(), (line("b", 0, 0, 0.6),)) != []
+    two = replace(BARS, series=(BARS.series[0], replace(BARS.series[0], name="other", colour=(214, 39, 40))))
+    assert names_in_doubt(two, Legend(names=(((31, 90, 200), "value"),)), ()) != []
+    assert names_in_doubt(two, Legend(), ()) == []
+    assert names_in_doubt(two, Legend(), (line("Import", 0, 0), line("Export", 0, 30))) != []
+
+
+def test_a_chart_with_a_doubt_is_not_sure():
+    assert doubted(BARS, []).is_sure
+    chart = doubted(BARS, ["two axes"])
+    assert (chart.confidence < SURE, chart.doubts) == (True, ("two axes",))
+    assert doubted(replace(BARS, confidence=0.7), []).doubts != ()
+
+
+def test_a_scale_moves_with_its_zero():
+    scale = Scale(factor=-0.5, offset=90, ticks=(Tick(value=0, at_px=180, box=Box(0, 172, 10, 188)),), agreement=1.0)
+    assert scale.moved(4).zero_px == pytest.approx(184)

@@ -1,0 +1,63 @@
+"""What docs/tools.md shows runs as it stands there."""
+
+import contextlib
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from saccade.testing.all_tools import example_picture
+from saccade.tools.catalogue.catalogue import CATALOGUE, entry_of
+from saccade.types import ToolResult
+
+DOCS = (Path(__file__).parents[3] / "docs/tools.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", DOCS, flags=re.DOTALL)
+SETUP, *EXAMPLES, OWN = BLOCKS
+PICTURES = {"scene": "crop", "chart": "chart_to_table", "page": "read_text", "figure": "parse_diagram"}
+
+
+@pytest.fixture(scope="module")
+def program(tools_path: Path) -> Iterator[dict[str, object]]:
+    """The names that the first block makes, in a folder with the files that it reads."""
+    before = Path.cwd()
+    for name, tool in PICTURES.items():
+        example_picture(entry_of(tool)).save(tools_path.parent / f"{name}.png")
+    os.chdir(tools_path.parent)
+    names: dict[str, object] = {}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(SETUP, "docs/tools.md", "exec"), names)
+        assert printed.getvalue() == "{}\n"
+        yield names
+    finally:
+        os.chdir(before)
+
+
+def test_there_is_one_example_for_each_tool() -> None:
+    called = [re.search(r'call\(\s*"(\w+)"', block) for block in EXAMPLES]
+    assert [match and match.group(1) for match in called] == [entry.name for entry in CATALOGUE]
+
+
+@pytest.mark.parametrize(("name", "block"), list(zip([entry.name for entry in CATALOGUE], EXAMPLES)))
+def test_the_example_of_a_tool_runs_and_shows_something(
+    name: str, block: str, program: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(compile(block, f"docs/tools.md {name}", "exec"), program)
+    result = program["result"]
+    assert isinstance(result, ToolResult)
+    assert result.is_ok
+    assert capsys.readouterr().out == result.text + "\n"
+    assert result.text or result.images
+
+
+def test_a_tool_of_ones_own_keeps_the_contract(program: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(OWN, "docs/tools.md", "exec"), program)
+    assert capsys.readouterr().out == "127.5\n"
+
+
+def test_the_table_names_every_tool_with_its_back_ends() -> None:
+    rows = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \|.*\| ([\w, ]+) \|$", DOCS, flags=re.MULTILINE))
+    assert rows == {entry.name: ", ".join(entry.backends) for entry in CATALOGUE}
