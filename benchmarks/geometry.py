@@ -16,7 +16,7 @@ from pathlib import Path
 
 from saccade.readers.geometry.cdl import statements_of
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.solver import Answer, solve
+from saccade.readers.geometry.solver import SolverAnswer, solve
 
 _TOLERANCE = 1e-5
 
@@ -69,7 +69,7 @@ def _statements(problem: Mapping[str, object]):
     return statements_of(text, "the problem") if problem["language"] == "cdl" else parse_statements(text)
 
 
-def _is_right(expected: object, answer: Answer) -> bool:
+def _is_right(expected: object, answer: SolverAnswer) -> bool:
     if expected is None:
         return answer.verdict == "not determined"
     wanted = float(str(expected))

@@ -21,7 +21,7 @@ import numpy as np
 from saccade.geometry import Box
 from saccade.rewards.boxes.matching import dual_iou, unrepeated_iou
 from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import Verdict
 from saccade.rewards.judges.llm_judge import LlmJudge, read_rubric
 from saccade.seeding import generator_for
@@ -106,7 +106,7 @@ def judged(*, is_open: bool) -> Rewards:
     reference = Reference(text=texts["honest"], boxes=(TARGET,), box_reward=1.0)
 
     def rewards(ways: Sequence[str], random: np.random.Generator) -> Sequence[float]:
-        asking = Asking(teacher=ScriptedTeacher(reply=lambda messages: reply(messages, random)))
+        asking = JudgeClient(teacher=ScriptedTeacher(reply=lambda messages: reply(messages, random)))
         judge = LlmJudge(asking=asking)
 
         async def one(way: str) -> Verdict:

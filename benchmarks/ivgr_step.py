@@ -35,8 +35,8 @@ from saccade.media.store import MediaStore
 from saccade.recipes.ivgr import tiny
 from saccade.runs.checkpoints import latest_checkpoint
 from saccade.runs.progress import Progress
-from saccade.train.plan import Reinforce, Supervise
-from saccade.train.reinforce import Reinforcement
+from saccade.train.plan import RLStage, SFTStage
+from saccade.train.reinforce import RLLoop
 from saccade.train.repeatable import repeatable
 from saccade.train.run import run_plan
 from saccade.types import Json
@@ -72,7 +72,7 @@ class Variant:
     """A reinforcement in progress and what its steps took."""
 
     media: MediaStore
-    stepping: Reinforcement
+    stepping: RLLoop
     steps: list[Step] = field(default_factory=list)
 
     def step(self) -> Step:
@@ -97,10 +97,10 @@ def opened(name: str, model: Path, overrides: Sequence[str], rounds: int, seed: 
     context = RecipeContext(model=model, overrides=(*fixed, *VARIANTS[name], *overrides), seed=seed)
     plan = tiny(context)
     plan.check()
-    stage = next(one for one in plan.stages if isinstance(one, Reinforce))
+    stage = next(one for one in plan.stages if isinstance(one, RLStage))
     policy = plan.build_model()
     engine = LocalEngine(policy)
-    stepping = Reinforcement(
+    stepping = RLLoop(
         stage,
         policy,
         engine,
@@ -117,7 +117,7 @@ def imitated(steps: int, seed: int, threads: int) -> Iterator[Path]:
     """A checkpoint after a short imitation, there until the next one is asked for."""
     context = RecipeContext(overrides=(f"sft.steps={steps}",), seed=seed)
     plan = tiny(context)
-    plan = replace(plan, stages=tuple(stage for stage in plan.stages if isinstance(stage, Supervise)))
+    plan = replace(plan, stages=tuple(stage for stage in plan.stages if isinstance(stage, SFTStage)))
     with tempfile.TemporaryDirectory() as folder:
         run_plan(plan, out=Path(folder) / "run", media=context.media, seed=seed, threads=threads, progress=Progress())
         reached = latest_checkpoint(Path(folder) / "run" / "checkpoints", ("sft",))

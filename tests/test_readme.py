@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from saccade.config.context import RecipeContext
-from saccade.train.plan import Reinforce
+from saccade.train.plan import RLStage
 from saccade.train.recipe_loading import load_recipe, recipe_names
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
     plan = load_recipe(f"{tmp_path}/my_recipe.py:brief_answers")(
         RecipeContext(data=data, overrides=("held_out_share=0.5",), seed=1)
     )
-    rewards = [stage.reward for stage in plan.stages if isinstance(stage, Reinforce)]
+    rewards = [stage.reward for stage in plan.stages if isinstance(stage, RLStage)]
     assert [getattr(reward, "__name__", "") for reward in rewards] == ["brief"]
 
 

@@ -228,12 +228,12 @@ def test_equal_signals_can_be_kept_as_they_are() -> None:
 def test_an_algorithm_with_turn_credit_adds_a_fifth_of_the_signal() -> None:
     fails, works = played(["fails", "stops"]), played(["works", "stops"])
     groups = [group(replace(fails, score=trajectory(3.0).score), works)]
-    credited = with_turn_credit(grpo(), returns)
+    compute_advantages = with_turn_credit(grpo(), returns)
     (advantages,), (signal,) = group_relative(groups), turn_signal(groups, returns)
-    assert credited.advantages(groups) == [
+    assert compute_advantages.advantages(groups) == [
         [[a + 0.2 * s for a, s in zip(*of_one)] for of_one in zip(advantages, signal)]
     ]
-    assert credited.name == "grpo with turn credit"
+    assert compute_advantages.name == "grpo with turn credit"
 
 
 def test_a_group_of_equal_rewards_is_trained_by_the_signal_alone() -> None:

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from saccade.bench.measuring import fingerprint
 from saccade.bench.script import Script
-from saccade.bench.work import Work
+from saccade.bench.work import StepWork
 from saccade.bench.workload import WORKLOADS, image_tokens, with_image
 from saccade.errors import UserError
 from saccade.protocols.tagged import tagged_protocol
@@ -17,7 +17,7 @@ from saccade.types import Answer, ToolCall
 
 
 def test_the_unique_work_of_single_is_that_of_the_table() -> None:
-    assert WORKLOADS["single"].unique_work == Work(
+    assert WORKLOADS["single"].unique_work == StepWork(
         images_preprocessed=4,
         images_encoded_rollout=4,
         images_encoded_training=4,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from saccade.chat.chat_model import EngineTeacher
+from saccade.chat.chat_model import EngineChat
 from saccade.errors import SaccadeError
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
@@ -19,7 +19,7 @@ def hello(name: str) -> tuple[Message, ...]:
 def test_questions_that_come_together_are_one_batch() -> None:
     chat = letter_chat(TINY_VIEW)
     engine = ScriptedEngine(script=lambda label, turn: f"answer to {label}", chat=chat)
-    teacher = EngineTeacher(engine=engine, chat=chat, max_tokens=50)
+    teacher = EngineChat(engine=engine, chat=chat, max_tokens=50)
 
     async def main() -> list:
         return await asyncio.gather(
@@ -36,7 +36,7 @@ def test_questions_that_come_together_are_one_batch() -> None:
 
 def test_one_question_after_another_is_answered() -> None:
     chat = letter_chat(TINY_VIEW)
-    teacher = EngineTeacher(engine=ScriptedEngine(script=lambda label, turn: "yes", chat=chat), chat=chat)
+    teacher = EngineChat(engine=ScriptedEngine(script=lambda label, turn: "yes", chat=chat), chat=chat)
 
     async def main() -> list:
         return [await teacher(hello("Ann"), temperature=0.0, samples=1, seed=seed) for seed in range(3)]
@@ -46,6 +46,6 @@ def test_one_question_after_another_is_answered() -> None:
 
 def test_what_the_engine_raises_reaches_those_who_asked() -> None:
     chat = letter_chat(TINY_VIEW)
-    teacher = EngineTeacher(engine=ScriptedEngine(script=[], chat=chat), chat=chat)
+    teacher = EngineChat(engine=ScriptedEngine(script=[], chat=chat), chat=chat)
     with pytest.raises(SaccadeError, match="the script has no turn 1"):
         asyncio.run(teacher(hello("Ann"), temperature=0.0, samples=1, seed=0))

@@ -17,7 +17,7 @@ from PIL import Image
 
 from saccade.chat.counts import ChatCounts
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.pacing import LONGEST_WAIT_S, Pace, asked_wait_s, back_off_s
+from saccade.chat.pacing import LONGEST_WAIT_S, RetryPace, asked_wait_s, back_off_s
 from saccade.chat.refusals import RefusedRequestError
 from saccade.chat.reply_cache import ReplyCache
 from saccade.errors import MachineError, UserError
@@ -292,7 +292,7 @@ def test_requests_start_at_the_rate_that_is_allowed() -> None:
         started = time.monotonic()
         many(server, 5, requests_per_minute=600)
     assert time.monotonic() - started >= 0.4
-    assert Pace(None).reserve() == 0.0
+    assert RetryPace(None).reserve() == 0.0
 
 
 def test_those_who_ask_the_same_at_the_same_time_wait_for_the_first(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
 from saccade.train.recipe_loading import load_recipe, shipped_recipes
-from saccade.train.setting_docs import Setting, documented, field_docs, settings_of
+from saccade.train.setting_docs import SettingDoc, documented, field_docs, settings_of
 
 KNOWN = list(setting_keys(QuestionsSettings))
 
@@ -58,9 +58,9 @@ class Outer:
 
 def test_settings_are_documented_by_the_lines_under_their_fields() -> None:
     assert documented(Outer()) == [
-        Setting(key="inner", default=None, kind="a group of settings (depth) or none", meaning="Another thing."),
-        Setting(key="inner.depth", default=None, kind="a whole number", meaning="How deep, in levels."),
-        Setting(key="bare", default=0.5, kind="a number", meaning=""),
+        SettingDoc(key="inner", default=None, kind="a group of settings (depth) or none", meaning="Another thing."),
+        SettingDoc(key="inner.depth", default=None, kind="a whole number", meaning="How deep, in levels."),
+        SettingDoc(key="bare", default=0.5, kind="a number", meaning=""),
     ]
     assert field_docs(Inner) == {"depth": "How deep, in levels."}
 

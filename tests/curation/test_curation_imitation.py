@@ -13,7 +13,7 @@ from PIL import Image
 from saccade.curation.journal import Journal
 from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.vista.densifying import Refused, SeenTurn, at_length, densified
-from saccade.curation.vista.imitation import Imitation, ImitationSettings, Player, imitable_from, shown, taught
+from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
 from saccade.curation.vista.imitation_report import ImitationReport
 from saccade.curation.vista.tool_examples import read_tool_examples
 from saccade.curation.working import FAILURES_IN_A_ROW
@@ -29,7 +29,7 @@ from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall
 
 TOOLS = tuple(gym_tools().values())
 DENSE = "I ask myself what is wanted here and which of the tools can tell me that"
-ONE_AT_A_TIME = ImitationSettings(questions_at_once=1)
+ONE_AT_A_TIME = VistaImitationSettings(questions_at_once=1)
 
 
 class Gym:
@@ -57,7 +57,7 @@ class Gym:
         player: Player,
         *,
         densifier: ScriptedTeacher | None = None,
-        settings: ImitationSettings = ONE_AT_A_TIME,
+        settings: VistaImitationSettings = ONE_AT_A_TIME,
         resume: bool = False,
     ) -> ImitationReport:
         def make_env(seed: int) -> VisualReasoningEnv:
@@ -91,7 +91,7 @@ def gym(tmp_path: Path) -> Gym:
     return Gym(tmp_path / "out")
 
 
-def asks(gym: Gym, settings: ImitationSettings = ONE_AT_A_TIME, **said: str) -> tuple[ScriptedTeacher, Player]:
+def asks(gym: Gym, settings: VistaImitationSettings = ONE_AT_A_TIME, **said: str) -> tuple[ScriptedTeacher, Player]:
     """A teacher that does as the expert, but for the first turn of the ``nth`` question asked."""
     numbers = itertools.count(1)
 
@@ -301,6 +301,6 @@ def test_talk_of_the_terse_version_shorter_thoughts_and_loops_are_refused() -> N
 
 def test_settings_that_mean_nothing_are_told() -> None:
     with pytest.raises(UserError, match="attempts=0"):
-        ImitationSettings(attempts=0).check()
+        VistaImitationSettings(attempts=0).check()
     with pytest.raises(UserError, match="densifier_temperature"):
-        ImitationSettings(densifier_temperature=-1).check()
+        VistaImitationSettings(densifier_temperature=-1).check()

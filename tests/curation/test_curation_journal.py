@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from saccade.curation.codedance.outcomes import Outcome, Rejected, Verdict, outcome_from
+from saccade.curation.codedance.outcomes import QuestionOutcome, Rejected, StepVerdict, outcome_from
 from saccade.curation.journal import Journal
 from saccade.errors import UserError
 
-KEPT = Outcome(
+KEPT = QuestionOutcome(
     task_id="a",
     level="hard",
     weak=0.0,
@@ -19,9 +19,9 @@ KEPT = Outcome(
     kind="compute",
     row={"id": "a", "turns": [{"thought": "é", "code": "1"}]},
     tries=(Rejected(way="play", reason="wrong_answer", detail="answered '5'"),),
-    verdicts=(Verdict(step="question", value="good"), Verdict(step="solution", value="none")),
+    verdicts=(StepVerdict(step="question", value="good"), StepVerdict(step="solution", value="none")),
 )
-LEFT_OUT = Outcome(task_id="b", level="unsolved", reason="unsolved", weak=0.0, strong=0.0)
+LEFT_OUT = QuestionOutcome(task_id="b", level="unsolved", reason="unsolved", weak=0.0, strong=0.0)
 
 
 def filled(directory: Path) -> None:
@@ -43,7 +43,7 @@ def test_half_a_line_of_a_killed_process_is_cut_off(tmp_path: Path) -> None:
     path.write_bytes(whole + b'{"id": "c", "lev')
     with Journal(tmp_path, {"seed": 1, "ways": ["play"]}, outcome_from, resume=True) as journal:
         assert list(journal.outcomes) == ["a", "b"]
-        journal.add(Outcome(task_id="c", level="easy", reason="no_way"))
+        journal.add(QuestionOutcome(task_id="c", level="easy", reason="no_way"))
     assert path.read_bytes().startswith(whole)
     assert len(path.read_bytes().splitlines()) == 3
 

@@ -10,7 +10,7 @@ import pytest
 from curation_teachers import Knowing, answer_turn, is_about
 
 from saccade.chat.refusals import RefusedRequestError
-from saccade.curation.codedance.outcomes import Outcome, outcome_from
+from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Roles
 from saccade.curation.codedance.report import CurationReport
 from saccade.curation.codedance.settings import CurationSettings
@@ -37,7 +37,7 @@ def teacher_of(dots: list[Example], **said) -> ScriptedTeacher:
 
 def curate(
     out: Path, dots: list[Example], make_env: Make, roles: Roles, *, resume: bool = False, **settings
-) -> tuple[CurationReport, dict[str, Outcome]]:
+) -> tuple[CurationReport, dict[str, QuestionOutcome]]:
     media = make_env(0).media
     curation = Curation(roles=roles, make_env=make_env, media=media, settings=CurationSettings(**settings))
     with Journal(out, {"seed": 0}, outcome_from, resume=resume) as journal:

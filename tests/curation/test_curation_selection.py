@@ -10,9 +10,15 @@ import pytest
 from PIL import Image
 from stream_samples import COLOURS
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.difficulty import read_pass_rates
-from saccade.curation.ivgr.selection import Measured, Selection, SelectionReport, SelectionSettings, measured_from
+from saccade.curation.ivgr.selection import (
+    Measured,
+    QuestionSelection,
+    SelectionReport,
+    SelectionSettings,
+    measured_from,
+)
 from saccade.curation.journal import Journal
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
@@ -62,12 +68,12 @@ def right_times(times: Mapping[str, int]) -> ScriptedTeacher:
 
 
 def select(
-    tmp_path: Path, solver: Teacher | Mapping[str, float], *, resume: bool = False, **settings
+    tmp_path: Path, solver: ChatModel | Mapping[str, float], *, resume: bool = False, **settings
 ) -> tuple[SelectionReport, Sequence[str]]:
     """The report, and the ids of the questions in the file."""
     media = MediaStore()
     tasks = questions(tmp_path, media)
-    selection = Selection(solver=solver, media=media, settings=SelectionSettings(**settings))
+    selection = QuestionSelection(solver=solver, media=media, settings=SelectionSettings(**settings))
     with Journal(tmp_path / "out", {"seed": 0}, measured_from, resume=resume) as journal:
         report = asyncio.run(selection.run(tasks, journal))
     lines = (tmp_path / "out" / "questions.jsonl").read_text().splitlines()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from curation_teachers import Knowing, answer_turn, code_turn, expert_code, turns_so_far
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.outcomes import Rejected
 from saccade.curation.codedance.settings import CurationSettings, Way
 from saccade.curation.codedance.solutions import Solved, Solver, answer_of
@@ -22,7 +22,7 @@ Make = Callable[[int], VisualReasoningEnv]
 
 
 def solve(
-    teacher: Teacher,
+    teacher: ChatModel,
     make_env: Make,
     example: Example,
     way: Way,

@@ -8,7 +8,7 @@ import torch
 
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
-from saccade.engines.rows import Work
+from saccade.engines.rows import EngineWork
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
 from saccade.types import Observation
@@ -137,7 +137,7 @@ def test_a_group_is_prefilled_once_and_its_image_encoded_once(model, picture, pr
     tokens = [prompt("Group A", picture(1))] * 8 + [prompt("The other group B", picture(2))] * 8
     asyncio.run(sample_all(engine, tokens, [Sampling(seed=index, max_tokens=1) for index in range(16)]))
     assert engine.images_encoded == 2
-    assert engine.work == Work(
+    assert engine.work == EngineWork(
         prompts_prefilled=2,
         prompts_shared=14,
         tokens_prefilled=len(tokens[0].ids) + len(tokens[8].ids),
@@ -177,7 +177,7 @@ def test_a_later_turn_forwards_only_its_observation_and_the_token_before_it(mode
 
     first, second, _, _, suffix_length = asyncio.run(run())
     assert engine.images_encoded == 1
-    assert engine.work == Work(
+    assert engine.work == EngineWork(
         prompts_prefilled=1,
         turns_continued=1,
         tokens_prefilled=len(tokens.ids) + 1 + suffix_length,

@@ -13,7 +13,7 @@ from saccade.evaluation.error_judge import ErrorJudge, read_verdict
 from saccade.evaluation.errors import ErrorKind, can_be_read, find_errors, rule_errors
 from saccade.evaluation.tool_mix import LATENCY_S, REFUSED, FamilyTools, latency_s, tool_mix
 from saccade.geometry import Box, Point
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.testing import ScriptedTeacher
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.tools.tool import ToolOutput, tool_from
@@ -178,7 +178,7 @@ def test_the_kinds_are_those_of_turns_as_the_environment_records_them() -> None:
 def judge(*replies: str, **settings) -> tuple[ErrorJudge, ScriptedTeacher]:
     left = list(replies)
     teacher = ScriptedTeacher(reply=lambda _: left.pop(0) if len(left) > 1 else left[0])
-    return ErrorJudge(asking=Asking(teacher=teacher, **settings)), teacher
+    return ErrorJudge(asking=JudgeClient(teacher=teacher, **settings)), teacher
 
 
 def test_shares_are_of_the_wrong_trajectories_and_mended_errors_are_counted_beside() -> None:
@@ -239,7 +239,7 @@ def test_a_judge_that_is_down_gives_no_verdict() -> None:
     def down(_: Sequence[Message]) -> str:
         raise MachineError("down")
 
-    asking = ErrorJudge(asking=Asking(teacher=ScriptedTeacher(reply=down)))
+    asking = ErrorJudge(asking=JudgeClient(teacher=ScriptedTeacher(reply=down)))
     assert find_errors([played(RAN)], SPECS, judge=asking).no_verdict == 1
 
 

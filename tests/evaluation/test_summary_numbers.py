@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from saccade.evaluation.statistics import Accuracy, wilson_interval
 from saccade.evaluation.summary import FamilySummary, StageSummary, summarise
-from saccade.evaluation.tool_use import Band, ToolUse, uses_tool
+from saccade.evaluation.tool_use import DifficultyBand, ToolUse, uses_tool
 from saccade.evaluation.unfinished import Unfinished
 from saccade.rewards.outcome import keeps_format
 from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn
@@ -73,7 +73,10 @@ def test_a_summary_takes_accuracy_apart_by_family() -> None:
             success_rate=2 / 3,
             answered_without_call=0.5,
             failures={"error": 1},
-            bands=(Band(low=0.5, calls_mean=1.0, groups=1), Band(low=0.75, calls_mean=0.0, groups=1)),
+            bands=(
+                DifficultyBand(low=0.5, calls_mean=1.0, groups=1),
+                DifficultyBand(low=0.75, calls_mean=0.0, groups=1),
+            ),
         ),
     )
 

@@ -31,14 +31,14 @@ from saccade.tasks.curriculum import InOrder
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Answer, BoxMention, Example, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 ROLLOUT = RolloutSettings(max_turn_tokens=12, max_tokens=400)
-SFT = SuperviseSettings(steps=1, batch_size=1, optimizer=OptimizerSettings(learning_rate=1e-3), checkpoint_every=1)
+SFT = SFTSettings(steps=1, batch_size=1, optimizer=OptimizerSettings(learning_rate=1e-3), checkpoint_every=1)
 LOOK = Views(cut=CropSettings(min_side_px=16))
 
 
@@ -60,8 +60,8 @@ def seeing_boxes(protocol: ChatProtocol) -> ChatProtocol:
     return replace(protocol, parse=parse)
 
 
-def once(protocol: ChatProtocol) -> Episodes:
-    return Episodes(protocol=protocol, tools=(), rollout=ROLLOUT, max_turns=1)
+def once(protocol: ChatProtocol) -> EpisodeSpec:
+    return EpisodeSpec(protocol=protocol, tools=(), rollout=ROLLOUT, max_turns=1)
 
 
 GROUNDED = once(seeing_boxes(grounded_protocol(style="brief")))
@@ -88,14 +88,14 @@ class Recipe:
         texts = ["Which colour has the square? I look."] * 9
         return tiny_model(texts, self.media, size=SIZE, vocab_size=320, seed=4)
 
-    def imitation(self, name: str, *, is_dying: bool = False) -> Supervise:
+    def imitation(self, name: str, *, is_dying: bool = False) -> SFTStage:
         def demonstrations(step: int) -> list[Demonstration]:
             if is_dying:
                 raise Killed
             example = tiny_example(self.media, 50 + step)
             return [Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=SILENT)]
 
-        return Supervise(name=name, demonstrations=demonstrations, settings=SFT)
+        return SFTStage(name=name, demonstrations=demonstrations, settings=SFT)
 
     def look(self, name: str = "look") -> Evaluate:
         return Evaluate(
@@ -248,13 +248,13 @@ def test_a_first_pass_whose_prompts_do_not_fit_stops_before_it_is_played(tmp_pat
 
 def test_a_learning_curve_may_look_twice(tmp_path: Path) -> None:
     recipe = Recipe()
-    curve = Reinforce(
+    curve = RLStage(
         name="rl",
         streams=(Stream(name="textual", episodes=TEXTUAL),),
         questions=lambda: InOrder(lambda index: tiny_example(recipe.media, index).task, streams=("textual",)),
         reward=OutcomeReward(),
         algorithm=chosen(AlgorithmSettings(), action_tokens=12),
-        settings=ReinforceSettings(
+        settings=RLSettings(
             steps=1, tasks_per_step=1, group_size=2, optimizer=SFT.optimizer, checkpoint_every=1, evaluate_every=1
         ),
         evaluation=recipe.look("curve"),

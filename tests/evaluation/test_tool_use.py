@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from saccade.evaluation.tool_use import Band, ToolUse, failure_kind, tool_use
+from saccade.evaluation.tool_use import DifficultyBand, ToolUse, failure_kind, tool_use
 from saccade.types import (
     Answer,
     Attempt,
@@ -66,7 +66,7 @@ def test_calls_of_a_batch_by_hand() -> None:
         success_rate=0.4,
         answered_without_call=0.25,
         failures={"refused": 1, "timeout": 2},
-        bands=(Band(low=0.0, calls_mean=1.5, groups=1), Band(low=0.5, calls_mean=1.0, groups=1)),
+        bands=(DifficultyBand(low=0.0, calls_mean=1.5, groups=1), DifficultyBand(low=0.5, calls_mean=1.0, groups=1)),
     )
 
 
@@ -75,7 +75,7 @@ def test_without_a_call_nothing_succeeded_or_failed() -> None:
         calls_mean=0.0,
         success_rate=None,
         answered_without_call=1.0,
-        bands=(Band(low=0.75, calls_mean=0.0, groups=1),),
+        bands=(DifficultyBand(low=0.75, calls_mean=0.0, groups=1),),
     )
 
 
@@ -89,7 +89,7 @@ def test_what_the_machine_failed_is_in_no_measure() -> None:
 def test_a_group_is_as_right_as_its_reward_says() -> None:
     one = attempt(is_right=False)
     judged = replace(one.trajectory, score=Score(total=2.0, parts={"accuracy": 0.25, "tool": 1.0}))
-    assert tool_use([replace(one, trajectory=judged)]).bands == (Band(low=0.25, calls_mean=0.0, groups=1),)
+    assert tool_use([replace(one, trajectory=judged)]).bands == (DifficultyBand(low=0.25, calls_mean=0.0, groups=1),)
 
 
 def test_a_tool_names_its_failures_in_a_word() -> None:

@@ -10,14 +10,14 @@ from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
-from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
+from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDanceSettings
 from saccade.recipes.codedance import algorithm, codedance, reward, tiny
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.tasks.code_lessons import EASY, HARD, Lessons
 from saccade.tools.code import PythonTool
-from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
 from saccade.types import Answer, Example, Group, ImageRef, Score, Task, ToolCall, ToolResult, Trajectory, Turn
@@ -48,12 +48,12 @@ def stages(plan: Plan) -> list[str]:
     return [stage.name for stage in plan.stages]
 
 
-def imitation(plan: Plan) -> Supervise:
-    return next(stage for stage in plan.stages if isinstance(stage, Supervise))
+def imitation(plan: Plan) -> SFTStage:
+    return next(stage for stage in plan.stages if isinstance(stage, SFTStage))
 
 
-def reinforcement(plan: Plan) -> Reinforce:
-    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+def reinforcement(plan: Plan) -> RLStage:
+    return next(stage for stage in plan.stages if isinstance(stage, RLStage))
 
 
 def is_coded(example: Example) -> bool:
@@ -136,8 +136,8 @@ def test_one_turn_leaves_none_for_code_and_is_refused(name: str) -> None:
 
 def test_turns_have_credit_of_their_own_unless_it_is_switched_off() -> None:
     episodes = reinforcement(tiny(RecipeContext())).streams[0].episodes
-    assert algorithm(TinySettings(), episodes).name == "grpo with turn credit"
-    assert algorithm(TinySettings(turn_credit=False), episodes).name == "grpo"
+    assert algorithm(TinyCodeDanceSettings(), episodes).name == "grpo with turn credit"
+    assert algorithm(TinyCodeDanceSettings(turn_credit=False), episodes).name == "grpo"
 
 
 def test_a_checkpoint_and_questions_are_needed() -> None:
@@ -168,7 +168,7 @@ def test_own_questions_are_reinforced_with_six_turns_and_measured_with_ten(quest
     assert reinforcement(plan).streams[0].episodes.max_turns == 6
     measured = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
     assert [stage.episodes.max_turns for stage in measured] == [10, 10]
-    trained = {question.task.id for question in reinforcement(plan).questions().draw(20)}
+    trained = {question.task.id for question in reinforcement(plan).questions().sample(20)}
     assert not trained & {task.id for task in measured[0].tasks()}
 
 
@@ -235,7 +235,7 @@ def test_tiny_never_shows_a_picture_twice_across_stages() -> None:
             for one in imitation(plan).demonstrations(step)
             for image in one.example.task.images
         },
-        {image for question in reinforcement(plan).questions().draw(40) for image in question.task.images},
+        {image for question in reinforcement(plan).questions().sample(40) for image in question.task.images},
         {image for stage in plan.stages if isinstance(stage, Evaluate) for t in stage.tasks() for image in t.images},
     ]
     assert not shown[0] & shown[1]
@@ -264,7 +264,7 @@ def test_tiny_s_experts_are_right_at_first_and_careless_later() -> None:
 @pytest.mark.parametrize("share", ["easy_share=1.5", "slip_share=-0.1"])
 def test_shares_out_of_range_are_refused(share: str) -> None:
     with pytest.raises(UserError, match="share"):
-        apply_overrides(TinySettings(), (f"lessons.{share}",))
+        apply_overrides(TinyCodeDanceSettings(), (f"lessons.{share}",))
 
 
 def test_shares_that_are_too_much_together_are_refused() -> None:

@@ -17,7 +17,7 @@ from saccade.models.tiny import TinySize
 from saccade.protocols.box_text import find_boxes
 from saccade.recipes._ivgr_judges import Judges
 from saccade.recipes._ivgr_parts import reward
-from saccade.recipes._ivgr_settings import IvgrSettings, TinySettings
+from saccade.recipes._ivgr_settings import IvgrSettings, TinyIvgrSettings
 from saccade.recipes.ivgr import EXACT, ivgr, tiny
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.answer_judge import AnswerJudge
@@ -27,7 +27,7 @@ from saccade.rewards.judges.llm_judge import LlmJudge
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.tasks.curriculum import HARD_OF_FIVE
-from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
 from saccade.types import ImageRef
@@ -40,12 +40,12 @@ def stages(plan: Plan) -> list[str]:
     return [stage.name for stage in plan.stages]
 
 
-def imitation(plan: Plan) -> Supervise:
-    return next(stage for stage in plan.stages if isinstance(stage, Supervise))
+def imitation(plan: Plan) -> SFTStage:
+    return next(stage for stage in plan.stages if isinstance(stage, SFTStage))
 
 
-def reinforcement(plan: Plan) -> Reinforce:
-    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+def reinforcement(plan: Plan) -> RLStage:
+    return next(stage for stage in plan.stages if isinstance(stage, RLStage))
 
 
 def held_out(plan: Plan) -> set[ImageRef]:
@@ -173,7 +173,7 @@ def test_own_questions_are_asked_in_both_streams_and_measured_in_three_ways(data
     assert isinstance(last, Evaluate)
     assert (last.episodes.protocol.name, last.first_pass.protocol.name) == ("textual", "grounded")
     assert (last.views.crops, last.views.union) == (True, True)
-    drawn = reinforcement(plan).questions().draw(40)
+    drawn = reinforcement(plan).questions().sample(40)
     assert {question.streams for question in drawn} == {("grounded", "textual")}
     # Without any general question those with boxes fill the step.
     assert reinforcement(plan).settings.tasks_per_step == 256
@@ -195,7 +195,7 @@ def test_held_out_pictures_are_never_trained_on(data: Path, tmp_path: Path) -> N
     general = written(tmp_path / "general.jsonl", same_pictures)
     plan = planned(data, f"sft_data={sft}", f"general_data={general}", "held_out_share=0.3", "sft.batch_size=40")
     measured = held_out(plan)
-    asked = {image for one in reinforcement(plan).questions().draw(564) for image in one.task.images}
+    asked = {image for one in reinforcement(plan).questions().sample(564) for image in one.task.images}
     imitated = {image for one in imitation(plan).demonstrations(0) for image in one.example.task.images}
     assert measured
     assert len(asked) == len(imitated) == 20 - len(measured)
@@ -212,7 +212,7 @@ def test_questions_without_boxes_come_from_both_files_and_are_asked_in_plain_wor
     rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
     mixed = written(tmp_path / "mixed.jsonl", [*rows, general_row(tmp_path, 0), general_row(tmp_path, 1)])
     more = written(tmp_path / "general.jsonl", [general_row(tmp_path, number) for number in (2, 3)])
-    drawn = reinforcement(planned(mixed, f"general_data={more}")).questions().draw(282)
+    drawn = reinforcement(planned(mixed, f"general_data={more}")).questions().sample(282)
     by_streams = {
         streams: {one.task.id for one in drawn if one.streams == streams}
         for streams in (("grounded", "textual"), ("textual",))
@@ -225,12 +225,12 @@ def test_questions_without_boxes_come_from_both_files_and_are_asked_in_plain_wor
 def test_boxes_of_general_questions_are_not_used(data: Path, tmp_path: Path) -> None:
     row = general_row(tmp_path, 0) | {"target_instances": [{"bbox": [1, 2, 30, 40], "label": "cup"}]}
     drawn = reinforcement(planned(data, f"general_data={written(tmp_path / 'general.jsonl', [row])}")).questions()
-    [task] = {one.task.id: one.task for one in drawn.draw(282) if one.streams == ("textual",)}.values()
+    [task] = {one.task.id: one.task for one in drawn.sample(282) if one.streams == ("textual",)}.values()
     assert (task.id, task.targets) == ("general0", ())
 
 
 def test_the_textual_stream_asks_in_its_own_words(data: Path) -> None:
-    [one] = reinforcement(planned(data)).questions().draw(1)
+    [one] = reinforcement(planned(data)).questions().sample(1)
     assert (one.task.question, one.task.wordings["textual"]) == ("Which mark?", "Say which mark.")
 
 
@@ -252,7 +252,7 @@ def test_pass_rates_choose_questions_that_are_right_once_or_twice_of_five(data: 
     settings = (f"general_data={general}", "rl.tasks_per_step=20", "boxed_share=0.45")
     rates = written(tmp_path / "pass_rates.jsonl", lines)
     source = reinforcement(planned(data, *settings, f"general_pass_rates={rates}")).questions()
-    asked = [one.task.id for _ in range(3) for one in source.draw(11) if one.streams == ("textual",)]
+    asked = [one.task.id for _ in range(3) for one in source.sample(11) if one.streams == ("textual",)]
     assert set(asked) == {"general1", "general2"}
 
     of_others = written(tmp_path / "others.jsonl", [{"id": "another", "pass_rate": 0.4}])
@@ -289,7 +289,7 @@ def test_one_stream_alone_is_asked_alone(data: Path, tmp_path: Path) -> None:
     counts = {}
     for streams in ("both", "textual", "grounded"):
         stage = reinforcement(planned(data, f"general_data={general}", f"streams={streams}"))
-        drawn = stage.questions().draw(stage.settings.tasks_per_step)
+        drawn = stage.questions().sample(stage.settings.tasks_per_step)
         counts[streams] = sum(len(one.streams) for one in drawn)
         assert stage.reward.consistency is None or streams == "both"
     assert counts == {"both": 512, "textual": 512, "grounded": 512}
@@ -382,7 +382,7 @@ def test_tiny_never_shows_a_picture_twice_across_stages() -> None:
     imitated = {
         image for step in steps for one in imitation(plan).demonstrations(step) for image in one.example.task.images
     }
-    asked = {image for question in reinforcement(plan).questions().draw(33) for image in question.task.images}
+    asked = {image for question in reinforcement(plan).questions().sample(33) for image in question.task.images}
     assert not imitated & asked
     assert not (imitated | asked) & held_out(plan)
 
@@ -390,7 +390,9 @@ def test_tiny_never_shows_a_picture_twice_across_stages() -> None:
 def test_tiny_repeats_its_questions_in_each_epoch_in_another_order() -> None:
     plan = tiny(RecipeContext(overrides=("rl_questions=18",)))
     source = reinforcement(plan).questions()
-    epochs = [[one.task.id for one in source.draw(11) + source.draw(11) if "grounded" in one.streams] for _ in range(2)]
+    epochs = [
+        [one.task.id for one in source.sample(11) + source.sample(11) if "grounded" in one.streams] for _ in range(2)
+    ]
     assert len(set(epochs[0])) == 18
     assert sorted(epochs[0]) == sorted(epochs[1])
     assert epochs[0] != epochs[1]
@@ -447,7 +449,7 @@ def test_own_questions_run_through_all_stages_with_a_judge_in_this_process(data:
 
 
 def test_the_settings_of_tiny_are_its_own() -> None:
-    settings = TinySettings()
+    settings = TinyIvgrSettings()
     assert (settings.judge.kind, settings.size, settings.pairs, settings.singles) == ("exact", TinySize(), 9, 2)
     with pytest.raises(UserError, match="general_data"):
         apply_overrides(settings, ("general_data=x.jsonl",))

@@ -6,13 +6,13 @@ import pytest
 
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    sft: SuperviseSettings = field(default_factory=lambda: SuperviseSettings(steps=1))
-    rl: ReinforceSettings = field(default_factory=lambda: ReinforceSettings(steps=1))
+    sft: SFTSettings = field(default_factory=lambda: SFTSettings(steps=1))
+    rl: RLSettings = field(default_factory=lambda: RLSettings(steps=1))
 
 
 @pytest.mark.parametrize(

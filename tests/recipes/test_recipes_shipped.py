@@ -9,7 +9,7 @@ from saccade.recipes.look_closer import look_closer
 from saccade.recipes.perception import LESSONS, PerceptionSettings, perception
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
-from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.types import ImageRef, ToolCall
 
 
@@ -17,12 +17,12 @@ def stages(plan: Plan) -> list[str]:
     return [stage.name for stage in plan.stages]
 
 
-def imitation(plan: Plan) -> Supervise:
-    return next(stage for stage in plan.stages if isinstance(stage, Supervise))
+def imitation(plan: Plan) -> SFTStage:
+    return next(stage for stage in plan.stages if isinstance(stage, SFTStage))
 
 
-def reinforcement(plan: Plan) -> Reinforce:
-    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+def reinforcement(plan: Plan) -> RLStage:
+    return next(stage for stage in plan.stages if isinstance(stage, RLStage))
 
 
 def test_demo_imitates_reinforces_and_measures_with_and_without_the_tool() -> None:
@@ -43,7 +43,7 @@ def test_demo_never_shows_a_picture_twice_across_stages() -> None:
             for one in imitation(plan).demonstrations(step)
             for image in one.example.task.images
         },
-        {image for question in reinforcement(plan).questions().draw(48) for image in question.task.images},
+        {image for question in reinforcement(plan).questions().sample(48) for image in question.task.images},
         {
             image
             for stage in plan.stages[1:2]
@@ -68,7 +68,7 @@ def test_demo_s_expert_looks_first_and_mostly_guesses_later() -> None:
 
 
 def test_the_same_seed_asks_the_same_questions_and_two_of_sixteen_without_the_tool() -> None:
-    first, second, other = (reinforcement(demo(RecipeContext(seed=seed))).questions().draw(16) for seed in (4, 4, 5))
+    first, second, other = (reinforcement(demo(RecipeContext(seed=seed))).questions().sample(16) for seed in (4, 4, 5))
     assert first == second
     assert first != other
     assert [question.streams for question in first] == [("looking",)] * 14 + [("silent",)] * 2

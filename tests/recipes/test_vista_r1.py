@@ -15,14 +15,14 @@ from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
 from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
 from saccade.recipes._vista_lessons import LOOPS, VistaLessons, lessons_on
-from saccade.recipes._vista_settings import TinySettings, VistaSettings
+from saccade.recipes._vista_settings import TinyVistaSettings, VistaSettings
 from saccade.recipes.vista_r1 import tiny, vista_r1
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
-from saccade.tasks.curriculum import Question, Questions
+from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.tasks.tail_patch import EasyToHard, pass_rates
-from saccade.train.plan import Evaluate, Plan, Reinforce, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
@@ -56,9 +56,9 @@ def names(plan: Plan) -> list[str]:
     return [stage.name for stage in plan.stages]
 
 
-def stage(plan: Plan, name: str) -> Reinforce:
+def stage(plan: Plan, name: str) -> RLStage:
     found = next(one for one in plan.stages if one.name == name)
-    assert isinstance(found, Reinforce)
+    assert isinstance(found, RLStage)
     return found
 
 
@@ -128,7 +128,7 @@ def test_wrong_settings_are_told_before_any_work(setting: str, why: str) -> None
 
 def test_one_type_of_task_alone_is_asked_in_reinforcement_and_all_are_measured() -> None:
     plan, _ = planned("task_types=geometry")
-    asked = stage(plan, "rl").questions().draw(5)
+    asked = stage(plan, "rl").questions().sample(5)
     assert {question.task.family for question in asked} == {"triangle_angles"}
     measured = plan.stages[0]
     assert isinstance(measured, Evaluate)
@@ -137,9 +137,9 @@ def test_one_type_of_task_alone_is_asked_in_reinforcement_and_all_are_measured()
 
 def test_no_question_of_the_imitation_comes_again() -> None:
     plan, _ = planned()
-    imitation = next(one for one in plan.stages if isinstance(one, Supervise))
+    imitation = next(one for one in plan.stages if isinstance(one, SFTStage))
     shown = {one.example.task.id for step in range(2) for one in imitation.demonstrations(step)}
-    asked = {question.task.id for question in stage(plan, "rl").questions().draw(5)}
+    asked = {question.task.id for question in stage(plan, "rl").questions().sample(5)}
     assert len(shown) == 14
     assert len(asked) == 5
     assert shown.isdisjoint(asked)
@@ -194,15 +194,15 @@ def test_without_reasoning_nothing_is_thought_and_without_tools_nothing_is_calle
 class Dying:
     """Questions that end the process's run when they are drawn from for the second time."""
 
-    def __init__(self, inner: Questions) -> None:
+    def __init__(self, inner: TaskSampler) -> None:
         self._inner = inner
         self._draws = 0
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         self._draws += 1
         if self._draws == 2:
             raise KeyboardInterrupt
-        return self._inner.draw(count)
+        return self._inner.sample(count)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
@@ -237,7 +237,7 @@ def test_a_run_that_dies_in_the_tail_patch_ends_like_one_that_was_left_alone(tmp
     questions = stage(whole, "tail").questions()
     assert isinstance(questions, EasyToHard)
     rates = pass_rates(attempts)
-    asked = [rates[question.task.id] for question in questions.draw(3)]
+    asked = [rates[question.task.id] for question in questions.sample(3)]
     assert asked == sorted(asked, reverse=True)
 
 
@@ -316,9 +316,9 @@ def test_data_sets_of_a_folder_are_trained_on_and_measured_on_apart(tmp_path: Pa
     measured = plan.stages[0]
     assert isinstance(measured, Evaluate)
     assert {task.id for task in measured.tasks()} == {f"mapqa/test/test{number}" for number in range(3)}
-    asked = stage(plan, "rl").questions().draw(5)
+    asked = stage(plan, "rl").questions().sample(5)
     assert {question.task.id for question in asked} == {f"mapqa/train/train{number}" for number in range(5)}
-    imitation = next(one for one in plan.stages if isinstance(one, Supervise))
+    imitation = next(one for one in plan.stages if isinstance(one, SFTStage))
     assert len({one.example.task.id for step in range(3) for one in imitation.demonstrations(step)}) == 3
     assert [tool.spec.name for tool in measured.episodes.tools] == ["crop", "solve_geometry"]
 
@@ -331,7 +331,7 @@ def test_thoughts_and_tools_can_be_left_out_of_what_is_imitated(tmp_path: Path) 
 
     def turns(*more: str) -> set[int]:
         plan = on_files(tmp_path, *settings, *more)
-        imitation = next(one for one in plan.stages if isinstance(one, Supervise))
+        imitation = next(one for one in plan.stages if isinstance(one, SFTStage))
         examples = [one.example for one in imitation.demonstrations(0)]
         assert {turn.thought for one in examples for turn in one.turns} <= {"", "closer", "Ohio it is"}
         return {len(one.turns) for one in examples}
@@ -362,8 +362,8 @@ def test_what_is_missing_is_told_before_the_model_is_loaded(
 
 
 def test_the_miniature_differs_from_the_paper_where_it_is_small() -> None:
-    assert TinySettings().rl.group_size == VistaSettings().rl.group_size
-    assert TinySettings().max_turns == VistaSettings().max_turns
+    assert TinyVistaSettings().rl.group_size == VistaSettings().rl.group_size
+    assert TinyVistaSettings().max_turns == VistaSettings().max_turns
 
 
 def test_all_stages_run_on_a_checkpoint_with_tools_of_the_catalogue(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from saccade.rewards.groups import score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, Ensemble, Verdict
 from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
-from saccade.rewards.reward import AsyncGroupScorer
+from saccade.rewards.reward import AsyncGroupReward
 from saccade.testing import check_reward
 from saccade.types import Group, Score, Task, Trajectory
 
@@ -261,7 +261,7 @@ def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
 
 
 def test_the_reward_keeps_the_contract_in_either_stream() -> None:
-    assert isinstance(REWARD, AsyncGroupScorer)
+    assert isinstance(REWARD, AsyncGroupReward)
     check_reward(IvgrReward(consistency=EXACT, grounded="main"))
     check_reward(IvgrReward(consistency=EXACT, textual="main"))
 

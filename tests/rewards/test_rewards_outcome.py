@@ -2,7 +2,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Scorer
+from saccade.rewards.reward import Reward
 from saccade.types import (
     Action,
     Answer,
@@ -49,7 +49,7 @@ def trajectory(*turns: Turn, status: TrajectoryStatus = "answered", task_id: str
 
 
 def test_right_answer_in_good_form() -> None:
-    scorer: Scorer = OutcomeReward()
+    scorer: Reward = OutcomeReward()
     score = scorer(TASK, trajectory(turn(CALL, seen="a crop"), turn(Answer(text="Red"))))
     assert score == Score(total=1.1, parts={"accuracy": 1.0, "format": 1.0})
 

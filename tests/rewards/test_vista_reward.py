@@ -6,7 +6,7 @@ import pytest
 from reward_samples import MALFORMED, RUNS, TASK, group, played
 
 from saccade.rewards.groups import score_question
-from saccade.rewards.reward import GroupScorer
+from saccade.rewards.reward import GroupReward
 from saccade.rewards.vista import (
     DifficultyAdaptiveReward,
     VistaForm,
@@ -137,8 +137,8 @@ def test_a_group_of_none_has_no_scores() -> None:
 
 
 def test_the_adaptive_reward_is_a_group_scorer_and_the_plain_one_is_not() -> None:
-    assert isinstance(DifficultyAdaptiveReward(), GroupScorer)
-    assert not isinstance(VistaReward(), GroupScorer)
+    assert isinstance(DifficultyAdaptiveReward(), GroupReward)
+    assert not isinstance(VistaReward(), GroupReward)
 
 
 def test_a_malformed_turn_in_the_middle_costs_the_format() -> None:

@@ -33,16 +33,16 @@ from saccade.tools.code import PythonTool, python_tool
 from saccade.tools.images import crop, zoom
 from saccade.tools.remembered import RememberedSessions
 from saccade.tools.tool import tool_from
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import SuperviseSettings
+from saccade.train.stage_settings import SFTSettings
 from saccade.types import Example, Task
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 LIMITS = RolloutSettings(max_turn_tokens=6, max_tokens=400)
 PYTHON = python_tool(RememberedSessions(Sandbox(isolation="restricted")), timeout_s=3.0, max_images=2)
-CODE = Episodes(protocol=code_protocol(style="brief", max_turns=3), tools=(PYTHON,), rollout=LIMITS, max_turns=3)
-LOOK = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop, 4.0),), rollout=LIMITS, max_turns=2)
+CODE = EpisodeSpec(protocol=code_protocol(style="brief", max_turns=3), tools=(PYTHON,), rollout=LIMITS, max_turns=3)
+LOOK = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop, 4.0),), rollout=LIMITS, max_turns=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Nothing:
     """A recipe without settings."""
 
 
-def run(out: Path, *episodes: Episodes, lora: LoraSettings | None = None) -> Path:
+def run(out: Path, *episodes: EpisodeSpec, lora: LoraSettings | None = None) -> Path:
     """One step of imitation of question 0, then an evaluation on questions 0 and 1 in each way; its checkpoint."""
     media = MediaStore()
 
@@ -61,8 +61,8 @@ def run(out: Path, *episodes: Episodes, lora: LoraSettings | None = None) -> Pat
         example = tiny_example(media, step)
         return [Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=episodes[0])]
 
-    settings = SuperviseSettings(steps=1, batch_size=1, optimizer=OptimizerSettings(learning_rate=1e-3, lora=lora))
-    sft = Supervise(name="sft", demonstrations=demonstrations, settings=settings)
+    settings = SFTSettings(steps=1, batch_size=1, optimizer=OptimizerSettings(learning_rate=1e-3, lora=lora))
+    sft = SFTStage(name="sft", demonstrations=demonstrations, settings=settings)
     after = [
         Evaluate(name=f"after_{number}", tasks=lambda: tasks(media), episodes=how, reward=OutcomeReward())
         for number, how in enumerate(episodes)

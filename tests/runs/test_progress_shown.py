@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from saccade.runs.pace import Pace, duration
+from saccade.runs.pace import StepPace, duration
 from saccade.runs.progress import Progress
 
 
@@ -20,7 +20,7 @@ class Clock:
 
 def test_speed_and_time_left_come_from_the_steps_done() -> None:
     clock = Clock()
-    pace = Pace(total=10, clock=clock)
+    pace = StepPace(total=10, clock=clock)
     assert (pace.tokens_per_s, pace.left_s, pace.describe()) == (None, None, "")
     clock.now_s += 2.0
     pace.advance(1, 3000)
@@ -30,7 +30,7 @@ def test_speed_and_time_left_come_from_the_steps_done() -> None:
 
 def test_steps_done_before_a_resume_do_not_count_for_the_speed() -> None:
     clock = Clock()
-    pace = Pace(total=10, done=8, clock=clock)
+    pace = StepPace(total=10, done=8, clock=clock)
     clock.now_s += 3.0
     pace.advance(1, 0)
     assert (pace.done, pace.left_s, pace.tokens_per_s) == (9, 3.0, None)
@@ -38,7 +38,7 @@ def test_steps_done_before_a_resume_do_not_count_for_the_speed() -> None:
 
 def test_old_steps_leave_the_estimate() -> None:
     clock = Clock()
-    pace = Pace(total=200, clock=clock)
+    pace = StepPace(total=200, clock=clock)
     clock.now_s += 1000.0
     pace.advance(1, 10)
     for _ in range(50):
@@ -48,7 +48,7 @@ def test_old_steps_leave_the_estimate() -> None:
 
 
 def test_a_clock_that_stands_still_gives_no_speed() -> None:
-    pace = Pace(total=2, clock=Clock())
+    pace = StepPace(total=2, clock=Clock())
     pace.advance(1, 10)
     assert (pace.tokens_per_s, pace.left_s) == (None, 0.0)
 

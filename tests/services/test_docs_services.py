@@ -8,7 +8,7 @@ from PIL import Image
 from served import Served
 
 from saccade.media.store import MediaStore
-from saccade.services.settings import ServerSettings, serving_of
+from saccade.services.settings import ToolServerSettings, serving_of
 from saccade.tools.catalogue.settings import read_tools_file
 
 DOCS = (Path(__file__).parents[2] / "docs" / "services.md").read_text(encoding="utf-8")
@@ -49,8 +49,8 @@ def test_the_docs_name_every_setting_with_its_default() -> None:
         if line.startswith("| `"):
             _, keys, values, *_ = [cell.strip() for cell in line.split("|")]
             rows.update(zip(re.findall(r"`(\w+)`", keys), values.split(", "), strict=True))
-    default = ServerSettings()
-    shown = {name: f"{getattr(default, name)}".removesuffix(".0") for name in ServerSettings.__dataclass_fields__}
+    default = ToolServerSettings()
+    shown = {name: f"{getattr(default, name)}".removesuffix(".0") for name in ToolServerSettings.__dataclass_fields__}
     assert rows == {**shown, "builder": "the catalogue"}
 
 

@@ -14,10 +14,10 @@ from saccade.media.decode import MediaError
 from saccade.media.store import image_hash, png_bytes
 from saccade.services.client.breaker import CircuitBreaker
 from saccade.services.http.images import ImageShelf, WrongHashError
-from saccade.services.settings import ServerSettings, serving_of
-from saccade.services.workers.calls import Call, CallBook, CallIdReusedError, ResultGoneError, digest_of, failure
-from saccade.services.workers.running import CallRequest, Outcome, build_tools, load_builder
-from saccade.services.workers.wire import BrokenFrameError, Frame, packed, read, receive
+from saccade.services.settings import ToolServerSettings, serving_of
+from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
+from saccade.services.workers.running import CallReply, CallRequest, build_tools, load_builder
+from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, read, receive
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file
 from saccade.types import Json
 
@@ -35,7 +35,7 @@ def grey_hash(shade: int) -> str:
     parts=st.lists(st.binary(max_size=50), max_size=4),
 )
 def test_frames_arrive_as_they_were_sent(header: dict[str, Json], parts: list[bytes]) -> None:
-    sent = Frame(header, tuple(parts))
+    sent = WireFrame(header, tuple(parts))
     one, other = socket.socketpair()
     with one, other:
         one.sendall(packed(sent) + packed(sent))
@@ -46,7 +46,7 @@ def test_frames_arrive_as_they_were_sent(header: dict[str, Json], parts: list[by
 
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_frame_are_refused(noise: bytes) -> None:
-    async def attempt() -> Frame:
+    async def attempt() -> WireFrame:
         reader = asyncio.StreamReader()
         reader.feed_data(noise)
         reader.feed_eof()
@@ -127,7 +127,7 @@ def test_the_defaults_are_those_of_an_empty_file(tmp_path: Path) -> None:
     file = tmp_path / "tools.toml"
     file.write_text("[tools.crop]\n")
     serving = serving_of(read_tools_file(file))
-    assert serving.server == ServerSettings()
+    assert serving.server == ToolServerSettings()
     assert serving.folder == tmp_path
 
 
@@ -182,16 +182,16 @@ def test_an_image_under_a_wrong_hash_is_not_kept(tmp_path: Path) -> None:
 def test_a_result_is_kept_by_id_a_failure_is_not_and_what_is_dropped_is_known() -> None:
     async def scenario() -> None:
         book = CallBook(capacity_bytes=25)
-        for name, outcome in (("a", Outcome(status=200, body=b"x" * 20)), ("b", failure(503, "stopping", "later"))):
+        for name, outcome in (("a", CallReply(status=200, body=b"x" * 20)), ("b", failure(503, "stopping", "later"))):
             call = open_call(book, name)
             assert book.find(name, b"digest") is call
             call.finish(outcome)
             await asyncio.sleep(0)
-        assert book.find("a", b"digest") == Outcome(status=200, body=b"x" * 20)
+        assert book.find("a", b"digest") == CallReply(status=200, body=b"x" * 20)
         assert book.find("b", b"digest") is None
         with pytest.raises(CallIdReusedError):
             book.find("a", b"other")
-        open_call(book, "c").finish(Outcome(status=200, body=b"y" * 20, pictures=(("hash", b"z" * 1000),)))
+        open_call(book, "c").finish(CallReply(status=200, body=b"y" * 20, pictures=(("hash", b"z" * 1000),)))
         await asyncio.sleep(0)
         with pytest.raises(ResultGoneError):
             book.find("a", b"digest")
@@ -200,10 +200,10 @@ def test_a_result_is_kept_by_id_a_failure_is_not_and_what_is_dropped_is_known() 
     asyncio.run(scenario())
 
 
-def open_call(book: CallBook, call_id: str) -> Call:
-    future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+def open_call(book: CallBook, call_id: str) -> QueuedCall:
+    future: asyncio.Future[CallReply] = asyncio.get_running_loop().create_future()
     request = CallRequest(arguments={}, images=())
-    call = Call(tool="echo", request=request, id=call_id, digest=b"digest", outcome=future)
+    call = QueuedCall(tool="echo", request=request, id=call_id, digest=b"digest", outcome=future)
     book.open(call)
     return call
 

@@ -18,9 +18,9 @@ from saccade.tasks.curriculum import (
     InOrder,
     Mixture,
     Question,
-    Questions,
     Share,
     Shuffled,
+    TaskSampler,
     pass_rate,
 )
 from saccade.types import Group, Score, Task, Trajectory
@@ -63,23 +63,23 @@ def ids(questions: Sequence[Question]) -> list[str]:
 
 def test_numbered_questions_go_on_where_they_stopped() -> None:
     source = InOrder(lambda index: task(str(index)), streams=("a", "b"))
-    assert ids(source.draw(3)) + ids(source.draw(2)) == ["0", "1", "2", "3", "4"]
-    assert source.draw(1)[0].streams == ("a", "b")
+    assert ids(source.sample(3)) + ids(source.sample(2)) == ["0", "1", "2", "3", "4"]
+    assert source.sample(1)[0].streams == ("a", "b")
 
 
 @given(st.lists(st.integers(0, 9), max_size=12))
 def test_shuffled_epochs_do_not_depend_on_how_many_are_drawn_at_once(counts: list[int]) -> None:
     source = Shuffled(TASKS, seed=3)
-    drawn = [name for count in counts for name in ids(source.draw(count))]
-    assert drawn == ids(Shuffled(TASKS, seed=3).draw(sum(counts)))
+    drawn = [name for count in counts for name in ids(source.sample(count))]
+    assert drawn == ids(Shuffled(TASKS, seed=3).sample(sum(counts)))
     for first in range(0, len(drawn) - len(TASKS) + 1, len(TASKS)):
         assert sorted(drawn[first : first + len(TASKS)]) == sorted(one.id for one in TASKS)
 
 
 def test_epochs_have_orders_of_their_own_and_seeds_too() -> None:
-    first, second = ids(Shuffled(TASKS, seed=3).draw(14))[:7], ids(Shuffled(TASKS, seed=3).draw(14))[7:]
+    first, second = ids(Shuffled(TASKS, seed=3).sample(14))[:7], ids(Shuffled(TASKS, seed=3).sample(14))[7:]
     assert first != second
-    assert first != ids(Shuffled(TASKS, seed=4).draw(7))
+    assert first != ids(Shuffled(TASKS, seed=4).sample(7))
 
 
 @pytest.mark.parametrize(
@@ -97,22 +97,22 @@ def test_pass_rate_counts_accuracy_before_shaping_and_leaves_failures_out() -> N
 
 def test_questions_outside_the_band_are_left_out_until_their_retry() -> None:
     source = ByPassRate(Shuffled(TASKS[:3], seed=1), HARD_OF_EIGHT, retry_after=2)
-    assert sorted(ids(source.draw(3))) == ["t0", "t1", "t2"]
-    source.observe([group("t0", 8, 8), group("t1", 2, 8), group("t2", 0, 8)])
+    assert sorted(ids(source.sample(3))) == ["t0", "t1", "t2"]
+    source.update([group("t0", 8, 8), group("t1", 2, 8), group("t2", 0, 8)])
     # Two epochs leave t0 and t2 out; the third asks them again.
-    assert ids(source.draw(2)) == ["t1", "t1"]
-    assert sorted(ids(source.draw(3))) == ["t0", "t1", "t2"]
+    assert ids(source.sample(2)) == ["t1", "t1"]
+    assert sorted(ids(source.sample(3))) == ["t0", "t1", "t2"]
 
 
 def test_a_source_of_nothing_but_easy_questions_still_gives_questions() -> None:
     rates = {one.id: 1.0 for one in TASKS}
     source = ByPassRate(Shuffled(TASKS, seed=1), NOT_ALL_CORRECT, rates=rates, retry_after=3)
-    assert len(source.draw(20)) == 20
+    assert len(source.sample(20)) == 20
 
 
 def test_a_task_of_two_streams_has_the_mean_of_their_rates() -> None:
     source = ByPassRate(Shuffled(TASKS[:1], seed=1), HARD_OF_EIGHT)
-    source.observe([group("t0", 0, 8, stream="grounded"), group("t0", 4, 8, stream="textual")])
+    source.update([group("t0", 0, 8, stream="grounded"), group("t0", 4, 8, stream="textual")])
     assert source.state_dict()["rates"] == {"t0": 0.25}
 
 
@@ -125,18 +125,18 @@ def mixture() -> Mixture:
 
 def test_shares_hold_in_every_batch_up_to_rounding_and_exactly_in_the_long_run() -> None:
     source = mixture()
-    counts = [Counter(question.streams for question in source.draw(8)) for _ in range(10)]
+    counts = [Counter(question.streams for question in source.sample(8)) for _ in range(10)]
     assert {sum(count.values()) for count in counts} == {8}
     assert sum(count["textual",] for count in counts) == 8
     assert all(count["textual",] in (0, 1, 2) for count in counts)
 
 
 def test_a_pair_is_one_question_of_two_streams() -> None:
-    drawn = mixture().draw(20)
+    drawn = mixture().sample(20)
     assert [question.streams for question in drawn].count(("grounded", "textual")) == 18
 
 
-SOURCES: dict[str, Callable[[], Questions]] = {
+SOURCES: dict[str, Callable[[], TaskSampler]] = {
     "in order": lambda: InOrder(lambda index: task(str(index))),
     "shuffled": lambda: Shuffled(TASKS, seed=5),
     "by pass rate": lambda: ByPassRate(Shuffled(TASKS, seed=5), HARD_OF_EIGHT, retry_after=2),
@@ -153,11 +153,11 @@ SOURCES: dict[str, Callable[[], Questions]] = {
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_restored_source_asks_what_it_would_have_asked(name: str) -> None:
     source, restored = SOURCES[name](), SOURCES[name]()
-    source.draw(5)
-    source.observe([group("t1", 8, 8), group("t2", 1, 8), group("t4", 0, 8)])
-    source.draw(11)
+    source.sample(5)
+    source.update([group("t1", 8, 8), group("t2", 1, 8), group("t4", 0, 8)])
+    source.sample(11)
     restored.load_state_dict(json.loads(json.dumps(source.state_dict())))
-    assert [source.draw(count) for count in (1, 6, 13)] == [restored.draw(count) for count in (1, 6, 13)]
+    assert [source.sample(count) for count in (1, 6, 13)] == [restored.sample(count) for count in (1, 6, 13)]
 
 
 def test_what_cannot_be_a_source_is_refused() -> None:

@@ -38,7 +38,7 @@ def source(keys: list[str], rates: dict[str, float] = RATES) -> EasyToHard:
 
 
 def drawn(questions: EasyToHard, count: int) -> list[str]:
-    return [question.task.id for question in questions.draw(count)]
+    return [question.task.id for question in questions.sample(count)]
 
 
 def test_a_pass_rate_counts_right_answers_and_leaves_out_what_the_machine_failed() -> None:

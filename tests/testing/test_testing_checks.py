@@ -16,7 +16,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScorer, Scorer
+from saccade.rewards.reward import GroupReward, Reward
 from saccade.testing import (
     TINY_VIEW,
     check_environment,
@@ -80,7 +80,7 @@ def test_the_environment_keeps_the_contract(family: str | None) -> None:
 
 
 @pytest.mark.parametrize("reward", [OutcomeReward(), DeepEyesReward(), CodeDanceReward(), CodeDanceReward(form="code")])
-def test_every_reward_keeps_the_contract(reward: Scorer | GroupScorer) -> None:
+def test_every_reward_keeps_the_contract(reward: Reward | GroupReward) -> None:
     check_reward(reward)
 
 
@@ -229,7 +229,7 @@ def undefined(task: Task, trajectory: Trajectory) -> Score:
         (undefined, "not finite"),
     ],
 )
-def test_rewards_that_break_the_contract_are_found_out(scorer: Scorer, message: str) -> None:
+def test_rewards_that_break_the_contract_are_found_out(scorer: Reward, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_reward(scorer)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from saccade.tasks.curriculum import Question, Questions
+from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.types import Group, Json
 
 
@@ -13,18 +13,18 @@ class Killed(BaseException):
 class Dying:
     """Questions whose ``die_at``-th drawing ends the process."""
 
-    def __init__(self, inner: Questions, die_at: int) -> None:
+    def __init__(self, inner: TaskSampler, die_at: int) -> None:
         self._inner = inner
         self._left = die_at
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         self._left -= 1
         if self._left == 0:
             raise Killed
-        return self._inner.draw(count)
+        return self._inner.sample(count)
 
-    def observe(self, groups: Sequence[Group]) -> None:
-        self._inner.observe(groups)
+    def update(self, groups: Sequence[Group]) -> None:
+        self._inner.update(groups)
 
     def state_dict(self) -> Mapping[str, Json]:
         return self._inner.state_dict()

@@ -20,12 +20,12 @@ from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import TEXTUAL
 from saccade.recipes.ivgr import tiny
 from saccade.rewards.judges.exact_judge import PLACES
-from saccade.rewards.reward import AsyncGroupScorer, GroupScores, Reward
+from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupScores
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.tasks.families.plate_marks import MARKS, PLATE_COLOURS
-from saccade.train.plan import Plan, Reinforce
+from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 from saccade.types import Attempt, Json, Task, Trajectory
 
@@ -86,7 +86,7 @@ def fluent(protocol: ChatProtocol) -> ChatProtocol:
 class DyingReward:
     """Its ``die_at``-th question ends the process as ``kill -9`` does."""
 
-    inner: AsyncGroupScorer
+    inner: AsyncGroupReward
     left: int
 
     async def score_groups_async(
@@ -98,13 +98,13 @@ class DyingReward:
         return await self.inner.score_groups_async(task, groups, memory)
 
 
-def with_stage(plan: Plan, change: Callable[[Reinforce], Reinforce]) -> Plan:
+def with_stage(plan: Plan, change: Callable[[RLStage], RLStage]) -> Plan:
     """The plan with its reinforcement changed."""
-    return replace(plan, stages=tuple(change(one) if isinstance(one, Reinforce) else one for one in plan.stages))
+    return replace(plan, stages=tuple(change(one) if isinstance(one, RLStage) else one for one in plan.stages))
 
 
-def reinforcement(plan: Plan) -> Reinforce:
-    return next(stage for stage in plan.stages if isinstance(stage, Reinforce))
+def reinforcement(plan: Plan) -> RLStage:
+    return next(stage for stage in plan.stages if isinstance(stage, RLStage))
 
 
 def run(
@@ -113,16 +113,16 @@ def run(
     die_at: int = 0,
     resume: bool = False,
     seed: int = 3,
-    change: Callable[[Reinforce], Reinforce] = lambda stage: stage,
+    change: Callable[[RLStage], RLStage] = lambda stage: stage,
 ) -> None:
     """``change`` is made to the reinforcement last."""
     context = RecipeContext(overrides=(*SMALL, *settings), seed=seed)
 
-    def dying(reward: Reward) -> Reward:
-        assert isinstance(reward, AsyncGroupScorer)
+    def dying(reward: AnyReward) -> AnyReward:
+        assert isinstance(reward, AsyncGroupReward)
         return DyingReward(reward, die_at)
 
-    def spoken(stage: Reinforce) -> Reinforce:
+    def spoken(stage: RLStage) -> RLStage:
         streams = tuple(
             replace(stream, episodes=replace(stream.episodes, protocol=fluent(stream.episodes.protocol)))
             for stream in stage.streams

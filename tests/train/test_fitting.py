@@ -21,14 +21,14 @@ from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import Band, ByPassRate, InOrder, Mixture, Share, Shuffled, known_tasks
-from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Stream
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Task
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48, view_px=1600)
 MEDIA = MediaStore()
-EPISODES = Episodes(
+EPISODES = EpisodeSpec(
     protocol=direct_protocol(style="brief"),
     tools=(),
     rollout=RolloutSettings(max_turn_tokens=4, max_tokens=2000),
@@ -61,8 +61,8 @@ def build_model() -> VisionLanguageModel:
         return load_model(Path(directory), MEDIA, LoadSettings(min_pixels=64 * 64, max_pixels=480 * 480))
 
 
-def run(out: Path, episodes: Episodes, *, micro_batch_tokens: int = 4096) -> None:
-    settings = ReinforceSettings(
+def run(out: Path, episodes: EpisodeSpec, *, micro_batch_tokens: int = 4096) -> None:
+    settings = RLSettings(
         steps=1,
         tasks_per_step=2,
         group_size=2,
@@ -70,7 +70,7 @@ def run(out: Path, episodes: Episodes, *, micro_batch_tokens: int = 4096) -> Non
     )
     stages = (
         Evaluate(name="before", tasks=lambda: [SMALL], episodes=episodes, reward=OutcomeReward()),
-        Reinforce(
+        RLStage(
             name="rl",
             streams=(Stream(name="main", episodes=episodes),),
             questions=lambda: Shuffled([SMALL, LARGE], seed=0),

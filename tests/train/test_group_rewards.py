@@ -16,7 +16,7 @@ from saccade.media.store import MediaStore
 from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.reward import GroupScorer, GroupScores, Scorer
+from saccade.rewards.reward import GroupReward, GroupScores, Reward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
@@ -25,18 +25,18 @@ from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
-from saccade.train.plan import Episodes, Plan, Reinforce, Stream
+from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Json, Score, Task, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
-LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
+LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=3,
         tasks_per_step=2,
         group_size=2,
@@ -66,7 +66,7 @@ def nothing(task: Task, trajectory: Trajectory) -> Score:
 
 def run(
     out: Path,
-    reward: Scorer | GroupScorer,
+    reward: Reward | GroupReward,
     algorithm: Algorithm,
     *,
     die_at: int = 0,
@@ -80,7 +80,7 @@ def run(
         size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
         return tiny_model(["Which colour has the square? I look."] * 9, media, size=size, vocab_size=320, seed=4)
 
-    stage = Reinforce(
+    stage = RLStage(
         name="rl",
         streams=tuple(Stream(name=name, episodes=LOOKING) for name in streams),
         questions=lambda: Dying(Shuffled(tasks, seed=2, streams=streams), die_at),

@@ -18,7 +18,7 @@ from saccade.recipes.ivgr import tiny
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.rewards.judges.quotation import MARK
 from saccade.runs.runinfo import RunPaths
-from saccade.tasks.curriculum import Question, Questions
+from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Attempt, Group, Json
 from saccade.viewer.report import write_report
@@ -140,18 +140,18 @@ def test_a_judge_that_is_never_there_leaves_the_consistency_out(tmp_path: Path) 
 class InFreeWords:
     """Questions whose answers no rule can tell."""
 
-    def __init__(self, inner: Questions) -> None:
+    def __init__(self, inner: TaskSampler) -> None:
         self._inner = inner
 
-    def draw(self, count: int) -> list[Question]:
-        drawn = self._inner.draw(count)
+    def sample(self, count: int) -> list[Question]:
+        drawn = self._inner.sample(count)
         return [
             replace(one, task=replace(one.task, answer=f"as far as I see {one.task.answer}", answer_kind="text"))
             for one in drawn
         ]
 
-    def observe(self, groups: Sequence[Group]) -> None:
-        self._inner.observe(groups)
+    def update(self, groups: Sequence[Group]) -> None:
+        self._inner.update(groups)
 
     def state_dict(self) -> Mapping[str, Json]:
         return self._inner.state_dict()

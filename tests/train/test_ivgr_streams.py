@@ -9,7 +9,7 @@ import pytest
 from ivgr_runs import GENERAL, GROUP, PAIRS, metric, of_stream, run, steps
 
 from saccade.algorithms.advantages import GroupAdvantages
-from saccade.train.plan import Reinforce
+from saccade.train.plan import RLStage
 from saccade.types import Group
 
 STEPS = 3
@@ -44,7 +44,7 @@ def test_a_stream_of_its_own_makes_a_group_of_its_own(played: dict[str, Path]) -
 def test_rewards_are_compared_inside_a_stream_only(tmp_path: Path) -> None:
     seen: list[tuple[Sequence[Group], Sequence[GroupAdvantages]]] = []
 
-    def watched(stage: Reinforce) -> Reinforce:
+    def watched(stage: RLStage) -> RLStage:
         def advantages(groups: Sequence[Group]) -> Sequence[GroupAdvantages]:
             found = stage.algorithm.advantages(groups)
             seen.append((groups, found))

@@ -25,16 +25,16 @@ from saccade.runs.runinfo import RunPaths, read_info
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Shuffled
 from saccade.testing.tasks import tiny_example
-from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Stage, Stream
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, Stage, Stream
 from saccade.train.plan_record import value_record
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Score, Task, Trajectory
 
 MEDIA = MediaStore()
 TASKS = [tiny_example(MEDIA, index).task for index in range(4)]
-EPISODES = Episodes(
+EPISODES = EpisodeSpec(
     protocol=direct_protocol(style="brief"),
     tools=(),
     rollout=RolloutSettings(max_turn_tokens=4, max_tokens=400),
@@ -44,7 +44,7 @@ EPISODES = Episodes(
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    rl: ReinforceSettings = ReinforceSettings(steps=2, tasks_per_step=2, group_size=2, checkpoint_every=1)
+    rl: RLSettings = RLSettings(steps=2, tasks_per_step=2, group_size=2, checkpoint_every=1)
 
 
 def token_reward(task: Task, trajectory: Trajectory) -> Score:
@@ -63,7 +63,7 @@ def broken_model() -> VisionLanguageModel:
 
 def plan(*overrides: str, last: Callable[[], Sequence[Task]] = lambda: TASKS[:1]) -> Plan:
     settings = apply_overrides(Settings(), overrides)
-    rl = Reinforce(
+    rl = RLStage(
         name="rl",
         streams=(Stream(name="main", episodes=EPISODES),),
         questions=lambda: Shuffled(TASKS, seed=0),
@@ -183,7 +183,7 @@ def test_an_algorithm_that_the_recipe_passed_is_recorded_as_what_it_is_and_guard
 ) -> None:
     base = plan(last=stop)
     rl = base.stages[0]
-    assert isinstance(rl, Reinforce)
+    assert isinstance(rl, RLStage)
     own = replace(grpo(), name="my own")
 
     def stages(algorithm_name: str) -> tuple[Stage, ...]:

@@ -18,9 +18,9 @@ from saccade.runs.progress import Progress
 from saccade.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example
 from saccade.tools.code import python_tool
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import SuperviseSettings
+from saccade.train.stage_settings import SFTSettings
 from saccade.types import Answer, Example, ExpertTurn, ToolCall
 
 
@@ -35,7 +35,7 @@ def call(code: str) -> ExpertTurn:
 
 def run(out: Path, sandbox: Sandbox, *, resume: bool = False, die_at: int = -1) -> None:
     media = MediaStore()
-    episodes = Episodes(
+    episodes = EpisodeSpec(
         protocol=code_protocol(style="brief"),
         tools=(python_tool(sandbox),),
         rollout=RolloutSettings(max_turn_tokens=8, max_tokens=400),
@@ -59,8 +59,8 @@ def run(out: Path, sandbox: Sandbox, *, resume: bool = False, die_at: int = -1) 
         return [Demonstration(example=Example(task=task, turns=turns), episodes=episodes, may_fail=True)]
 
     optimizer = OptimizerSettings(learning_rate=1e-3)
-    settings = SuperviseSettings(steps=2, batch_size=1, optimizer=optimizer, checkpoint_every=1)
-    sft = Supervise(name="sft", demonstrations=demonstrations, settings=settings)
+    settings = SFTSettings(steps=2, batch_size=1, optimizer=optimizer, checkpoint_every=1)
+    sft = SFTStage(name="sft", demonstrations=demonstrations, settings=settings)
     after = Evaluate(
         name="after", tasks=lambda: [tiny_example(media, 9).task], episodes=episodes, reward=OutcomeReward()
     )

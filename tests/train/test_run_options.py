@@ -17,24 +17,24 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
-from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Questions, Share, Shuffled
+from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Share, Shuffled, TaskSampler
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import chosen
-from saccade.train.plan import Episodes, Plan, Reinforce, Stream
+from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Score, Task, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
-LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
+LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=4,
         tasks_per_step=3,
         group_size=2,
@@ -61,13 +61,13 @@ def run(
         size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
         return tiny_model(["Which colour has the square? I look."] * 9, media, size=size, vocab_size=320, seed=4)
 
-    def questions() -> Questions:
+    def questions() -> TaskSampler:
         made = InOrder(lambda index: tiny_example(media, 20 + index).task, streams=("looking", "again"))
         kept = ByPassRate(Shuffled(fixed, seed=2, streams=("looking",)), NOT_ALL_CORRECT)
         mixed = Mixture({"made": Share(questions=made, share=2), "kept": Share(questions=kept, share=1)})
         return Dying(mixed, die_at)
 
-    stage = Reinforce(
+    stage = RLStage(
         name="rl",
         streams=(Stream(name="looking", episodes=LOOKING), Stream(name="again", episodes=LOOKING)),
         questions=questions,

@@ -14,7 +14,7 @@ from saccade.protocols.tagged import direct_protocol
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.testing.tasks import tiny_example
-from saccade.train.plan import Episodes, Evaluate, Plan
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan
 from saccade.train.run import run_plan
 from saccade.types import Score, Task, Trajectory
 
@@ -57,7 +57,7 @@ class Diary:
             return Score(total=0.0, parts={})
 
         rollout = RolloutSettings(max_turn_tokens=4, max_tokens=400)
-        episodes = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
+        episodes = EpisodeSpec(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
         stage = Evaluate(name="only", tasks=lambda: [tiny_example(media).task], episodes=episodes, reward=reward)
         resources = (self.resource("first"), self.resource("second", entering_error))
         plan = Plan(

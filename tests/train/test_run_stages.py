@@ -32,18 +32,18 @@ from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.reinforce import Reinforcement
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.train.reinforce import RLLoop
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 ROLLOUT = RolloutSettings(max_turn_tokens=12, max_tokens=400)
-LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
-SILENT = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=ROLLOUT, max_turns=1)
-SFT = SuperviseSettings(steps=2, batch_size=2, optimizer=OptimizerSettings(learning_rate=1e-3), checkpoint_every=1)
-RL = ReinforceSettings(
+LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
+SILENT = EpisodeSpec(protocol=direct_protocol(style="brief"), tools=(), rollout=ROLLOUT, max_turns=1)
+SFT = SFTSettings(steps=2, batch_size=2, optimizer=OptimizerSettings(learning_rate=1e-3), checkpoint_every=1)
+RL = RLSettings(
     steps=4,
     tasks_per_step=3,
     group_size=2,
@@ -78,11 +78,11 @@ class ByStep:
         self._asked = asked
         self._step = 0
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         self._step += 1
         return self._asked(self._step - 1)
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         pass
 
     def state_dict(self) -> Mapping[str, Json]:
@@ -99,7 +99,7 @@ class Witness:
     media: MediaStore = field(default_factory=MediaStore)
     die_at: int = -1
     """The reinforcement step that ends the process, counted from 0."""
-    settings: ReinforceSettings = RL
+    settings: RLSettings = RL
     size: TinySize = SIZE
     models: list[VisionLanguageModel] = field(default_factory=list)
     evaluated: list[str] = field(default_factory=list)
@@ -143,8 +143,8 @@ class Witness:
         self.logprobs.append(tokens.logprobs.detach().clone())
         return chosen(self.settings.algorithm, action_tokens=24).loss(tokens)
 
-    def reinforcement(self) -> Reinforce:
-        return Reinforce(
+    def reinforcement(self) -> RLStage:
+        return RLStage(
             name="rl",
             streams=(Stream(name="looking", episodes=LOOKING), Stream(name="silent", episodes=SILENT)),
             questions=lambda: ByStep(self.asked),
@@ -156,7 +156,7 @@ class Witness:
 
     def plan(self) -> Plan:
         return self.plan_of(
-            Supervise(name="sft", demonstrations=self.demonstrations, settings=SFT),
+            SFTStage(name="sft", demonstrations=self.demonstrations, settings=SFT),
             self.evaluation("after_sft"),
             self.reinforcement(),
             self.evaluation("after_rl"),
@@ -338,11 +338,11 @@ def test_a_run_leaves_torch_as_it_was(tmp_path: Path) -> None:
 
 def steps_with_other_weights(witness: Witness, stage: Stage, model: VisionLanguageModel) -> Iterator[StepOutcome]:
     """The stage's steps with an engine whose weights are not the learner's."""
-    assert isinstance(stage, Reinforce)
+    assert isinstance(stage, RLStage)
     other = witness.build_model()
     with torch.no_grad():
         other.hf.get_input_embeddings().weight.mul_(1.5)
-    return Reinforcement(
+    return RLLoop(
         stage,
         model,
         LocalEngine(other),
@@ -408,7 +408,7 @@ REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
     ),
     "'rl' has no streams": lambda w: (replace(w.reinforcement(), streams=()),),
     "steps=0 must be 1 or more": lambda w: (
-        Supervise(name="sft", demonstrations=w.demonstrations, settings=replace(SFT, steps=0)),
+        SFTStage(name="sft", demonstrations=w.demonstrations, settings=replace(SFT, steps=0)),
     ),
     "tasks_per_step=0 must be 1 or more": lambda w: (
         replace(w.reinforcement(), settings=replace(RL, tasks_per_step=0)),

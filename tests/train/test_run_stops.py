@@ -25,15 +25,15 @@ from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.tasks import tiny_example
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.train.stopping import SkippedSteps
 from saccade.types import Task
 
 MEDIA = MediaStore()
 TASKS = [tiny_example(MEDIA, index).task for index in range(3)]
-FINE = Episodes(
+FINE = EpisodeSpec(
     protocol=direct_protocol(style="brief"),
     tools=(),
     rollout=RolloutSettings(max_turn_tokens=4, max_tokens=400),
@@ -67,9 +67,9 @@ def run(out: Path, *stages: Stage, is_broken: bool = False, resume: bool = False
     run_plan(plan, out=out, media=MEDIA, seed=0, resume=resume, progress=Progress("quiet"))
 
 
-def reinforcement(*streams: Stream) -> Reinforce:
-    settings = ReinforceSettings(steps=2, tasks_per_step=2, group_size=2)
-    return Reinforce(
+def reinforcement(*streams: Stream) -> RLStage:
+    settings = RLSettings(steps=2, tasks_per_step=2, group_size=2)
+    return RLStage(
         name="rl",
         streams=streams,
         # A source that does not say beforehand what it will ask.
@@ -129,7 +129,7 @@ def test_five_steps_without_a_finite_loss_stop_the_run(tmp_path: Path) -> None:
     def demonstrations(step: int) -> Sequence[Demonstration]:
         return [Demonstration(example=bare_answer(TASKS[0]), episodes=FINE)]
 
-    stage = Supervise(name="sft", demonstrations=demonstrations, settings=SuperviseSettings(steps=9, batch_size=1))
+    stage = SFTStage(name="sft", demonstrations=demonstrations, settings=SFTSettings(steps=9, batch_size=1))
     with pytest.raises(MachineError, match=r"stage 'sft': the last 5 steps gave no finite loss .* lower learning rate"):
         run(tmp_path / "run", stage, is_broken=True)
     recorded = [values for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]

@@ -8,7 +8,7 @@ from saccade.runs.metrics import TIME_PREFIX
 from saccade.testing.tasks import tiny_example
 from saccade.tools.tool import tool_from
 from saccade.train.measure import timed
-from saccade.train.plan import Episodes
+from saccade.train.plan import EpisodeSpec
 
 CALL = '<think>t</think><tool_call>{"name": "look", "arguments": {}}</tool_call>'
 
@@ -18,12 +18,12 @@ def look() -> str:
     return "seen"
 
 
-def _episodes() -> Episodes:
+def _episodes() -> EpisodeSpec:
     rollout = RolloutSettings(max_turn_tokens=12, max_tokens=400)
-    return Episodes(protocol=tagged_protocol(max_turns=3), tools=(tool_from(look),), rollout=rollout)
+    return EpisodeSpec(protocol=tagged_protocol(max_turns=3), tools=(tool_from(look),), rollout=rollout)
 
 
-def _call_once(episodes: Episodes, *, is_timed: bool = True) -> None:
+def _call_once(episodes: EpisodeSpec, *, is_timed: bool = True) -> None:
     media = MediaStore()
     env = episodes.environment(media, DEFAULT_VIEW, is_timed=is_timed)
     env.reset(options={"task": tiny_example(media).task})
@@ -51,6 +51,6 @@ def test_demonstrations_are_not_timed() -> None:
 
 def test_episodes_are_equal_whatever_their_tools_took() -> None:
     one = _episodes()
-    other = Episodes(protocol=one.protocol, tools=one.tools, rollout=one.rollout, max_turns=one.max_turns)
+    other = EpisodeSpec(protocol=one.protocol, tools=one.tools, rollout=one.rollout, max_turns=one.max_turns)
     one.latencies.record("look", 1.0)
     assert one == other

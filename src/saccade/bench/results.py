@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from saccade.bench.spec import DeviceName, DtypeName, FrameworkName, StepReport
-from saccade.bench.work import Work
+from saccade.bench.work import StepWork
 from saccade.bench.workload import Workload
 from saccade.errors import UserError
 from saccade.types import Json
@@ -43,7 +43,7 @@ class FrameworkResult:
         return min(step.wall_s for step in self.steps[1:])
 
     @property
-    def work(self) -> Work:
+    def work(self) -> StepWork:
         """Of one step; all steps do the same."""
         return self.steps[-1].work
 

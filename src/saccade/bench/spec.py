@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from saccade.bench.work import Work
+from saccade.bench.work import StepWork
 from saccade.bench.workload import Workload
 
 FrameworkName = Literal["saccade", "trl"]
@@ -46,7 +46,7 @@ class StepReport:
     wall_s: float
     cpu_s: float
     """Of all threads of the process."""
-    work: Work
+    work: StepWork
     gradient_norm: float
     """Before clipping."""
     entropy: float
@@ -67,18 +67,18 @@ class Ready:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failed:
+class PeerFailed:
     """A process that had to give up."""
 
     why: str
 
 
-Answer = Ready | StepReport | Failed
+PeerReply = Ready | StepReport | PeerFailed
 
 
 class Channel(Protocol):
     """A framework's end of the pipe; ``multiprocessing`` provides it."""
 
-    def send(self, answer: Answer, /) -> None: ...
+    def send(self, answer: PeerReply, /) -> None: ...
 
     def recv(self) -> Literal["step", "stop"]: ...

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
+class StepWork:
     """What one step did, padding included."""
 
     images_preprocessed: int = 0
@@ -40,9 +40,9 @@ class WorkCounter:
         inner.get_submodule("language_model.embed_tokens").register_forward_pre_hook(self._saw_tokens)
         self._count_preprocessed(image_processor)
 
-    def take(self) -> Work:
+    def take(self) -> StepWork:
         """The work since the last call."""
-        work, self._counts = Work(**self._counts), {}
+        work, self._counts = StepWork(**self._counts), {}
         return work
 
     def _add(self, name: str, count: int) -> None:

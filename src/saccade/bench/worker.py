@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Literal
 
-from saccade.bench.spec import Answer, BenchSpec, Failed, FrameworkName, Ready, StepReport
+from saccade.bench.spec import BenchSpec, FrameworkName, PeerFailed, PeerReply, Ready, StepReport
 from saccade.errors import MachineError
 
 _GRACE_S = 20.0
 
 
-class Worker:
+class PeerProcess:
     """The driver's end of one framework's process."""
 
-    def __init__(self, framework: FrameworkName, connection: "Connection[Literal['step', 'stop'], Answer]") -> None:
+    def __init__(self, framework: FrameworkName, connection: "Connection[Literal['step', 'stop'], PeerReply]") -> None:
         self.framework = framework
         self._connection = connection
 
@@ -38,20 +38,20 @@ class Worker:
             raise MachineError(f"{self.framework} reported no step")
         return answer
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> PeerReply:
         try:
             answer = self._connection.recv()
         except EOFError as error:
             raise MachineError(
                 f"the process of {self.framework} ended without a word; was it out of memory?"
             ) from error
-        if isinstance(answer, Failed):
+        if isinstance(answer, PeerFailed):
             raise MachineError(f"{self.framework} failed in the benchmark:\n{answer.why}")
         return answer
 
 
 @contextmanager
-def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[Worker]:
+def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[PeerProcess]:
     """A worker whose process ends with the block."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -59,7 +59,7 @@ def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[Worker]:
     process.start()
     there.close()
     try:
-        yield Worker(framework, here)
+        yield PeerProcess(framework, here)
     finally:
         _stop(here)
         process.join(_GRACE_S)
@@ -68,14 +68,16 @@ def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[Worker]:
             process.join()
 
 
-def _stop(connection: "Connection[Literal['step', 'stop'], Answer]") -> None:
+def _stop(connection: "Connection[Literal['step', 'stop'], PeerReply]") -> None:
     try:
         connection.send("stop")
     except OSError:
         return  # It has ended by itself, or by an error that was already told.
 
 
-def _work(framework: FrameworkName, spec: BenchSpec, connection: "Connection[Answer, Literal['step', 'stop']]") -> None:
+def _work(
+    framework: FrameworkName, spec: BenchSpec, connection: "Connection[PeerReply, Literal['step', 'stop']]"
+) -> None:
     # The driver decides when the benchmark ends, also at Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
@@ -83,11 +85,11 @@ def _work(framework: FrameworkName, spec: BenchSpec, connection: "Connection[Ans
     try:
         _serve(framework, spec, connection)
     except Exception:
-        connection.send(Failed(why=traceback.format_exc(limit=-4)))
+        connection.send(PeerFailed(why=traceback.format_exc(limit=-4)))
 
 
 def _serve(
-    framework: FrameworkName, spec: BenchSpec, connection: "Connection[Answer, Literal['step', 'stop']]"
+    framework: FrameworkName, spec: BenchSpec, connection: "Connection[PeerReply, Literal['step', 'stop']]"
 ) -> None:
     # Here and not above: each process loads its own framework alone, and not before it is measured.
     import torch

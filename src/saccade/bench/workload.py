@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from saccade.bench.work import Work
+from saccade.bench.work import StepWork
 from saccade.errors import UserError
 from saccade.media.resize import smart_resize
 from saccade.seeding import generator_for
@@ -58,7 +58,7 @@ class Workload:
         return self.prompts * self.group_size
 
     @property
-    def unique_work(self) -> Work:
+    def unique_work(self) -> StepWork:
         """A step in which nothing is done twice; a prompt is trained on once per group.
 
         The last token of a turn is forwarded together with the observation that follows it, so it counts as prefilled.
@@ -66,7 +66,7 @@ class Workload:
         shown = self.turns - 1
         images = self.prompts + self.trajectories * shown
         prompts = self.prompts * self.prompt_tokens
-        return Work(
+        return StepWork(
             images_preprocessed=images,
             images_encoded_rollout=images,
             images_encoded_training=images,

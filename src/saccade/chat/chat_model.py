@@ -11,7 +11,7 @@ from saccade.seeding import seed_for
 from saccade.types import Message, Tokens
 
 
-class Teacher(Protocol):
+class ChatModel(Protocol):
     """Answers a conversation; ``saccade.chat.openai_chat.ChatClient`` is one."""
 
     async def __call__(
@@ -32,7 +32,7 @@ class _Asked:
 
 
 @dataclass(kw_only=True)
-class EngineTeacher:
+class EngineChat:
     """A teacher that is an engine of tokens.
 
     An engine has one batch of seats at a time, so what is asked while a batch is out waits and is the next batch.

@@ -17,7 +17,7 @@ from typing import Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from saccade.chat.counts import ChatCounts
-from saccade.chat.pacing import Pace, back_off_s
+from saccade.chat.pacing import RetryPace, back_off_s
 from saccade.chat.refusals import TryAgainError, refusal
 from saccade.chat.reply_cache import ReplyCache, request_key
 from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, wire_messages
@@ -46,7 +46,7 @@ class _AtLoop:
 
 
 class ChatClient:
-    """A ``Teacher`` at a server; use it in an ``async with``, in one event loop after another if you like.
+    """A ``ChatModel`` at a server; use it in an ``async with``, in one event loop after another if you like.
 
     ``base_url`` ends before ``/chat/completions``, as in ``http://localhost:8000/v1``. Without ``api_key`` the
     variable ``OPENAI_API_KEY`` is taken, and where there is none, none is needed. ``max_concurrency`` requests are out
@@ -83,7 +83,7 @@ class ChatClient:
         self._retry_wait_s = retry_wait_s
         self._cache = None if cache_dir is None else ReplyCache(cache_dir)
         self._extra_body = dict(extra_body or {})
-        self._pace = Pace(requests_per_minute)
+        self._pace = RetryPace(requests_per_minute)
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _AtLoop] = WeakKeyDictionary()
         self._counts = ChatCounts()
         self._on_count = on_count

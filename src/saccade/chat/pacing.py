@@ -12,7 +12,7 @@ LONGEST_WAIT_S = 120.0
 """Also where a server asks for more: it is then asked again a bit early, at the price of one retry."""
 
 
-class Pace:
+class RetryPace:
     """Lets requests start evenly over time; shared by all threads and event loops of a client."""
 
     def __init__(self, requests_per_minute: float | None) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServerSettings:
+class ChatServerSettings:
     """How servers are asked; but for ``max_tokens`` and ``extra_body`` it decides nothing of what comes out."""
 
     max_tokens: int = 2048

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class ChatThread:
-    """A ``Teacher`` while it is entered; what it has done is logged when it is left.
+    """A ``ChatModel`` while it is entered; what it has done is logged when it is left.
 
     A server that keeps failing must not hold a step up for as long as all of its questions take to fail: after
     ``2 * at_once`` failures in a row one question at a time is tried, until it is answered; whatever is asked meanwhile

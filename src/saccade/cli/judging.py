@@ -3,13 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from saccade.chat.server_settings import ServerSettings
+from saccade.chat.server_settings import ChatServerSettings
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.evaluation.error_judge import ErrorJudge
 from saccade.evaluation.errors import judged
 from saccade.media.store import MediaStore
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.viewer.verdicts import JudgedEvaluation, write_verdicts
@@ -34,8 +34,10 @@ async def _judged(
     paths: RunPaths, files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> dict[str, JudgedEvaluation]:
     name = f"{model} at {who}" if model else who
-    async with Teachers(media=MediaStore(), server=ServerSettings(), api_key_env=api_key_env, out=paths.root) as open_:
-        asked = ErrorJudge(asking=Asking(teacher=await open_.teacher("judge", who, model)))
+    async with Teachers(
+        media=MediaStore(), server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root
+    ) as open_:
+        asked = ErrorJudge(asking=JudgeClient(teacher=await open_.teacher("judge", who, model)))
         return {
             file.stem: JudgedEvaluation(judge=name, verdicts=await judged(read_records(file), asked)) for file in files
         }

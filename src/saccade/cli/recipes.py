@@ -9,7 +9,7 @@ import click
 from saccade.cli.running import PATH, existing, prepare_machine
 
 if TYPE_CHECKING:
-    from saccade.train.setting_docs import Setting
+    from saccade.train.setting_docs import SettingDoc
 
 
 @click.command()
@@ -60,7 +60,7 @@ def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) 
         click.echo(_shown(one, papers.get(one.key)))
 
 
-def _shown(setting: "Setting", paper: str | None) -> str:
+def _shown(setting: "SettingDoc", paper: str | None) -> str:
     value = "none" if setting.default is None else json.dumps(setting.default)
     line = f"{setting.key} = {value}"
     if paper is not None:

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass, field
 
-from saccade.chat.server_settings import ServerSettings
+from saccade.chat.server_settings import ChatServerSettings
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.ivgr.rephrasing import RephrasingSettings
 from saccade.curation.ivgr.selection import SelectionSettings
-from saccade.curation.vista.imitation import ImitationSettings
+from saccade.curation.vista.imitation import VistaImitationSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodeDanceSettings(CurationSettings):
+class CodeDanceCuration(CurationSettings):
     """The pipeline's settings and those of the servers."""
 
-    server: ServerSettings = field(default_factory=ServerSettings)
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
     difficulty: float = 0.5
     """Of the questions of a procedural family."""
     run_timeout_s: float = 15.0
@@ -24,18 +24,18 @@ class CodeDanceSettings(CurationSettings):
 class RewriteSettings(RephrasingSettings):
     """The settings of telling trajectories anew and those of the servers."""
 
-    server: ServerSettings = field(default_factory=ServerSettings)
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectSettings(SelectionSettings):
     """The settings of selecting questions and those of the servers."""
 
-    server: ServerSettings = field(default_factory=ServerSettings)
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VistaSettings(ImitationSettings):
+class VistaCuration(VistaImitationSettings):
     """The settings of making trajectories with tools and those of the servers."""
 
-    server: ServerSettings = field(default_factory=ServerSettings)
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)

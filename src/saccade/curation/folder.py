@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from saccade.chat.server_settings import ServerSettings
+from saccade.chat.server_settings import ChatServerSettings
 from saccade.config.settings import to_json
 from saccade.curation.journal import Journal, Kept
 from saccade.types import Json
@@ -22,7 +22,7 @@ PICTURES = ".pictures"
 logger = logging.getLogger(__name__)
 
 
-def deciding(settings: "DataclassInstance", server: ServerSettings) -> dict[str, Json]:
+def deciding(settings: "DataclassInstance", server: ChatServerSettings) -> dict[str, Json]:
     """The settings that decide what is asked and kept; how fast one asks decides nothing."""
     values = to_json(settings)
     values["server"] = {"max_tokens": server.max_tokens, "extra_body": server.extra_body}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule
@@ -24,7 +24,7 @@ def no_fault(_: Turn) -> str:
 
 
 async def play(
-    teacher: Teacher,
+    teacher: ChatModel,
     env: VisualReasoningEnv,
     task: Task,
     *,

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from saccade.chat.chat_model import EngineTeacher, Teacher
-from saccade.chat.server_settings import ServerSettings
+from saccade.chat.chat_model import ChatModel, EngineChat
+from saccade.chat.server_settings import ChatServerSettings
 from saccade.curation.codedance.report import Counts
 from saccade.curation.ledger import Ledger
 from saccade.curation.pass_rates import recorded_pass_rates
@@ -27,12 +27,12 @@ class Teachers:
     """Opens teachers while it is entered; ``out`` keeps the servers' replies."""
 
     media: MediaStore
-    server: ServerSettings
+    server: ChatServerSettings
     api_key_env: str
     out: Path
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
     _ledger: Ledger = field(init=False)
-    _local: dict[Path, Teacher] = field(default_factory=dict, init=False)
+    _local: dict[Path, ChatModel] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._ledger = Ledger(self.out / ASKED)
@@ -45,7 +45,7 @@ class Teachers:
     ) -> None:
         await self._stack.aclose()
 
-    async def teacher(self, role: str, who: str, model: str | None) -> Teacher:
+    async def teacher(self, role: str, who: str, model: str | None) -> ChatModel:
         """A model of a server, or a checkpoint, which is loaded once; ``role`` is the option that names it."""
         if not is_server(who):
             path = Path(who)
@@ -64,7 +64,7 @@ class Teachers:
         )
         return await self._stack.enter_async_context(client)
 
-    async def player(self, role: str, who: str, model: str | None) -> Teacher | Mapping[str, float]:
+    async def player(self, role: str, who: str, model: str | None) -> ChatModel | Mapping[str, float]:
         """A teacher, or the pass rates that a file or a run holds."""
         if is_server(who) or _is_checkpoint(Path(who)):
             return await self.teacher(role, who, model)
@@ -74,7 +74,7 @@ class Teachers:
         """What was asked of each server, by role, in all processes that worked on ``out``."""
         return self._ledger.counts()
 
-    def _checkpoint(self, role: str, path: Path) -> Teacher:
+    def _checkpoint(self, role: str, path: Path) -> ChatModel:
         if not _is_checkpoint(path):
             raise UserError(f"--{role} {path} is neither the address of a server (http://…) nor a checkpoint directory")
         # Here, for servers need no torch.
@@ -82,7 +82,7 @@ class Teachers:
         from saccade.models.loading import LoadSettings, load_model
 
         model = load_model(path, self.media, LoadSettings())
-        return EngineTeacher(engine=LocalEngine(model), chat=model.chat, max_tokens=self.server.max_tokens)
+        return EngineChat(engine=LocalEngine(model), chat=model.chat, max_tokens=self.server.max_tokens)
 
 
 def _is_checkpoint(path: Path) -> bool:

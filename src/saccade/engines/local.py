@@ -8,9 +8,9 @@ import torch
 
 from saccade.engines.engine import ScoreRequest
 from saccade.engines.features import FeatureCache
-from saccade.engines.rows import Rows, Work
+from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, draw_tokens
-from saccade.engines.scoring import Scorer
+from saccade.engines.scoring import TextScorer
 from saccade.engines.seating import LocalSeat, Seating
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
@@ -60,11 +60,13 @@ class LocalEngine:
         self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
         self._max_chunk_tokens = max_chunk_tokens
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
-        self._scorer = Scorer(model, max_rows=max_rows, max_chunk_tokens=max_chunk_tokens, feature_bytes=feature_bytes)
+        self._scorer = TextScorer(
+            model, max_rows=max_rows, max_chunk_tokens=max_chunk_tokens, feature_bytes=feature_bytes
+        )
         self._token_bytes = TokenBytes(model.tokenizer)
         self._policy_version = policy_version
         self._draw = draw
-        self._finished_work = Work()
+        self._finished_work = EngineWork()
         self._rows: Rows | None = None
 
     @property
@@ -72,10 +74,10 @@ class LocalEngine:
         return self._policy_version
 
     @property
-    def work(self) -> Work:
+    def work(self) -> EngineWork:
         """All work so far, counted."""
         sampled = self._finished_work if self._rows is None else self._finished_work.plus(self._rows.work)
-        return sampled.plus(Work(tokens_scored=self._scorer.tokens_forwarded))
+        return sampled.plus(EngineWork(tokens_scored=self._scorer.tokens_forwarded))
 
     @property
     def images_encoded(self) -> int:

@@ -17,7 +17,7 @@ from saccade.types import Finish
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
+class EngineWork:
     """Work counted, so that tests and benchmarks can tell whether any was done twice."""
 
     prompts_prefilled: int = 0
@@ -35,8 +35,8 @@ class Work:
     """Tokens forwarded to score given texts; a prompt that several share counts once."""
     ticks: int = 0
 
-    def plus(self, other: "Work") -> "Work":
-        return Work(
+    def plus(self, other: "EngineWork") -> "EngineWork":
+        return EngineWork(
             prompts_prefilled=self.prompts_prefilled + other.prompts_prefilled,
             prompts_shared=self.prompts_shared + other.prompts_shared,
             turns_continued=self.turns_continued + other.turns_continued,
@@ -90,7 +90,7 @@ class Rows:
         max_chunk_tokens: int,
         draw: Draw,
     ) -> None:
-        self.work = Work()
+        self.work = EngineWork()
         self._model = model
         self._draw = draw
         self._token_bytes = token_bytes
@@ -115,7 +115,7 @@ class Rows:
         self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
         decoding.sort(key=lambda row: row.slot.index)
         hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
-        self.work = self.work.plus(Work(ticks=1, tokens_sampled=len(hidden)))
+        self.work = self.work.plus(EngineWork(ticks=1, tokens_sampled=len(hidden)))
         return self._sample([*decoding, *joining], torch.stack(hidden))
 
     def _seat_joining(self, plan: Plan) -> tuple[list[_Row], list[_Row]]:
@@ -144,7 +144,7 @@ class Rows:
         )
         for row in rows:
             row.follow(row.position + 1)
-        self.work = self.work.plus(Work(tokens_decoded=len(rows)))
+        self.work = self.work.plus(EngineWork(tokens_decoded=len(rows)))
         return hidden.unbind()
 
     def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Tensor]:
@@ -156,7 +156,7 @@ class Rows:
             row.follow(end.position)
         prompts = sum(chunk.cached == 0 for chunk in chunks)
         self.work = self.work.plus(
-            Work(
+            EngineWork(
                 prompts_prefilled=prompts,
                 turns_continued=len(chunks) - prompts,
                 tokens_prefilled=sum(len(chunk.ids) for chunk in chunks),
@@ -174,7 +174,7 @@ class Rows:
             self._cache.copy_prompt(self._cache.slots[holder], slots)
         for row in rows:
             row.follow(row.slot.held_prompt.position)
-        self.work = self.work.plus(Work(prompts_shared=len(rows)))
+        self.work = self.work.plus(EngineWork(prompts_shared=len(rows)))
         return [row.slot.held_prompt.hidden for row in rows]
 
     def _holder_of(self, row: _Row) -> Slot:

@@ -17,7 +17,7 @@ _MAX_LOGITS = 1 << 24
 """Logits that exist at once: 64 MiB in fp32."""
 
 
-class Scorer:
+class TextScorer:
     """Scores on memory of its own: nothing that is sampled meanwhile changes a score, nor a score what is sampled.
 
     Images are encoded one by one, because what an image is encoded with moves its features by rounding.

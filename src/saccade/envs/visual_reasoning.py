@@ -46,7 +46,7 @@ MAX_OBSERVATION_CHARS = 1 << 20
 MAX_OBSERVATION_IMAGES = 1 << 16
 
 Status = Literal["ready", "running", "answered", "turn_limit"]
-Reward = Callable[[Task, str], float]
+AnswerReward = Callable[[Task, str], float]
 
 
 class VisualObservation(TypedDict):
@@ -98,7 +98,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         media: MediaStore | None = None,
         view: ViewRule = DEFAULT_VIEW,
         max_turns: int = 6,
-        reward: Reward = answer_reward,
+        reward: AnswerReward = answer_reward,
         shows_pixels: bool = True,
         latencies: ToolLatencies | None = None,
         render_mode: str | None = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.rewards.judges.addressing import addresses_judge, runs_of
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.quotation import MARK, quoted
 from saccade.types import Answer, Malformed, Task, ToolCall, Trajectory, Turn
 
@@ -48,7 +48,7 @@ class ErrorJudge:
     that can be read counts.
     """
 
-    asking: Asking
+    asking: JudgeClient
     max_turn_chars: int = 4000
     """Of each of a turn's thought, call and result."""
     max_question_chars: int = 8000

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from saccade.engines.engine import Engine
 from saccade.models.chat import Chat
-from saccade.rewards.reward import Scorer
+from saccade.rewards.reward import Reward
 from saccade.rollout.batch import ignore_trajectory, rollout_batch
 from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
@@ -20,7 +20,7 @@ def play(
     chat: Chat,
     make_env: MakeEnvironment,
     settings: RolloutSettings,
-    reward: Scorer,
+    reward: Reward,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Attempt]:
     """Rolls the requests out and scores every trajectory that the machine did not fail."""
@@ -38,7 +38,7 @@ def play(
     ]
 
 
-def scored(task: Task, trajectory: Trajectory, reward: Scorer) -> Trajectory:
+def scored(task: Task, trajectory: Trajectory, reward: Reward) -> Trajectory:
     """The trajectory with its score; a ``failed`` one stays without."""
     if trajectory.status == "failed":
         return trajectory

@@ -20,7 +20,7 @@ _KIND = re.compile(r"[a-z_]{1,32}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Band:
+class DifficultyBand:
     """Calls in groups whose share of right answers lies in a band; ``calls_mean`` is per trajectory."""
 
     low: float
@@ -48,7 +48,7 @@ class ToolUse:
     failures: Mapping[str, int] = field(default_factory=dict)
     """Calls that did not succeed, by kind: ``refused``, ``idle`` (ran and did no work, where the tool checks that),
     what the tool says of it, or ``error`` without a word."""
-    bands: tuple[Band, ...] = ()
+    bands: tuple[DifficultyBand, ...] = ()
     """By accuracy of the group (task and stream), from low to high; bands without a group are left out. A task that
     was played once is right or wrong: the first and the last band."""
 
@@ -96,7 +96,7 @@ def failure_kind(turn: Turn) -> str | None:
     return told if isinstance(told, str) and _KIND.fullmatch(told) else "error"
 
 
-def _bands(attempts: Sequence[Attempt]) -> tuple[Band, ...]:
+def _bands(attempts: Sequence[Attempt]) -> tuple[DifficultyBand, ...]:
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in attempts:
         groups.setdefault((attempt.task.id, attempt.trajectory.stream), []).append(attempt)
@@ -105,7 +105,9 @@ def _bands(attempts: Sequence[Attempt]) -> tuple[Band, ...]:
         accuracy = math.fsum(map(_accuracy, members)) / len(members)
         low = max((bound for bound in ACCURACY_BOUNDS if bound <= accuracy), default=0.0)
         banded.setdefault(low, []).append(members)
-    return tuple(Band(low=low, calls_mean=_calls_mean(banded[low]), groups=len(banded[low])) for low in sorted(banded))
+    return tuple(
+        DifficultyBand(low=low, calls_mean=_calls_mean(banded[low]), groups=len(banded[low])) for low in sorted(banded)
+    )
 
 
 def _calls_mean(groups: Sequence[Sequence[Attempt]]) -> float:

@@ -19,7 +19,7 @@ from saccade.evaluation.views import View, ViewKind, Views, cut_views
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.boxes.grounding import readable_boxes
-from saccade.rewards.reward import Scorer
+from saccade.rewards.reward import Reward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.rollout.settings import RolloutRequest
 from saccade.types import Attempt, Task, Trajectory
@@ -48,7 +48,7 @@ def play_with_views(
     first: PlayedAs | Sequence[Attempt],
     second: PlayedAs,
     views: Views,
-    reward: Scorer,
+    reward: Reward,
     seed: int,
     name: str,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,

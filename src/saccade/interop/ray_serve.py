@@ -24,9 +24,9 @@ from saccade.services.image_folder import image_directory
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
-from saccade.services.workers.calls import Call
+from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.pool import Pool, stop_all
-from saccade.services.workers.running import CallRequest, Outcome, ToolRunner, build_tools
+from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
 from saccade.services.workers.wire import BrokenFrameError
 from saccade.types import Json
 
@@ -56,7 +56,7 @@ class ToolReplica:
         """What is told of the tools."""
         return self._runner.about()
 
-    async def run(self, tool: str, requests: Sequence[CallRequest], files: Mapping[str, bytes]) -> list[Outcome]:
+    async def run(self, tool: str, requests: Sequence[CallRequest], files: Mapping[str, bytes]) -> list[CallReply]:
         """The outcomes; a call about an image that is neither known nor in ``files`` says which it misses."""
         self._files = files
         # In a thread, so that the replica can still tell that it is well.
@@ -83,7 +83,7 @@ class _Replicas:
             raise BrokenFrameError(str(error)) from error
         return told
 
-    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
+    async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:
         outcomes = await self._run(calls, {})
         missing = {key for outcome in outcomes for key in outcome.missing}
         if not missing:
@@ -95,9 +95,9 @@ class _Replicas:
             outcomes[index] = outcome
         return outcomes
 
-    async def _run(self, calls: Sequence[Call], files: Mapping[str, bytes]) -> list[Outcome]:
+    async def _run(self, calls: Sequence[QueuedCall], files: Mapping[str, bytes]) -> list[CallReply]:
         try:
-            outcomes: list[Outcome] = await self._handle.run.remote(
+            outcomes: list[CallReply] = await self._handle.run.remote(
                 calls[0].tool, [call.request for call in calls], files
             )
         except ray.exceptions.RayError as error:

@@ -98,27 +98,27 @@ def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SequencePart:
     """Indices of sequences that are forwarded together, and the tokens that takes."""
 
     members: tuple[int, ...]
     tokens: int
 
 
-def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[_Part]:
+def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[_SequencePart]:
     """The group whole, or in parts that fit beside the prompt."""
     prompt = sequences[group[0]].prompt_tokens
-    rests = [_Part((index,), sequences[index].forwarded_count - prompt) for index in group]
-    return [_Part(part.members, prompt + part.tokens) for part in _first_fit(rests, max_tokens - prompt)]
+    rests = [_SequencePart((index,), sequences[index].forwarded_count - prompt) for index in group]
+    return [_SequencePart(part.members, prompt + part.tokens) for part in _first_fit(rests, max_tokens - prompt)]
 
 
-def _first_fit(parts: Sequence[_Part], room: int) -> list[_Part]:
+def _first_fit(parts: Sequence[_SequencePart], room: int) -> list[_SequencePart]:
     """Parts joined by first fit, the largest first; one that is over the room stays alone."""
-    joined: list[_Part] = []
+    joined: list[_SequencePart] = []
     for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
         place = next((index for index, other in enumerate(joined) if other.tokens + part.tokens <= room), None)
         if place is None:
             joined.append(part)
         else:
-            joined[place] = _Part(joined[place].members + part.members, joined[place].tokens + part.tokens)
+            joined[place] = _SequencePart(joined[place].members + part.members, joined[place].tokens + part.tokens)
     return joined

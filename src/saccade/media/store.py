@@ -23,7 +23,7 @@ BYTES_PER_PIXEL = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoded:
+class _StoredImage:
     """Backing by bytes in memory."""
 
     raw: bytes
@@ -44,7 +44,7 @@ class _OnDisk:
     path: Path
 
 
-_Backing = _Encoded | _Fresh | _OnDisk
+_Backing = _StoredImage | _Fresh | _OnDisk
 
 
 def image_hash(image: Image.Image) -> str:
@@ -132,7 +132,7 @@ class MediaStore:
     def add_encoded(self, raw: bytes, where: str) -> ImageRef:
         """Keep an encoded image by its bytes; ``MediaError`` names ``where`` when it cannot be decoded."""
         image = decode_image(raw, where, self._limits)
-        return self._add_decoded(image, _Encoded(raw, where))
+        return self._add_decoded(image, _StoredImage(raw, where))
 
     def add_file(self, path: Path) -> ImageRef:
         """Keep an image file by its path; it is read again whenever the decoded picture is not cached."""
@@ -227,13 +227,13 @@ class MediaStore:
         with self._lock:
             fresh = self._backings.get(key)
         if isinstance(fresh, _Fresh):
-            encoded = _Encoded(png_bytes(fresh.picture), f"image {key}")
+            encoded = _StoredImage(png_bytes(fresh.picture), f"image {key}")
             with self._lock:
                 if self._backings.get(key) is fresh:
                     self._backings[key] = encoded
 
-    def _decode(self, backing: _Encoded | _OnDisk) -> Image.Image:
-        if isinstance(backing, _Encoded):
+    def _decode(self, backing: _StoredImage | _OnDisk) -> Image.Image:
+        if isinstance(backing, _StoredImage):
             return decode_image(backing.raw, backing.where, self._limits)
         return decode_image(self._read(backing.path), str(backing.path), self._limits)
 

@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BranchRun:
     """``count`` neighbouring branches of equal length, which attend to themselves in one call."""
 
     span: Span
@@ -63,7 +63,7 @@ class Tree:
     """A trunk and, right after it, its branches. A sequence that shares nothing is a trunk alone."""
 
     trunk: Span
-    runs: tuple[Run, ...]
+    runs: tuple[BranchRun, ...]
 
     @property
     def crown(self) -> Span:
@@ -77,11 +77,11 @@ Layout = tuple[Tree, ...]
 
 def tree(start: int, trunk: int, branches: Sequence[int]) -> Tree:
     """The tree that begins at token ``start`` with a trunk of so many tokens and branches of so many (above 0) each."""
-    runs: list[Run] = []
+    runs: list[BranchRun] = []
     place = start + trunk
     for length, alike in groupby(branches):
         count = len(list(alike))
-        runs.append(Run(Span(place, place + count * length), count))
+        runs.append(BranchRun(Span(place, place + count * length), count))
         place += count * length
     return Tree(Span(start, start + trunk), tuple(runs))
 
@@ -214,11 +214,11 @@ class _JoinedAttention(torch.autograd.Function):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _MaskPart:
     """One call of the kernel: some queries on some keys."""
 
-    asking: Span | Run
-    asked: Span | Run
+    asking: Span | BranchRun
+    asked: Span | BranchRun
     is_causal: bool
     is_first: bool
     """Whether it is the first part that these queries meet."""
@@ -230,14 +230,14 @@ class _Part:
         return self.asked.of(states)
 
 
-def _parts(layout: Layout) -> Iterator[_Part]:
+def _parts(layout: Layout) -> Iterator[_MaskPart]:
     for grown in layout:
         if grown.trunk.length:
-            yield _Part(grown.trunk, grown.trunk, is_causal=True, is_first=True)
+            yield _MaskPart(grown.trunk, grown.trunk, is_causal=True, is_first=True)
             if grown.runs:
-                yield _Part(grown.crown, grown.trunk, is_causal=False, is_first=True)
+                yield _MaskPart(grown.crown, grown.trunk, is_causal=False, is_first=True)
         for run in grown.runs:
-            yield _Part(run, run, is_causal=True, is_first=not grown.trunk.length)
+            yield _MaskPart(run, run, is_causal=True, is_first=not grown.trunk.length)
 
 
 def _add(into: Tensor, gradient: Tensor, *, is_first: bool) -> None:

@@ -15,7 +15,7 @@ from saccade.models.plain_layers import Angles, Heads, PlainLayer, PlainNorm, Pl
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class QueryTokens:
     """Which tokens ask, and what they look at."""
 
     visits: Visits
@@ -60,7 +60,7 @@ class LayerRun:
     layer: PlainLayer
     heads: Heads
     angles: Angles
-    asking: Asking
+    asking: QueryTokens
     keeps_little: bool
     """Whether the backward works everything out again from the layer's input."""
 

@@ -13,7 +13,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from transformers import PreTrainedModel
 
 from saccade.models.attention import Layout
-from saccade.models.layer_runs import Asking, LayerRun, run_layer
+from saccade.models.layer_runs import LayerRun, QueryTokens, run_layer
 from saccade.models.native.kernels import Kernels
 from saccade.models.pack_visits import pack_visits
 from saccade.models.plain_layers import Heads, PlainTrunk, native_trunk
@@ -51,8 +51,8 @@ class PackedTrunk:
         angles = self._trunk.angles(states, positions)
         heads = Heads(self._trunk.head_dim, self._trunk.scale, self._trunk.repeats)
         places = None if wanted is None or not len(wanted) else torch.unique(wanted)
-        everywhere = Asking(pack_visits(layout, np.arange(len(states))), None)
-        at_last = everywhere if places is None else Asking(pack_visits(layout, places.numpy()), places)
+        everywhere = QueryTokens(pack_visits(layout, np.arange(len(states))), None)
+        at_last = everywhere if places is None else QueryTokens(pack_visits(layout, places.numpy()), places)
         for index, (layer, module) in enumerate(zip(self._trunk.layers, self._text.layers)):
             is_last = index == len(self._trunk.layers) - 1
             run = LayerRun(

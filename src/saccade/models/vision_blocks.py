@@ -10,7 +10,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionBlock
 
-from saccade.models.layer_runs import Asking, LayerRun, run_layer
+from saccade.models.layer_runs import LayerRun, QueryTokens, run_layer
 from saccade.models.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.models.native.visits import visits_of
 from saccade.models.plain_layers import Heads, PlainLayer, PlainNorm, PlainProduct, is_fp32_on_cpu, is_plain
@@ -43,7 +43,7 @@ class VisionBlock(Qwen2_5_VLVisionBlock):  # type: ignore[misc]
             _plain(self),
             Heads(self.attn.head_dim, self.attn.scaling, repeats=1),
             (cosines, sines),
-            Asking(stretches, None),
+            QueryTokens(stretches, None),
             keeps_little=self.gradient_checkpointing,
         )
         return run_layer(hidden_states.contiguous(), run)

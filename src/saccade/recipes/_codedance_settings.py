@@ -14,7 +14,7 @@ from saccade.rollout.settings import RolloutSettings
 from saccade.sandbox.results import Isolation
 from saccade.tasks.code_lessons import Lessons
 from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+from saccade.train.stage_settings import ImitationSettings, RLSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class CodeDanceSettings:
     """266 batches are the paper's 34,000 examples once; 0.05 of them warm up. Without ``sft_data`` there are none."""
     sft_data: Path | None = None
     """Curated examples, as ``saccade curate codedance`` writes them."""
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=240,
         tasks_per_step=256,
         group_size=8,
@@ -90,7 +90,7 @@ class CodeDanceSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TinySettings(CodeDanceSettings):
+class TinyCodeDanceSettings(CodeDanceSettings):
     """The same in miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
@@ -102,7 +102,7 @@ class TinySettings(CodeDanceSettings):
         final_rate=0.1,
         checkpoint_every=300,
     )
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=40,
         tasks_per_step=16,
         group_size=8,

@@ -11,13 +11,13 @@ from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
 from saccade.protocols.protocol import ChatProtocol
-from saccade.runs.asking import Asking, Way, words_for
+from saccade.runs.asking import AskingRecord, Way, words_for
 from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
 from saccade.tools.catalogue.catalogue import build_tool, toolset
 from saccade.tools.catalogue.settings import ToolSettings, read_tools_file
 from saccade.tools.images import IMAGE_TOOLS, crop
 from saccade.tools.tool import EpisodeTool, Tool, tool_from
-from saccade.train.plan import Episodes
+from saccade.train.plan import EpisodeSpec
 from saccade.types import Message, Task, ToolSpec
 
 Tools = tuple[Tool | EpisodeTool, ...]
@@ -38,7 +38,7 @@ class Ways:
     """Makes the episodes of an evaluation; ``maker.resources`` are what its run enters."""
 
     checkpoint: Path
-    asking: Asking | None
+    asking: AskingRecord | None
     wishes: Wishes
     maker: Toolmaker
     remarks: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Ways:
             )
         return made
 
-    def check(self, asked: Sequence[Episodes]) -> None:
+    def check(self, asked: Sequence[EpisodeSpec]) -> None:
         """UserError where what the user wants of tools and turns has no effect."""
         if asked and not any(one.protocol.offers_tools for one in asked):
             names = ", ".join(one.protocol.name for one in asked)
@@ -83,7 +83,7 @@ class Ways:
             if self.wishes.turns is not None:
                 raise UserError(f"--turns {self.wishes.turns} would have no effect: {names} has a single turn")
 
-    def in_words(self, asked: Mapping[str, Episodes]) -> str:
+    def in_words(self, asked: Mapping[str, EpisodeSpec]) -> str:
         """How the checkpoint is asked, and by whose word."""
         how = "; ".join(
             _described(one) if name == one.protocol.name else f"{name}: {_described(one)}"
@@ -102,7 +102,7 @@ class Ways:
         recorded = "; ".join(way.describe() for way in self.asking.ways)
         return f"{self.checkpoint} is asked as the command says ({how}); its record says: {recorded}."
 
-    def episodes(self, protocol: ProtocolName, way: Way | None, defaults: Episodes) -> Episodes:
+    def episodes(self, protocol: ProtocolName, way: Way | None, defaults: EpisodeSpec) -> EpisodeSpec:
         """``defaults`` say limits and turns; tools and words are the way's where the user wants no others."""
         turns = self._turns(way, defaults, protocol)
         style = way.style if way else instruction_style(self.checkpoint)
@@ -115,9 +115,9 @@ class Ways:
         tools = self._tools(protocol, way) if asked.offers_tools else ()
         if way is not None and not self.wishes.tools and turns == way.max_turns:
             asked = self._in_recorded_words(asked, way, tools)
-        return Episodes(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
+        return EpisodeSpec(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
 
-    def _turns(self, way: Way | None, defaults: Episodes, protocol: ProtocolName) -> int:
+    def _turns(self, way: Way | None, defaults: EpisodeSpec, protocol: ProtocolName) -> int:
         looks_again = protocol in ("tagged", "code", "grounded_with_crop")
         if self.wishes.turns is not None and looks_again:
             return self.wishes.turns
@@ -176,5 +176,5 @@ class Ways:
         return replace(protocol, prompt=prompt)
 
 
-def _described(episodes: Episodes) -> str:
+def _described(episodes: EpisodeSpec) -> str:
     return words_for(episodes.protocol.name, [tool.spec.name for tool in episodes.tools], episodes.max_turns)

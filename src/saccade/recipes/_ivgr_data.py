@@ -17,7 +17,7 @@ from saccade.recipes._ivgr_settings import IvgrSettings
 from saccade.recipes.questions import split
 from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Questions, Shuffled
+from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Shuffled, TaskSampler
 from saccade.types import Task
 
 IDS_SHOWN = 3
@@ -68,7 +68,7 @@ def general_source(asked: OwnQuestions, settings: IvgrSettings, *, seed: int) ->
     if not asked.general:
         return None
 
-    def source(streams: tuple[str, ...]) -> Questions:
+    def source(streams: tuple[str, ...]) -> TaskSampler:
         shuffled = Shuffled(asked.general, seed=seed_for(seed, "rl", "general"), streams=streams)
         return shuffled if rates is None else ByPassRate(shuffled, HARD_OF_FIVE, rates=rates)
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
-from saccade.chat.chat_model import EngineTeacher, Teacher
+from saccade.chat.chat_model import ChatModel, EngineChat
 from saccade.chat.counts import ChatCounts
-from saccade.chat.server_settings import ServerSettings
+from saccade.chat.server_settings import ChatServerSettings
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
 from saccade.rewards.ivgr import AccuracyJudge
 from saccade.rewards.judges.answer_judge import AnswerJudge
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
 from saccade.rewards.judges.erring_judge import ErringJudge, JudgeErrors
 from saccade.rewards.judges.exact_judge import ExactJudge
@@ -61,7 +61,7 @@ class JudgeSettings:
     """Name of the variable that holds the server's key."""
     cache_dir: Path | None = None
     """Where replies are kept: what was asked once is not asked again, and a resumed run is told the same again."""
-    server: ServerSettings = ServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
+    server: ChatServerSettings = ChatServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
     """``server.max_tokens`` also bounds what a checkpoint says."""
 
     def check(self) -> None:
@@ -77,7 +77,7 @@ class JudgeSettings:
             )
 
 
-class OpenTeacher(Teacher, AbstractContextManager[object], Protocol):
+class OpenTeacher(ChatModel, AbstractContextManager[object], Protocol):
     """A teacher that answers while it is entered."""
 
     @property
@@ -125,7 +125,7 @@ def judges(
         case "checkpoint":
             teachers = _checkpoints(settings, media)
     asked = [
-        Asking(
+        JudgeClient(
             teacher=teacher,
             samples=settings.samples,
             temperature=settings.temperature,
@@ -170,7 +170,7 @@ class CheckpointTeacher:
         self._media = media
         self._load = load
         self._max_tokens = max_tokens
-        self._teacher: EngineTeacher | None = None
+        self._teacher: EngineChat | None = None
         self._asked = 0
 
     @property
@@ -187,7 +187,7 @@ class CheckpointTeacher:
 
     def __enter__(self) -> Self:
         model = load_model(self._path, self._media, self._load)
-        self._teacher = EngineTeacher(engine=LocalEngine(model), chat=model.chat, max_tokens=self._max_tokens)
+        self._teacher = EngineChat(engine=LocalEngine(model), chat=model.chat, max_tokens=self._max_tokens)
         return self
 
     def __exit__(

@@ -17,33 +17,33 @@ from saccade.recipes._ivgr_settings import TwoStreamSettings
 from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Scorer
-from saccade.tasks.curriculum import Mixture, Questions, Share
+from saccade.rewards.reward import Reward
+from saccade.tasks.curriculum import Mixture, Share, TaskSampler
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import chosen
-from saccade.train.plan import Episodes, Evaluate, Reinforce, Stream
+from saccade.train.plan import EpisodeSpec, Evaluate, RLStage, Stream
 from saccade.types import Task
 
 OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=1.0)
 
-Asked = Callable[[tuple[str, ...]], Questions]
+Asked = Callable[[tuple[str, ...]], TaskSampler]
 """A source of questions, from the streams that ask them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class StreamEpisodes:
     """How questions are played in either stream."""
 
-    grounded: Episodes
-    textual: Episodes
+    grounded: EpisodeSpec
+    textual: EpisodeSpec
 
-    def of(self, stream: str) -> Episodes:
+    def of(self, stream: str) -> EpisodeSpec:
         return self.grounded if stream == GROUNDED else self.textual
 
     def evaluate(self, name: str, stream: str, tasks: Callable[[], Sequence[Task]]) -> Evaluate:
         """In one stream. Answers are judged by the rules alone."""
-        reward: Scorer = GroundingReward() if stream == GROUNDED else OUTCOME
+        reward: Reward = GroundingReward() if stream == GROUNDED else OUTCOME
         return Evaluate(name=name, tasks=tasks, episodes=self.of(stream), reward=reward)
 
     def evaluations(
@@ -67,18 +67,18 @@ def second_looks(cut: CropSettings = CropSettings()) -> dict[str, Views]:
     }
 
 
-def played(settings: TwoStreamSettings, style: Style) -> Played:
+def played(settings: TwoStreamSettings, style: Style) -> StreamEpisodes:
     """One turn in either stream; with crops several in the grounded one."""
     turns = settings.crop_turns if settings.grounded_crops else 1
     protocol = grounded_with_crop_protocol if settings.grounded_crops else grounded_protocol
-    return Played(
-        grounded=Episodes(
+    return StreamEpisodes(
+        grounded=EpisodeSpec(
             protocol=protocol(style=style, max_turns=turns, form=settings.box_form),
             tools=(tool_from(crop),) if settings.grounded_crops else (),
             rollout=settings.rollout,
             max_turns=turns,
         ),
-        textual=Episodes(
+        textual=EpisodeSpec(
             protocol=textual_protocol(style=style, max_turns=1), tools=(), rollout=settings.rollout, max_turns=1
         ),
     )
@@ -86,13 +86,13 @@ def played(settings: TwoStreamSettings, style: Style) -> Played:
 
 def reinforcement(
     settings: TwoStreamSettings,
-    how: Played,
+    how: StreamEpisodes,
     *,
     judged: Judges,
     boxed: Asked,
     general: Asked | None,
     curve: Evaluate,
-) -> Reinforce:
+) -> RLStage:
     """The stage of both streams, or of one of them with as many trajectories per step."""
     names = (GROUNDED, TEXTUAL) if settings.streams == "both" else (settings.streams,)
     counts = {
@@ -103,7 +103,7 @@ def reinforcement(
         # Questions without boxes are asked in plain words; where nothing else is asked, they make room.
         counts = {"boxed": settings.rl.tasks_per_step // len(names), "general": 0}
 
-    def questions() -> Questions:
+    def questions() -> TaskSampler:
         parts = {"boxed": Share(questions=boxed(names), share=counts["boxed"])}
         if general is not None and counts["general"]:
             parts["general"] = Share(questions=general((TEXTUAL,)), share=counts["general"])
@@ -111,7 +111,7 @@ def reinforcement(
 
     streams = tuple(Stream(name=name, episodes=how.of(name)) for name in names)
     longest = max(stream.episodes.max_action_tokens for stream in streams)
-    return Reinforce(
+    return RLStage(
         name="rl",
         streams=streams,
         questions=questions,

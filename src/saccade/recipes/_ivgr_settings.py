@@ -16,7 +16,7 @@ from saccade.rewards.boxes.grounding import BoxRule
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.stream_lessons import StreamLessons
 from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+from saccade.train.stage_settings import ImitationSettings, RLSettings
 
 AskedIn = Literal["both", "grounded", "textual"]
 
@@ -50,7 +50,7 @@ class TwoStreamSettings:
     box_form: BoxForm = "lenient"
     grounded_crops: bool = False
     """Whether the grounded stream may also look closer with the crop tool, over several turns."""
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=360,
         tasks_per_step=512,
         group_size=5,
@@ -119,7 +119,7 @@ class IvgrSettings(TwoStreamSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TinySettings(TwoStreamSettings):
+class TinyIvgrSettings(TwoStreamSettings):
     """The same in miniature: minutes on one core."""
 
     judge: JudgeSettings = JudgeSettings(kind="exact")
@@ -132,7 +132,7 @@ class TinySettings(TwoStreamSettings):
         final_rate=0.1,
         checkpoint_every=400,
     )
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=60,
         tasks_per_step=20,
         group_size=8,

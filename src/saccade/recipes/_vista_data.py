@@ -19,19 +19,19 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class TrainingSplit:
     """What is trained on and what is measured on, without a picture or a long question in common."""
 
     training: Sequence[Task]
     held_out: Sequence[Task]
 
 
-def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) -> Asked:
+def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) -> TrainingSplit:
     """All questions of ``--data``; UserError when there is nothing to train on or to measure on."""
     names = _data_sets(data, settings)
     if not names:
         training, held_out = split(own_tasks(data, context), settings.held_out_share, seed=context.seed)
-        return Asked(training=training, held_out=held_out)
+        return TrainingSplit(training=training, held_out=held_out)
     held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
     drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]
     kept = drop_duplicates(drawn, held_out)
@@ -39,7 +39,7 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
     if not kept.train or not held_out:
         missing = "to train on" if held_out else "to measure on"
         raise UserError(f"{data}: the data sets {', '.join(names)} hold no question {missing}")
-    return Asked(training=kept.train, held_out=held_out)
+    return TrainingSplit(training=kept.train, held_out=held_out)
 
 
 def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:

@@ -7,13 +7,13 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.recipes._vista_settings import GymSettings
 from saccade.recipes._vista_tools import Tools
-from saccade.rewards.reward import GroupScorer, Scorer
+from saccade.rewards.reward import GroupReward, Reward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Questions
+from saccade.tasks.curriculum import TaskSampler
 from saccade.tasks.tail_patch import EasyToHard, hard_questions, pass_rates
 from saccade.train.algorithm_choice import chosen
-from saccade.train.plan import Episodes, Evaluate, Reinforce, Stage, Stream
+from saccade.train.plan import EpisodeSpec, Evaluate, RLStage, Stage, Stream
 from saccade.types import Attempt, Task
 
 MEASURED = VistaReward()
@@ -21,37 +21,37 @@ MEASURED = VistaReward()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class ToolEpisodes:
     """How questions are played in reinforcement, and in imitation and evaluations."""
 
-    training: Episodes
-    everywhere: Episodes
+    training: EpisodeSpec
+    everywhere: EpisodeSpec
 
     def evaluate(self, name: str, tasks: Callable[[], Sequence[Task]]) -> Evaluate:
         return Evaluate(name=name, tasks=tasks, episodes=self.everywhere, reward=MEASURED)
 
 
-def played(settings: GymSettings, style: Style, tools: Tools, offered: Tools) -> Played:
+def played(settings: GymSettings, style: Style, tools: Tools, offered: Tools) -> ToolEpisodes:
     """Up to three turns with ``tools``, of which reinforcement has those ``offered``; one turn without any.
 
     A turn ends with its call: decoding stops at ``</tool_call>``, and what the tool says is never a target.
     """
 
-    def episodes(given: Tools) -> Episodes:
+    def episodes(given: Tools) -> EpisodeSpec:
         if not settings.with_tools:
             protocol = direct_protocol(style=style, max_turns=1)
-            return Episodes(protocol=protocol, tools=(), rollout=settings.rollout, max_turns=1)
-        return Episodes(
+            return EpisodeSpec(protocol=protocol, tools=(), rollout=settings.rollout, max_turns=1)
+        return EpisodeSpec(
             protocol=tagged_protocol(style=style, max_turns=settings.max_turns),
             tools=given,
             rollout=settings.rollout,
             max_turns=settings.max_turns,
         )
 
-    return Played(training=episodes(offered), everywhere=episodes(tools))
+    return ToolEpisodes(training=episodes(offered), everywhere=episodes(tools))
 
 
-def reward(settings: GymSettings) -> Scorer | GroupScorer:
+def reward(settings: GymSettings) -> Reward | GroupReward:
     """The reward of the settings' name."""
     match settings.reward:
         case "difficulty":
@@ -61,10 +61,10 @@ def reward(settings: GymSettings) -> Scorer | GroupScorer:
 
 
 def reinforcement(
-    name: str, settings: GymSettings, how: Played, *, questions: Callable[[], Questions], curve: Evaluate
-) -> Reinforce:
+    name: str, settings: GymSettings, how: ToolEpisodes, *, questions: Callable[[], TaskSampler], curve: Evaluate
+) -> RLStage:
     """The stage ``rl``, or after it ``tail``."""
-    return Reinforce(
+    return RLStage(
         name=name,
         streams=(Stream(name="main", episodes=how.training),),
         questions=questions,
@@ -80,11 +80,11 @@ class TailPatch:
     """Measures the training questions with the model as it is, then asks those that it answers now and then."""
 
     settings: GymSettings
-    how: Played
+    how: ToolEpisodes
     keys: Callable[[], Sequence[str]]
     """Ids of all training questions."""
     task_of: Callable[[str], Task]
-    again: Callable[[], Questions]
+    again: Callable[[], TaskSampler]
     """All training questions once more, where ``tail.easy_to_hard`` is off."""
     seed: int
     _rates: dict[str, float] = field(default_factory=dict, init=False)
@@ -102,7 +102,7 @@ class TailPatch:
             reward=MEASURED,
             temperature=self.settings.rl.temperature,
             samples=tail.samples,
-            told=self.learn,
+            on_finished=self.learn,
         )
         return (measured, stage)
 
@@ -110,7 +110,7 @@ class TailPatch:
         """Takes the pass rates from what was played."""
         self._rates = pass_rates(attempts)
 
-    def questions(self) -> Questions:
+    def questions(self) -> TaskSampler:
         tail = self.settings.tail
         if not tail.easy_to_hard:
             return self.again()

@@ -14,7 +14,7 @@ from saccade.recipes._vista_lessons import VistaLessons
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
 from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+from saccade.train.stage_settings import ImitationSettings, RLSettings
 
 StageName = Literal["sft", "rl", "tail"]
 RewardName = Literal["sum", "dense", "sparse", "difficulty"]
@@ -58,7 +58,7 @@ class GymSettings:
     reward: RewardName = "sum"
     """``sum`` is the paper's; the others are those of its Figure 4c."""
     max_turns: int = 3
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=300,
         tasks_per_step=128,
         group_size=8,
@@ -120,7 +120,7 @@ class VistaSettings(GymSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TinySettings(GymSettings):
+class TinyVistaSettings(GymSettings):
     """The same in miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
@@ -132,7 +132,7 @@ class TinySettings(GymSettings):
         final_rate=0.1,
         checkpoint_every=250,
     )
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=60,
         tasks_per_step=14,
         group_size=8,

@@ -20,22 +20,22 @@ from saccade.models.tiny import tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.instructions import Style
-from saccade.recipes._codedance_settings import CodeDanceSettings, TinySettings
+from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDanceSettings
 from saccade.recipes._held_out import without_held_out
 from saccade.recipes.questions import split
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScorer, Scorer
+from saccade.rewards.reward import GroupReward, Reward
 from saccade.rewards.tool_use import execution_returns
 from saccade.sandbox.sandbox import Sandbox
 from saccade.seeding import seed_for
 from saccade.tasks.code_lessons import EASY, HARD, PHRASES, CodeQuestions, lesson_texts, lessons_on
-from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epochs
+from saccade.tasks.curriculum import InOrder, Shuffled, TaskSampler, shuffled_epochs
 from saccade.tools.code import Sessions, python_tool
 from saccade.tools.remembered import RememberedSessions
 from saccade.train.algorithm_choice import chosen
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.types import Example, Task
 
 
@@ -60,7 +60,7 @@ def codedance(context: RecipeContext) -> Plan:
             what=f"examples of {settings.sft_data}",
         )
         stages += [
-            Supervise(
+            SFTStage(
                 name="sft",
                 demonstrations=_shuffled(examples, settings, played.shown, context),
                 settings=settings.sft,
@@ -88,7 +88,7 @@ def codedance(context: RecipeContext) -> Plan:
 
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
-    settings = apply_overrides(TinySettings(), context.overrides)
+    settings = apply_overrides(TinyCodeDanceSettings(), context.overrides)
     sandbox = Sandbox(isolation=settings.isolation)
     # Imitation shows its questions several times, and samples of one question often write the same code.
     played = _played(settings, RememberedSessions(sandbox, max_runs=2048), "brief")
@@ -126,7 +126,7 @@ def tiny(context: RecipeContext) -> Plan:
         questions=lambda: InOrder(lambda number: asked.example("train", imitated + number, settings.easy_share).task),
         curve=played.evaluate("curve", mixture),
     )
-    imitation = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+    imitation = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
     start = context.model
     measured = (reinforcement, *evaluations("after_rl"))
     return Plan(
@@ -145,7 +145,7 @@ def outcome(settings: CodeDanceSettings) -> OutcomeReward:
     return OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
 
 
-def reward(settings: CodeDanceSettings) -> Scorer | GroupScorer:
+def reward(settings: CodeDanceSettings) -> Reward | GroupReward:
     """The reward of the settings' name."""
     match settings.reward:
         case "adaptive":
@@ -164,7 +164,7 @@ def reward(settings: CodeDanceSettings) -> Scorer | GroupScorer:
             return outcome(settings)
 
 
-def algorithm(settings: CodeDanceSettings, episodes: Episodes) -> Algorithm:
+def algorithm(settings: CodeDanceSettings, episodes: EpisodeSpec) -> Algorithm:
     """The chosen algorithm, with the turns' own credit where it is wanted."""
     base = chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens)
     if not settings.turn_credit:
@@ -180,21 +180,21 @@ def algorithm(settings: CodeDanceSettings, episodes: Episodes) -> Algorithm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Played:
+class _CodeEpisodes:
     """How questions are shown to be solved, played in reinforcement and, with more turns, in evaluations."""
 
-    shown: Episodes
-    training: Episodes
-    evaluation: Episodes
+    shown: EpisodeSpec
+    training: EpisodeSpec
+    evaluation: EpisodeSpec
     outcome: OutcomeReward
 
     def evaluate(self, name: str, tasks: Callable[[], Sequence[Task]]) -> Evaluate:
         return Evaluate(name=name, tasks=tasks, episodes=self.evaluation, reward=self.outcome)
 
 
-def _played(settings: CodeDanceSettings, sessions: Sessions, style: Style) -> _Played:
-    def episodes(turns: int, *, checks_work: bool = False) -> Episodes:
-        return Episodes(
+def _played(settings: CodeDanceSettings, sessions: Sessions, style: Style) -> _CodeEpisodes:
+    def episodes(turns: int, *, checks_work: bool = False) -> EpisodeSpec:
+        return EpisodeSpec(
             protocol=code_protocol(style=style, max_turns=turns),
             tools=(python_tool(sessions, checks_work=checks_work),),
             rollout=settings.rollout,
@@ -203,7 +203,7 @@ def _played(settings: CodeDanceSettings, sessions: Sessions, style: Style) -> _P
 
     # Checking makes runs anew: only where a reward reads what comes of it.
     checks_work = settings.paid_calls == "working" and settings.reward != "outcome"
-    return _Played(
+    return _CodeEpisodes(
         shown=episodes(settings.training_turns),
         training=episodes(settings.training_turns, checks_work=checks_work),
         evaluation=episodes(settings.evaluation_turns),
@@ -212,9 +212,9 @@ def _played(settings: CodeDanceSettings, sessions: Sessions, style: Style) -> _P
 
 
 def _reinforcement(
-    settings: CodeDanceSettings, episodes: Episodes, *, questions: Callable[[], Questions], curve: Evaluate
-) -> Reinforce:
-    return Reinforce(
+    settings: CodeDanceSettings, episodes: EpisodeSpec, *, questions: Callable[[], TaskSampler], curve: Evaluate
+) -> RLStage:
+    return RLStage(
         name="rl",
         streams=(Stream(name="main", episodes=episodes),),
         questions=questions,
@@ -226,7 +226,7 @@ def _reinforcement(
 
 
 def _shuffled(
-    examples: Sequence[Example], settings: CodeDanceSettings, episodes: Episodes, context: RecipeContext
+    examples: Sequence[Example], settings: CodeDanceSettings, episodes: EpisodeSpec, context: RecipeContext
 ) -> Callable[[int], Sequence[Demonstration]]:
     """The demonstrations of each step: all examples in random order, then again in another."""
     size = settings.sft.batch_size
@@ -241,7 +241,7 @@ def _shuffled(
     return demonstrations
 
 
-def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLanguageModel:
+def _random_model(settings: TinyCodeDanceSettings, context: RecipeContext) -> VisionLanguageModel:
     return tiny_model(
         lesson_texts(),
         context.media,

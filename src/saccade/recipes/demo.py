@@ -19,14 +19,14 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder, Mixture, Questions, Share
+from saccade.tasks.curriculum import InOrder, Mixture, Share, TaskSampler
 from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stream, Supervise
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stream
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Example, Task
 
 FAMILY = "visual_search"
@@ -43,9 +43,9 @@ SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "tool\n", "tools: crop")
 
 _LIMITS = RolloutSettings(max_turn_tokens=48, max_tokens=512)
 
-LOOKING = Episodes(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=_LIMITS, max_turns=3)
+LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=_LIMITS, max_turns=3)
 
-SILENT = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=_LIMITS, max_turns=1)
+SILENT = EpisodeSpec(protocol=direct_protocol(style="brief"), tools=(), rollout=_LIMITS, max_turns=1)
 """Without tools in the prompt."""
 
 REWARD = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
@@ -55,7 +55,7 @@ REWARD = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
 class DemoSettings:
     """Settings of the demo; ``--set sft.steps=300`` changes one."""
 
-    sft: SuperviseSettings = SuperviseSettings(
+    sft: SFTSettings = SFTSettings(
         steps=800,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
@@ -63,7 +63,7 @@ class DemoSettings:
         decay="cosine",
         final_rate=0.1,
     )
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=30,
         tasks_per_step=16,
         group_size=8,
@@ -133,7 +133,7 @@ def demo(context: RecipeContext) -> Plan:
         # After the pictures of the imitation, so that no question comes twice.
         return example("train", settings.sft.steps * settings.sft.batch_size + 1 + number).task
 
-    def questions() -> Questions:
+    def questions() -> TaskSampler:
         looking = InOrder(lambda index: rl_task(2 * index), streams=("looking",))
         silent = InOrder(lambda index: rl_task(2 * index + 1), streams=("silent",))
         without = settings.no_tool_tasks
@@ -146,10 +146,10 @@ def demo(context: RecipeContext) -> Plan:
     def held_out(count: int) -> Sequence[Task]:
         return [example("held_out", index).task for index in range(count)]
 
-    def evaluation(name: str, *, episodes: Episodes = LOOKING, count: int = settings.evaluation_tasks) -> Evaluate:
+    def evaluation(name: str, *, episodes: EpisodeSpec = LOOKING, count: int = settings.evaluation_tasks) -> Evaluate:
         return Evaluate(name=name, tasks=lambda: held_out(count), episodes=episodes, reward=REWARD)
 
-    reinforcement = Reinforce(
+    reinforcement = RLStage(
         name="rl",
         streams=(Stream(name="looking", episodes=LOOKING), Stream(name="silent", episodes=SILENT)),
         questions=questions,
@@ -158,7 +158,7 @@ def demo(context: RecipeContext) -> Plan:
         settings=settings.rl,
         evaluation=evaluation("curve", count=settings.curve_tasks),
     )
-    imitation = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+    imitation = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
     measured = (reinforcement, evaluation("after_rl"), evaluation("after_rl_without_tool", episodes=SILENT))
     start = context.model
     return Plan(

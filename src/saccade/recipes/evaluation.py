@@ -17,11 +17,11 @@ from saccade.protocols.tagged import direct_protocol
 from saccade.recipes._evaluation_ways import Ways, Wishes
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.runs.asking import Asking, Way, read_asking
+from saccade.runs.asking import AskingRecord, Way, read_asking
 from saccade.runs.recorded_tools import Toolmaker
 from saccade.sandbox.results import Isolation
 from saccade.tasks.procedural import FAMILIES, generate
-from saccade.train.plan import Episodes, Evaluate, Plan
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan
 from saccade.types import Task
 
 DEFAULT_COUNT = 256
@@ -34,7 +34,7 @@ ViewWord = Literal["crops", "union"]
 class MakeEpisodes(Protocol):
     """The episodes of a protocol: in this way, or in the recorded one with that protocol, or by default."""
 
-    def __call__(self, protocol: ProtocolName, way: Way | None = None, /) -> Episodes: ...
+    def __call__(self, protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +92,11 @@ def evaluation(
         for words in map(_ordered, test_time)
     }
 
-    def episodes(protocol: ProtocolName, way: Way | None = None, /) -> Episodes:
+    def episodes(protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec:
         recorded = way or ways.of_protocol(protocol)
         of_way = _settings(context, asking, recorded)
         # What is asked in a way is the way's; this only says how long and how often.
-        limits = Episodes(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
+        limits = EpisodeSpec(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
         return ways.episodes(protocol, recorded, limits)
 
     once = [
@@ -149,7 +149,7 @@ def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     return view_words(",".join(words))
 
 
-def _settings(context: RecipeContext, asking: Asking | None, way: Way | None) -> EvaluationSettings:
+def _settings(context: RecipeContext, asking: AskingRecord | None, way: Way | None) -> EvaluationSettings:
     """Those of a way, or the defaults, as the user has changed them."""
     base = EvaluationSettings()
     if asking is not None and way is not None:
@@ -160,7 +160,7 @@ def _settings(context: RecipeContext, asking: Asking | None, way: Way | None) ->
 
 def _asked(
     settings: EvaluationSettings, ways: Ways, episodes: MakeEpisodes, *, has_looks: bool
-) -> Mapping[str, Episodes]:
+) -> Mapping[str, EpisodeSpec]:
     """The evaluations that look once, by name, and how they are played."""
     wanted = {"with_tools": settings.with_tools, "without_tools": settings.without_tools}
     is_default = not ways.wishes.protocols and not has_looks

@@ -17,8 +17,8 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.two_streams import TEXTUAL
 from saccade.recipes._ivgr_data import general_source, read_questions, read_trajectories
 from saccade.recipes._ivgr_judges import Judges, Meter, judges
-from saccade.recipes._ivgr_parts import Played, played, reinforcement, second_looks
-from saccade.recipes._ivgr_settings import IvgrSettings, TinySettings, TwoStreamSettings
+from saccade.recipes._ivgr_parts import StreamEpisodes, played, reinforcement, second_looks
+from saccade.recipes._ivgr_settings import IvgrSettings, TinyIvgrSettings, TwoStreamSettings
 from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder, Shuffled, shuffled_epochs
@@ -30,7 +30,7 @@ from saccade.tasks.stream_lessons import (
     lesson_texts,
     lessons_on,
 )
-from saccade.train.plan import Demonstration, Plan, Stage, Supervise
+from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
 from saccade.types import Task
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
@@ -56,7 +56,7 @@ def ivgr(context: RecipeContext) -> Plan:
 
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and settings.sft_data is not None:
-        stage = Supervise(
+        stage = SFTStage(
             name="sft",
             demonstrations=_imitated(settings, how, asked.held_out, context),
             settings=settings.sft,
@@ -82,7 +82,7 @@ def ivgr(context: RecipeContext) -> Plan:
 
 
 def _imitated(
-    settings: IvgrSettings, how: Played, held_out: Sequence[Task], context: RecipeContext
+    settings: IvgrSettings, how: StreamEpisodes, held_out: Sequence[Task], context: RecipeContext
 ) -> Callable[[int], Sequence[Demonstration]]:
     """The demonstrations of each step: all examples of ``sft_data`` in random order, then again in another."""
     assert settings.sft_data is not None
@@ -110,7 +110,7 @@ def _judges(settings: TwoStreamSettings, context: RecipeContext, *, exact: Exact
 
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
-    settings = apply_overrides(TinySettings(), context.overrides)
+    settings = apply_overrides(TinyIvgrSettings(), context.overrides)
     asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
     judged = _judges(settings, context, exact=EXACT)
     how = played(settings, "brief")
@@ -146,7 +146,7 @@ def tiny(context: RecipeContext) -> Plan:
     start = context.model
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and start is None:
-        stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
         before = how.evaluate("before_textual", TEXTUAL, held_out(settings.curve_tasks))
         imitation = (before, stage, *how.evaluations("after_sft", tasks, looks))
     return Plan(
@@ -165,7 +165,7 @@ def tiny(context: RecipeContext) -> Plan:
     )
 
 
-def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLanguageModel:
+def _random_model(settings: TinyIvgrSettings, context: RecipeContext) -> VisionLanguageModel:
     return tiny_model(
         lesson_texts(),
         context.media,

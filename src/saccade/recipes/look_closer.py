@@ -24,8 +24,8 @@ from saccade.tasks.guessing import centred
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.train.stage_settings import ImitationSettings, RLSettings
 from saccade.types import Example, Task
 
 
@@ -44,7 +44,7 @@ class LookCloserSettings:
     )
     careless_share: float = 0.75
     """Share of demonstrations whose expert looks at the middle."""
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=40,
         tasks_per_step=16,
         group_size=8,
@@ -67,7 +67,7 @@ def look_closer(context: RecipeContext) -> Plan:
     """The habit, reinforcement, and evaluations around them on held-out pictures of the same families."""
     settings = apply_overrides(LookCloserSettings(), context.overrides)
     path = context.model or base_checkpoint()
-    episodes = Episodes(
+    episodes = EpisodeSpec(
         protocol=tagged_protocol(style=instruction_style(path), max_turns=settings.max_turns),
         tools=IMAGE_TOOLS,
         rollout=RolloutSettings(max_turn_tokens=96, max_tokens=2048),
@@ -112,7 +112,7 @@ def look_closer(context: RecipeContext) -> Plan:
     imitated = 2 * settings.sft.steps * settings.sft.batch_size
     habit: tuple[Stage, ...] = ()
     if settings.sft.steps:
-        stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
         habit = (stage, evaluation("after_sft", settings.evaluation_tasks))
     return Plan(
         title=f"{path.name} learns where to look",
@@ -122,7 +122,7 @@ def look_closer(context: RecipeContext) -> Plan:
         stages=(
             evaluation("before", settings.evaluation_tasks),
             *habit,
-            Reinforce(
+            RLStage(
                 name="rl",
                 streams=(Stream(name="main", episodes=episodes),),
                 # After the pictures of the imitation, so that no question comes twice.

@@ -20,8 +20,8 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Supervise
-from saccade.train.stage_settings import SuperviseSettings
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
+from saccade.train.stage_settings import SFTSettings
 from saccade.types import Example, Task
 
 CALL_PHRASES = (
@@ -55,7 +55,7 @@ _DIFFICULTIES = (0.0, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
+class PerceptionLesson:
     """What is taught for some steps, beside what was taught before."""
 
     families: tuple[str, ...]
@@ -66,11 +66,11 @@ class Lesson:
 
 
 LESSONS = (
-    Lesson(families=("finding_colours",), steps=600),
-    Lesson(families=("visual_search",), steps=500),
-    Lesson(families=("finding_shapes",), steps=3000, difficulties=(0.0, 0.25, 0.5)),
-    Lesson(families=("finding_lines",), steps=600, difficulties=(0.0, 0.5)),
-    Lesson(
+    PerceptionLesson(families=("finding_colours",), steps=600),
+    PerceptionLesson(families=("visual_search",), steps=500),
+    PerceptionLesson(families=("finding_shapes",), steps=3000, difficulties=(0.0, 0.25, 0.5)),
+    PerceptionLesson(families=("finding_lines",), steps=600, difficulties=(0.0, 0.5)),
+    PerceptionLesson(
         families=(
             "visual_search",
             "attributes",
@@ -94,7 +94,7 @@ tables and documents cannot be found from afar."""
 class PerceptionSettings:
     """Settings of the base model that ships."""
 
-    sft: SuperviseSettings = SuperviseSettings(
+    sft: SFTSettings = SFTSettings(
         steps=12_700,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=3e-3, muon=True, micro_batch_tokens=2600),
@@ -139,8 +139,8 @@ def perception(context: RecipeContext) -> Plan:
     """Imitation of all experts, then an evaluation with and one without tools on every family."""
     settings = apply_overrides(PerceptionSettings(), context.overrides)
     rollout = RolloutSettings(max_turn_tokens=96, max_tokens=2048)
-    looking = Episodes(protocol=tagged_protocol(style="brief"), tools=IMAGE_TOOLS, rollout=rollout, max_turns=5)
-    silent = Episodes(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
+    looking = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=IMAGE_TOOLS, rollout=rollout, max_turns=5)
+    silent = EpisodeSpec(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)
     reward = OutcomeReward()
 
     def example(family: str, split: str, index: int, difficulty: float) -> Example:
@@ -180,7 +180,7 @@ def perception(context: RecipeContext) -> Plan:
         settings=settings,
         build_model=build_model,
         stages=(
-            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft),
             Evaluate(name="with_tools", tasks=held_out, episodes=looking, reward=reward),
             Evaluate(name="without_tools", tasks=held_out, episodes=silent, reward=reward),
         ),

@@ -18,11 +18,11 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import Band, ByPassRate, Questions, Shuffled, shuffled_epochs
+from saccade.tasks.curriculum import Band, ByPassRate, Shuffled, TaskSampler, shuffled_epochs
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.plan import Demonstration, Episodes, Evaluate, Plan, Reinforce, Stage, Stream, Supervise
-from saccade.train.stage_settings import ImitationSettings, ReinforceSettings
+from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.train.stage_settings import ImitationSettings, RLSettings
 from saccade.types import Answer, Example, ExpertTurn, Task
 
 
@@ -32,7 +32,7 @@ class QuestionsSettings:
 
     model: LoadSettings = LoadSettings()
     sft: ImitationSettings = ImitationSettings()
-    rl: ReinforceSettings = ReinforceSettings(
+    rl: RLSettings = RLSettings(
         steps=100,
         tasks_per_step=16,
         group_size=8,
@@ -60,7 +60,7 @@ class QuestionsSettings:
 
 TINY = QuestionsSettings(
     sft=ImitationSettings(steps=80, optimizer=OptimizerSettings(learning_rate=1e-3)),
-    rl=ReinforceSettings(
+    rl=RLSettings(
         steps=15,
         tasks_per_step=8,
         group_size=8,
@@ -86,7 +86,7 @@ def questions(context: RecipeContext) -> Plan:
     training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
     style = instruction_style(path)
     protocol = tagged_protocol if settings.with_tools else direct_protocol
-    episodes = Episodes(
+    episodes = EpisodeSpec(
         protocol=protocol(style=style, max_turns=settings.max_turns),
         tools=IMAGE_TOOLS if settings.with_tools else (),
         rollout=settings.rollout,
@@ -99,7 +99,7 @@ def questions(context: RecipeContext) -> Plan:
         tasks = shuffled_epochs(training, step * size, size, seed=seed_for(context.seed, "sft"))
         return [Demonstration(example=bare_answer(task), episodes=episodes) for task in tasks]
 
-    def asked() -> Questions:
+    def asked() -> TaskSampler:
         shuffled = Shuffled(training, seed=seed_for(context.seed, "rl"))
         band = Band(low=settings.pass_rate_low, high=settings.pass_rate_high)
         return shuffled if band == Band() else ByPassRate(shuffled, band)
@@ -112,7 +112,7 @@ def questions(context: RecipeContext) -> Plan:
 
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps:
-        stage = Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
         imitation = (stage, evaluation("after_sft"))
     return Plan(
         title=f"{path.name} on {context.data.name}",
@@ -122,7 +122,7 @@ def questions(context: RecipeContext) -> Plan:
         stages=(
             evaluation("before"),
             *imitation,
-            Reinforce(
+            RLStage(
                 name="rl",
                 streams=(Stream(name="main", episodes=episodes),),
                 questions=asked,

@@ -21,12 +21,12 @@ from saccade.recipes._held_out import without_held_out
 from saccade.recipes._vista_data import read_questions
 from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, VistaQuestions, gym_tools, lesson_texts
 from saccade.recipes._vista_lessons import LOOPS, lessons_on, without_thoughts
-from saccade.recipes._vista_parts import Played, TailPatch, played, reinforcement
-from saccade.recipes._vista_settings import GymSettings, TinySettings, VistaSettings
+from saccade.recipes._vista_parts import TailPatch, ToolEpisodes, played, reinforcement
+from saccade.recipes._vista_settings import GymSettings, TinyVistaSettings, VistaSettings
 from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder, Questions, Shuffled, shuffled_epochs
-from saccade.train.plan import Demonstration, Evaluate, Plan, Stage, Supervise
+from saccade.tasks.curriculum import InOrder, Shuffled, TaskSampler, shuffled_epochs
+from saccade.train.plan import Demonstration, Evaluate, Plan, SFTStage, Stage
 from saccade.types import Task
 
 
@@ -49,13 +49,13 @@ def vista_r1(context: RecipeContext) -> Plan:
     def held_out() -> Sequence[Task]:
         return asked.held_out
 
-    def again() -> Questions:
+    def again() -> TaskSampler:
         return Shuffled(asked.training, seed=seed_for(context.seed, "rl"))
 
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and settings.sft_data:
         shown = _imitated(settings, how, asked.held_out, context)
-        imitation = (Supervise(name="sft", demonstrations=shown, settings=settings.sft),)
+        imitation = (SFTStage(name="sft", demonstrations=shown, settings=settings.sft),)
     tail = TailPatch(
         settings=settings, how=how, keys=lambda: list(by_id), task_of=by_id.__getitem__, again=again, seed=context.seed
     )
@@ -73,7 +73,7 @@ def vista_r1(context: RecipeContext) -> Plan:
 
 
 def _imitated(
-    settings: VistaSettings, how: Played, held_out: Sequence[Task], context: RecipeContext
+    settings: VistaSettings, how: ToolEpisodes, held_out: Sequence[Task], context: RecipeContext
 ) -> Callable[[int], Sequence[Demonstration]]:
     """The demonstrations of each step: all trajectories of ``sft_data`` in random order, then again in another."""
     read = [one for data in settings.sft_data for one in read_tool_examples(data, context.media)]
@@ -93,9 +93,9 @@ def _imitated(
 
 def _stages(
     settings: GymSettings,
-    how: Played,
+    how: ToolEpisodes,
     imitation: Sequence[Stage],
-    again: Callable[[], Questions],
+    again: Callable[[], TaskSampler],
     tail: TailPatch,
     held_out: Callable[[], Sequence[Task]],
     *,
@@ -115,7 +115,7 @@ def _stages(
 
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
-    settings = apply_overrides(TinySettings(), context.overrides)
+    settings = apply_overrides(TinyVistaSettings(), context.overrides)
     tools = gym_tools() if settings.with_tools else {}
     how = played(settings, "brief", tuple(tools.values()), of_families(tuple(tools.values()), settings.tool_families))
     seed = seed_for(context.seed, "vista")
@@ -146,7 +146,7 @@ def tiny(context: RecipeContext) -> Plan:
         with context.media.temporary():
             return {question(number).id: number for number in range(settings.rl_questions)}
 
-    def again() -> Questions:
+    def again() -> TaskSampler:
         return InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed)))
 
     def held_out(count: int) -> Callable[[], Sequence[Task]]:
@@ -167,7 +167,7 @@ def tiny(context: RecipeContext) -> Plan:
     if settings.sft.steps and start is None:
         imitation = (
             how.evaluate("before", held_out(settings.curve_tasks)),
-            Supervise(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft),
         )
     return Plan(
         title="A tiny model learns when to call which tool",
@@ -185,7 +185,7 @@ def _shuffled(number: int, size: int, seed: int) -> int:
     return int(generator_for(seed, "rl", "epoch", epoch).permutation(size)[place])
 
 
-def _random_model(settings: TinySettings, context: RecipeContext) -> VisionLanguageModel:
+def _random_model(settings: TinyVistaSettings, context: RecipeContext) -> VisionLanguageModel:
     return tiny_model(
         lesson_texts(),
         context.media,

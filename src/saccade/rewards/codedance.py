@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScores, Scorer, accuracy_of
+from saccade.rewards.reward import GroupScores, Reward, accuracy_of
 from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of
 from saccade.types import Json, Score, Task, Trajectory
 
@@ -23,7 +23,7 @@ class CodeDanceReward:
     which advantages of groups subtract again; a critic learns it.
     """
 
-    outcome: Scorer = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
+    outcome: Reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
     """Must give the part ``accuracy``, in 0..1; above 0 is right."""
     gamma: float = 4.0
     """How steeply the bonus falls with the group's accuracy."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Scorer, accuracy_of
+from saccade.rewards.reward import Reward, accuracy_of
 from saccade.rewards.tool_use import call_outcome, deepeyes_tool_reward
 from saccade.types import Score, Task, Trajectory
 
@@ -18,7 +18,7 @@ class DeepEyesReward:
     format counts from -1 to 0 where ours counts from 0 to 1: inside a group that is the same.
     """
 
-    outcome: Scorer = OutcomeReward(accuracy_weight=0.8, format_weight=0.2)
+    outcome: Reward = OutcomeReward(accuracy_weight=0.8, format_weight=0.2)
     """Must give the part ``accuracy``; above 0 is right."""
     tool_weight: float = 1.2
     needs_image: bool = True

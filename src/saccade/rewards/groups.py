@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.rewards.reward import AsyncGroupScorer, GroupScorer, GroupScores, Reward, Scorer
+from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupReward, GroupScores, Reward
 from saccade.types import Group, Json, Score, Task, Trajectory
 
 NO_VERDICT = "the reward gave no verdict"
@@ -14,7 +14,7 @@ NO_VERDICT = "the reward gave no verdict"
 class Each:
     """A group scorer that scores every trajectory by itself and remembers nothing."""
 
-    scorer: Scorer
+    scorer: Reward
 
     def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
         return GroupScores(
@@ -23,13 +23,13 @@ class Each:
         )
 
 
-def group_scorer(reward: Scorer | GroupScorer) -> GroupScorer:
+def group_scorer(reward: Reward | GroupReward) -> GroupReward:
     """The reward as a group scorer; one that scores single trajectories is wrapped."""
-    return reward if isinstance(reward, GroupScorer) else Each(reward)
+    return reward if isinstance(reward, GroupReward) else Each(reward)
 
 
 def score_questions(
-    questions: Sequence[Sequence[Group]], reward: Reward, memory: Mapping[str, Json]
+    questions: Sequence[Sequence[Group]], reward: AnyReward, memory: Mapping[str, Json]
 ) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
     """The groups of each question with their scores, and what to remember of each task, by its id.
 
@@ -39,7 +39,7 @@ def score_questions(
     ValueError when the reward does not give one score for each of the others.
     """
     remembered = dict(memory)
-    if isinstance(reward, AsyncGroupScorer):
+    if isinstance(reward, AsyncGroupReward):
         return asyncio.run(_all_at_once(questions, reward, remembered)), remembered
     scorer = group_scorer(reward)
     scored = []
@@ -50,7 +50,7 @@ def score_questions(
     return scored, remembered
 
 
-def score_question(groups: Sequence[Group], reward: Reward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:
+def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:
     """One question's groups with their scores, and what to remember of its task; see ``score_questions``."""
     if not groups:
         return (), memory
@@ -60,7 +60,7 @@ def score_question(groups: Sequence[Group], reward: Reward, memory: Json = None)
 
 
 async def _all_at_once(
-    questions: Sequence[Sequence[Group]], reward: AsyncGroupScorer, remembered: dict[str, Json]
+    questions: Sequence[Sequence[Group]], reward: AsyncGroupReward, remembered: dict[str, Json]
 ) -> list[tuple[Group, ...]]:
     by_task: dict[str, list[int]] = {}
     for place, groups in enumerate(questions):

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from saccade.errors import UserError
 from saccade.types import Json, Score, Task, Trajectory
 
-Scorer = Callable[[Task, Trajectory], Score]
+Reward = Callable[[Task, Trajectory], Score]
 """Pure: the same task and trajectory give the same score. Reads the model's own text, never an observation.
 
 Raises ``ValueError`` on a ``failed`` trajectory: the machine's failure says nothing about the policy.
@@ -25,10 +25,10 @@ class GroupScores:
 
 
 @runtime_checkable
-class GroupScorer(Protocol):
+class GroupReward(Protocol):
     """A reward that compares the trajectories of one question with one another, over all streams that asked it.
 
-    Pure like a ``Scorer``: what it remembers of a task goes through ``memory``, which the trainer keeps by ``Task.id``
+    Pure like a ``Reward``: what it remembers of a task goes through ``memory``, which the trainer keeps by ``Task.id``
     and saves with every checkpoint; it must be JSON. ``Score.parts["accuracy"]`` is what the curriculum and the
     curves call right: give it before any shaping.
     """
@@ -42,7 +42,7 @@ class GroupScorer(Protocol):
 
 
 @runtime_checkable
-class AsyncGroupScorer(Protocol):
+class AsyncGroupReward(Protocol):
     """A group scorer that waits for somebody else's verdict: a server, or an engine.
 
     All questions of a batch are scored at the same time, a question that came twice one after the other. As pure as
@@ -53,12 +53,12 @@ class AsyncGroupScorer(Protocol):
     async def score_groups_async(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
     ) -> GroupScores:
-        """As ``GroupScorer.score_groups``."""
+        """As ``GroupReward.score_groups``."""
         ...
 
 
-Reward = Scorer | GroupScorer | AsyncGroupScorer
-"""Whatever a ``Reinforce`` stage can be rewarded by."""
+AnyReward = Reward | GroupReward | AsyncGroupReward
+"""Whatever a ``RLStage`` stage can be rewarded by."""
 
 
 def accuracy_of(score: Score) -> float:

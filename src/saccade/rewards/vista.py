@@ -9,7 +9,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import keeps_format
 from saccade.rewards.repetition.limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
 from saccade.rewards.repetition.loops import repetition, worst
-from saccade.rewards.reward import GroupScores, Scorer
+from saccade.rewards.reward import GroupScores, Reward
 from saccade.types import Json, Score, Task, Trajectory
 
 VistaForm = Literal["sum", "dense", "sparse"]
@@ -98,7 +98,7 @@ class DifficultyAdaptiveReward:
     The parts and notes are those of ``base``; the note ``difficulty_weight`` is w.
     """
 
-    base: Scorer = VistaReward()
+    base: Reward = VistaReward()
 
     def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
         return GroupScores(scores={stream: self._of_group(task, members) for stream, members in groups.items()})

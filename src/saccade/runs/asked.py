@@ -36,7 +36,7 @@ class AskedIn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class AskedRecord:
     """What the file says."""
 
     remarks: tuple[str, ...] = ()
@@ -56,15 +56,15 @@ class Asked:
         }
 
 
-def read_asked(path: Path) -> Asked:
+def read_asked(path: Path) -> AskedRecord:
     """What the file says; nothing where there is none. UserError for one that cannot be read."""
     if not path.exists():
-        return Asked()
+        return AskedRecord()
     fields = Fields(read_json_object(path), str(path))
     try:
         if (version := fields.whole("version")) != VERSION:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update it")
-        return Asked(
+        return AskedRecord(
             remarks=fields.texts("remarks"),
             evaluations=_by_name(fields.fields("evaluations")),
             curves=_by_name(fields.fields("curves")),
@@ -79,7 +79,7 @@ class AskedFile:
     """The file of a run that goes on, written anew with each evaluation."""
 
     path: Path
-    asked: Asked
+    asked: AskedRecord
 
     def evaluated(self, name: str, how: AskedIn) -> None:
         self._write(replace(self.asked, evaluations={**self.asked.evaluations, name: how}))
@@ -89,7 +89,7 @@ class AskedFile:
         if self.asked.curves.get(stage) != how:
             self._write(replace(self.asked, curves={**self.asked.curves, stage: how}))
 
-    def _write(self, asked: Asked) -> None:
+    def _write(self, asked: AskedRecord) -> None:
         self.asked = asked
         write_json_atomic(self.path, asked.as_json())
 

@@ -85,7 +85,7 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asking:
+class AskingRecord:
     """The whole record."""
 
     evaluated: tuple[Way, ...]
@@ -119,7 +119,7 @@ def words_for(protocol: str, tools: Sequence[str], max_turns: int) -> str:
     )
 
 
-def read_asking(checkpoint: Path) -> Asking | None:
+def read_asking(checkpoint: Path) -> AskingRecord | None:
     """The record of a checkpoint; None where there is none. UserError for one that cannot be read."""
     path = checkpoint / ASKING_RECORD
     if not path.exists():
@@ -128,7 +128,7 @@ def read_asking(checkpoint: Path) -> Asking | None:
         fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
         if (version := fields.whole("version")) != VERSION:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update it")
-        return Asking(
+        return AskingRecord(
             evaluated=tuple(map(way_from_json, fields.objects("evaluated"))),
             trained={name: way_from_json(Fields(way, name)) for name, way in fields.mapping("trained").items()},
             min_pixels=fields.whole("min_pixels") if fields.has("min_pixels") else None,

@@ -8,7 +8,7 @@ _WINDOW_STEPS = 50
 """Steps that the speed is taken over: recent ones, since a policy's turns grow longer while it learns."""
 
 
-class Pace:
+class StepPace:
     """Counts the steps and tokens of one stage against a clock in seconds."""
 
     def __init__(self, *, total: int, done: int = 0, clock: Callable[[], float] = time.monotonic) -> None:

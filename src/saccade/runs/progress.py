@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
-from saccade.runs.pace import Pace
+from saccade.runs.pace import StepPace
 
 ProgressMode = Literal["auto", "bars", "lines", "quiet"]
 """``auto`` is bars on a terminal and lines elsewhere."""
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 class StageProgress:
     """The progress of one stage; ``Progress.stage`` makes it."""
 
-    def __init__(self, pace: Pace, show: Callable[[Pace, str, bool], None]) -> None:
+    def __init__(self, pace: StepPace, show: Callable[[StepPace, str, bool], None]) -> None:
         self._pace = pace
         self._show = show
         self._note = ""
@@ -51,7 +51,7 @@ class Progress:
     @contextmanager
     def stage(self, name: str, *, total: int, done: int = 0) -> Iterator[StageProgress]:
         """Progress of ``total`` steps, of which ``done`` were done before a resume."""
-        pace = Pace(total=total, done=done)
+        pace = StepPace(total=total, done=done)
         match self._mode:
             case "bars":
                 with self._bars(name, pace) as stage:
@@ -62,7 +62,7 @@ class Progress:
                 yield StageProgress(pace, lambda pace, note, is_last: None)
 
     @contextmanager
-    def _bars(self, name: str, pace: Pace) -> Iterator[StageProgress]:
+    def _bars(self, name: str, pace: StepPace) -> Iterator[StageProgress]:
         # Redrawn by hand: a refresh thread would raise where nobody catches it when the terminal goes away.
         bars = RichProgress(
             TextColumn("[bold]{task.description}"),
@@ -76,7 +76,7 @@ class Progress:
         bar = bars.add_task(name, total=pace.total, completed=pace.done, pace="", note="")
         self._console.attempt(bars.start)
         try:
-            yield StageProgress(pace, _Bar(bars, bar, self._console))
+            yield StageProgress(pace, _ProgressBar(bars, bar, self._console))
         finally:
             self._console.attempt(bars.stop)
 
@@ -98,14 +98,14 @@ class _CalmConsole(Console):
             self.quiet = True
 
 
-class _Bar:
+class _ProgressBar:
     def __init__(self, bars: RichProgress, bar: TaskID, console: _CalmConsole) -> None:
         self._bars = bars
         self._bar = bar
         self._console = console
         self._drawn_s = -_REDRAW_EVERY_S
 
-    def __call__(self, pace: Pace, note: str, is_last: bool) -> None:
+    def __call__(self, pace: StepPace, note: str, is_last: bool) -> None:
         now_s = time.monotonic()
         if now_s - self._drawn_s < _REDRAW_EVERY_S and not is_last:
             return
@@ -122,7 +122,7 @@ class _LogLines:
         self._logged_s = time.monotonic()
         self._is_first = True
 
-    def __call__(self, pace: Pace, note: str, is_last: bool) -> None:
+    def __call__(self, pace: StepPace, note: str, is_last: bool) -> None:
         now_s = time.monotonic()
         if now_s - self._logged_s < _LINE_EVERY_S and not is_last and not self._is_first:
             return

@@ -24,7 +24,7 @@ _UNHEARD_S = 1.0
 _DO_NOT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 
 
-class Gate(Protocol):
+class CloneGate(Protocol):
     """Decides about each clone() of the session."""
 
     def fileno(self) -> int: ...
@@ -60,7 +60,7 @@ class Crew:
         far: socket.socket,
         *,
         state: int,
-        gate: Gate | None,
+        gate: CloneGate | None,
         note: Callable[[Head], None],
     ) -> None:
         self.state, self.child = state, 0
@@ -233,7 +233,7 @@ class Crew:
                 return heard
         return None
 
-    def _grant(self, gate: Gate) -> None:
+    def _grant(self, gate: CloneGate) -> None:
         waiting = len(self._may_fork)
         if gate.grant(self._may_fork):
             self.has_threads = True

@@ -6,7 +6,7 @@ import socket
 import time
 from typing import NoReturn
 
-from saccade.sandbox.crew import CAN_WATCH, NEW, READY_S, Crew, DiedError, Gate, LateError, LostError
+from saccade.sandbox.crew import CAN_WATCH, NEW, READY_S, CloneGate, Crew, DiedError, LateError, LostError
 from saccade.sandbox.files import Files, OverLimitError
 from saccade.sandbox.report import Memories, Report, failure_of, said
 from saccade.sandbox.results import Limits
@@ -36,7 +36,7 @@ class Keeper:
         memories: Memories,
         files: Files,
         limits: Limits,
-        gate: Gate | None,
+        gate: CloneGate | None,
         is_on_disk: bool,
     ) -> None:
         self._is_on_disk = is_on_disk

@@ -31,7 +31,7 @@ _THREAD_ROUNDS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class SandboxSetting:
     """What all sessions of one sandbox share."""
 
     isolation: Isolation
@@ -52,7 +52,7 @@ class Setting:
     """To which sessions change; -1: they stay what they are."""
 
 
-def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> NoReturn:
+def keep(trainer: socket.socket, setting: SandboxSetting, *, others: Sequence[int]) -> NoReturn:
     """Runs a session in this fresh fork of the warm parent; ``others`` are descriptors that it must not hold."""
     for descriptor in others:
         os.close(descriptor)
@@ -78,7 +78,7 @@ def keep(trainer: socket.socket, setting: Setting, *, others: Sequence[int]) -> 
     os._exit(status)
 
 
-def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
+def _serve(trainer: socket.socket, setting: SandboxSetting, folder: str) -> NoReturn:
     for name in ("", "/work", "/tmp"):
         Path(folder + name).mkdir(mode=0o700, exist_ok=True)
         if setting.user >= 0:
@@ -124,7 +124,7 @@ def _serve(trainer: socket.socket, setting: Setting, folder: str) -> NoReturn:
     keeper.serve()
 
 
-def _become_state(channel: socket.socket, memories: Memories, place: state.Place, setting: Setting) -> NoReturn:
+def _become_state(channel: socket.socket, memories: Memories, place: state.Place, setting: SandboxSetting) -> NoReturn:
     nothing = os.open("/dev/null", os.O_RDWR)
     _prefer_for_memory(setting.proc)
     descriptors.take(
@@ -142,7 +142,7 @@ def _become_state(channel: socket.socket, memories: Memories, place: state.Place
     end = os._exit
     try:
         _confine(own, place, setting)
-        state.State(own, place).serve()
+        state.SessionState(own, place).serve()
     except BaseException:
         # For the keeper, should this happen before the first run; what comes later is the model's doing.
         traceback.print_exc()
@@ -152,7 +152,7 @@ def _become_state(channel: socket.socket, memories: Memories, place: state.Place
         end(1)
 
 
-def _confine(channel: socket.socket, place: state.Place, setting: Setting) -> None:
+def _confine(channel: socket.socket, place: state.Place, setting: SandboxSetting) -> None:
     """Everything that this process gives up for good before it sees model code."""
     if setting.user >= 0:
         os.setgroups([])
@@ -205,7 +205,7 @@ def _under_filter(channel: socket.socket, program: bytes) -> None:
         sender.join()
 
 
-def _gate(near: socket.socket, memories: Memories, setting: Setting) -> seccomp.ForkGate:
+def _gate(near: socket.socket, memories: Memories, setting: SandboxSetting) -> seccomp.ForkGate:
     # The keeper holds the other end too, so a dead process does not close it.
     near.settimeout(READY_S)
     try:

@@ -14,7 +14,7 @@ from saccade.errors import MachineError, UserError
 from saccade.sandbox import folders, packages
 from saccade.sandbox.namespaces import NAMES
 from saccade.sandbox.results import Isolation, Layers, Limits
-from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, whole_number
+from saccade.sandbox.wire import ClosedError, DeadlineError, Head, receive_frame, send_frame, whole_number
 
 _START_S = 120.0
 """Imports from a cold disk take their time."""
@@ -73,7 +73,7 @@ class WarmParent:
         try:
             send_frame(self._channel, {"want": "session"})
             _, _, descriptors = receive_frame(self._channel, deadline=time.monotonic() + _CLAIM_S)
-        except (ClosedError, LateError) as error:
+        except (ClosedError, DeadlineError) as error:
             raise ParentLostError(f"its warm parent {self._process.pid} does not answer") from error
         if not descriptors:
             raise ParentLostError("its warm parent sent no session")
@@ -103,7 +103,7 @@ class WarmParent:
         try:
             send_frame(self._channel, order)
             answer, _, _ = receive_frame(self._channel, deadline=time.monotonic() + _START_S)
-        except (ClosedError, LateError) as error:
+        except (ClosedError, DeadlineError) as error:
             self._process.kill()
             self.close()
             raise MachineError("the sandbox's warm parent did not start; its standard error says why") from error

@@ -15,7 +15,7 @@ from PIL import Image
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.results import ErrorKind, Limits, RunError, RunResult
-from saccade.sandbox.wire import ClosedError, Head, LateError, receive_frame, send_frame, words
+from saccade.sandbox.wire import ClosedError, DeadlineError, Head, receive_frame, send_frame, words
 
 _GRACE_S = 60.0
 """Beyond a run's own time, for forks and files on a busy machine. The keeper keeps the time; this is for its death."""
@@ -111,7 +111,7 @@ class Session:
         try:
             send_frame(self._channel, order, body)
             answer, content, _ = receive_frame(self._channel, most=most, deadline=time.monotonic() + within_s)
-        except (ClosedError, LateError) as error:
+        except (ClosedError, DeadlineError) as error:
             self._kill()
             what = "was closed" if self._is_closed else "ended" if isinstance(error, ClosedError) else "does not answer"
             raise MachineError(f"the sandbox session {what}; its state is lost") from error

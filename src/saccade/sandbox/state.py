@@ -73,7 +73,7 @@ class Place:
         return self.folder + "/tmp"
 
 
-class State:
+class SessionState:
     """The interpreter of one session, from the first image to its end."""
 
     def __init__(self, channel: socket.socket, place: Place) -> None:

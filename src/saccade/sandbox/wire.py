@@ -21,7 +21,7 @@ class ClosedError(Exception):
     """The other side has closed its end, or died."""
 
 
-class LateError(Exception):
+class DeadlineError(Exception):
     """Nothing, or not all of it, came by the deadline."""
 
 
@@ -39,7 +39,7 @@ def send_frame(channel: socket.socket, head: Head, body: bytes = b"", descriptor
         if body:
             channel.sendall(body)
     except TimeoutError as error:
-        raise LateError from error
+        raise DeadlineError from error
     except OSError as error:
         raise ClosedError from error
 
@@ -96,7 +96,7 @@ def _await_readable(channel: socket.socket, deadline: float | None) -> None:
     poll = select.poll()
     poll.register(channel, select.POLLIN)
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        raise LateError
+        raise DeadlineError
 
 
 def packet_pair() -> tuple[socket.socket, socket.socket]:

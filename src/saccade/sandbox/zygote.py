@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from saccade.sandbox import folders, landlock, linux, namespaces, pages, probe, processes, seccomp
 from saccade.sandbox.libraries import carved, covered, gather, places
-from saccade.sandbox.opening import Setting, keep
+from saccade.sandbox.opening import SandboxSetting, keep
 from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, receive_frame, send_frame
@@ -62,7 +62,7 @@ def main(control: int, trainer: int) -> NoReturn:
     listed, readable = carved(libraries, packages) if base else ([], [*libraries, *packages])
     limits = order["limits"]
     assert isinstance(limits, dict)
-    setting = Setting(
+    setting = SandboxSetting(
         isolation=isolation,
         limits=Limits(**limits),
         base=base,
@@ -135,7 +135,7 @@ def _user(isolation: Isolation, libraries: list[str]) -> int:
 class _Zygote:
     """Forks keepers ahead of need and hands them out."""
 
-    def __init__(self, channel: socket.socket, trainer: int, setting: Setting) -> None:
+    def __init__(self, channel: socket.socket, trainer: int, setting: SandboxSetting) -> None:
         self._channel, self._trainer, self._setting = channel, trainer, setting
         self._keepers: set[int] = set()
         self._spares: list[tuple[socket.socket, int]] = []

@@ -38,7 +38,7 @@ MOST_WORKERS = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServerSettings:
+class ToolServerSettings:
     """The server as a whole."""
 
     host: str = "127.0.0.1"
@@ -96,7 +96,7 @@ class GroupSettings:
 class Serving:
     """All of it."""
 
-    server: ServerSettings
+    server: ToolServerSettings
     groups: tuple[GroupSettings, ...]
     folder: Path
     """Relative paths in options start here."""
@@ -161,7 +161,7 @@ def _group_name(tool: ToolSettings, builder: str) -> str:
     return SHARED if entry is None or entry.family in QUICK_FAMILIES else SLOW
 
 
-def _group(name: str, tools: tuple[ToolSettings, ...], server: ServerSettings) -> GroupSettings:
+def _group(name: str, tools: tuple[ToolSettings, ...], server: ToolServerSettings) -> GroupSettings:
     servings = [_ToolServing.of(tool) for tool in tools]
     by_server = {SHARED: server.workers, SLOW: server.slow_workers}
     workers = by_server.get(name) or max(serving.workers for serving in servings)
@@ -176,10 +176,10 @@ def _group(name: str, tools: tuple[ToolSettings, ...], server: ServerSettings) -
     )
 
 
-def _server(table: Mapping[str, Json]) -> ServerSettings:
+def _server(table: Mapping[str, Json]) -> ToolServerSettings:
     where = "[server]"
-    _check_known(table, {field.name for field in fields(ServerSettings)}, where)
-    default = ServerSettings()
+    _check_known(table, {field.name for field in fields(ToolServerSettings)}, where)
+    default = ToolServerSettings()
 
     def whole(name: str, usual: int, least: int, most: int) -> int:
         return int(_number(table, name, usual, where, least=least, most=most))
@@ -198,7 +198,7 @@ def _server(table: Mapping[str, Json]) -> ServerSettings:
         raise UserError(f"{where}: log={log!r} is none of {', '.join(get_args(LogLevel))}")
     if ":" not in builder:
         raise UserError(f"{where}: builder={builder!r} must be like package.module:function")
-    return ServerSettings(
+    return ToolServerSettings(
         host=text("host", default.host),
         port=whole("port", default.port, 0, 65_535),
         workers=whole("workers", default.workers, 1, MOST_WORKERS),

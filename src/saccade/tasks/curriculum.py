@@ -23,14 +23,14 @@ class Question:
     streams: tuple[str, ...]
 
 
-class Questions(Protocol):
+class TaskSampler(Protocol):
     """A source of questions that may learn from how they were answered."""
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         """The next questions; each call goes on where the last one ended."""
         ...
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         """Told of every group that was rolled out and scored, also of those that an algorithm leaves out."""
         ...
 
@@ -44,7 +44,7 @@ class _Counting:
 
     _next = 0
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         pass
 
     def state_dict(self) -> Mapping[str, Json]:
@@ -61,7 +61,7 @@ class InOrder(_Counting):
         self._task_at = task_at
         self._streams = streams
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         first, self._next = self._next, self._next + count
         return [Question(task=self._task_at(index), streams=self._streams) for index in range(first, self._next)]
 
@@ -81,7 +81,7 @@ class Shuffled(_Counting):
     def tasks(self) -> Sequence[Task]:
         return self._tasks
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         first, self._next = self._next, self._next + count
         chosen = shuffled_epochs(self._tasks, first, count, seed=self._seed)
         return [Question(task=task, streams=self._streams) for task in chosen]
@@ -128,7 +128,7 @@ class ByPassRate:
     """
 
     def __init__(
-        self, inner: Questions, band: Band, *, rates: Mapping[str, float] | None = None, retry_after: int = 8
+        self, inner: TaskSampler, band: Band, *, rates: Mapping[str, float] | None = None, retry_after: int = 8
     ) -> None:
         """``rates`` are pass rates by task id that were measured before, in 0..1."""
         self._inner = inner
@@ -141,10 +141,10 @@ class ByPassRate:
     def tasks(self) -> Sequence[Task]:
         return known_tasks(self._inner)
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         chosen: list[Question] = []
         while len(chosen) < count:
-            chosen += [question for question in self._inner.draw(count - len(chosen)) if self._is_admitted(question)]
+            chosen += [question for question in self._inner.sample(count - len(chosen)) if self._is_admitted(question)]
         return chosen
 
     def _is_admitted(self, question: Question) -> bool:
@@ -158,14 +158,14 @@ class ByPassRate:
         del self._left_out[key]
         return True
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         seen: dict[str, list[float]] = {}
         for group in groups:
             if (rate := pass_rate(group)) is not None:
                 seen.setdefault(group.task.id, []).append(rate)
         # A task that several streams asked has the mean of their rates.
         self._rates |= {key: math.fsum(rates) / len(rates) for key, rates in seen.items()}
-        self._inner.observe(groups)
+        self._inner.update(groups)
 
     def state_dict(self) -> Mapping[str, Json]:
         return {"rates": dict(self._rates), "left_out": dict(self._left_out), "inner": self._inner.state_dict()}
@@ -183,7 +183,7 @@ class ByPassRate:
 class Share:
     """One part of a mixture."""
 
-    questions: Questions
+    questions: TaskSampler
     share: float
 
 
@@ -207,7 +207,7 @@ class Mixture:
     def tasks(self) -> Sequence[Task]:
         return [task for part in self._parts.values() for task in known_tasks(part)]
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         for name, share in self._shares.items():
             self._owed[name] += share * count
         counts = {name: max(0, math.floor(owed + 1e-9)) for name, owed in self._owed.items()}
@@ -218,11 +218,11 @@ class Mixture:
             counts[name] += 1
         for name, drawn in counts.items():
             self._owed[name] -= drawn
-        return [question for name, part in self._parts.items() for question in part.draw(counts[name])]
+        return [question for name, part in self._parts.items() for question in part.sample(counts[name])]
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         for part in self._parts.values():
-            part.observe(groups)
+            part.update(groups)
 
     def state_dict(self) -> Mapping[str, Json]:
         return {
@@ -242,7 +242,7 @@ class Mixture:
             part.load_state_dict(inner)
 
 
-def known_tasks(source: Questions) -> Sequence[Task]:
+def known_tasks(source: TaskSampler) -> Sequence[Task]:
     """The tasks that a source will ask, where it says so by an attribute ``tasks``; none of one without an end."""
     return getattr(source, "tasks", ())
 

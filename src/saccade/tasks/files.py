@@ -69,7 +69,7 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _FileSource:
     """A file or data set: the name for messages, its rows, the folder of its images."""
 
     name: str
@@ -142,20 +142,20 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     return "\n".join(lines)
 
 
-def _sources(path: Path | str, image_root: Path | None) -> Iterator[_Source]:
+def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]:
     text = str(path)
     if text.startswith(HUB_PREFIX):
         name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
         directory = Path(name)
         if not directory.is_dir() or is_saved_dataset(directory):
             root = image_root or (directory if directory.is_dir() else Path.cwd())
-            yield _Source(text, directory.name, dataset_rows(name, split or None), root)
+            yield _FileSource(text, directory.name, dataset_rows(name, split or None), root)
             return
         path = directory
     path = Path(path)
     if path.is_dir():
         if is_saved_dataset(path):
-            yield _Source(str(path), path.name, dataset_rows(str(path), None), image_root or path)
+            yield _FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
             return
         files = sorted(
             file for file in path.iterdir() if file.suffix.lower() in FILE_KINDS and file.name not in NO_TASKS
@@ -165,7 +165,7 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_Source]:
     else:
         files = [path]
     for file in files:
-        yield _Source(str(file), file.stem, _rows_of(file), image_root or file.parent)
+        yield _FileSource(str(file), file.stem, _rows_of(file), image_root or file.parent)
 
 
 def _rows_of(file: Path) -> Iterator[NumberedRow]:
@@ -176,7 +176,7 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
     return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
 
 
-def _tasks_of(source: _Source, media: MediaStore, layout: str) -> Iterator[TaskRow]:
+def _tasks_of(source: _FileSource, media: MediaStore, layout: str) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media)
     found = None if layout == "auto" else layout
     for numbered in source.rows:
@@ -200,7 +200,7 @@ def _unknown_layout(row: Row) -> RowError:
     return RowError("", f"fits no layout ({', '.join(LAYOUTS)}); its keys are {keys}")
 
 
-def _task(parts: RowParts, images: ImageReader, source: _Source, number: int) -> Task:
+def _task(parts: RowParts, images: ImageReader, source: _FileSource, number: int) -> Task:
     accepted = accepted_texts(parts.answer, parts.answer_key, parts.accepted)
     if not accepted:
         raise RowError(parts.answer_key, "there is no answer")

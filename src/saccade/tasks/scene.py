@@ -19,7 +19,7 @@ CROP_GRID_PX = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class SceneQuestion:
     """A question on a scene, what matters for its answer, and how an expert finds it. Fields are as in ``Task``."""
 
     question: str
@@ -44,7 +44,7 @@ class Scene:
     """What a family draws, and the question on it."""
 
     images: tuple[Image.Image, ...]
-    asked: Asked
+    asked: SceneQuestion
     frame_times_s: tuple[float, ...] = ()
     event_s: tuple[float, float] | None = None
     split_key: bytes = b""

@@ -77,7 +77,7 @@ class EasyToHard:
         self._streams = streams
         self._next = 0
 
-    def draw(self, count: int) -> list[Question]:
+    def sample(self, count: int) -> list[Question]:
         first, self._next = self._next, self._next + count
         epochs = range(first // self._size, math.ceil(self._next / self._size))
         keys = [key for epoch in epochs for key in self._epoch(epoch)]
@@ -91,7 +91,7 @@ class EasyToHard:
             ordered += [level[int(index)] for index in order]
         return ordered
 
-    def observe(self, groups: Sequence[Group]) -> None:
+    def update(self, groups: Sequence[Group]) -> None:
         pass
 
     def state_dict(self) -> Mapping[str, Json]:

@@ -43,7 +43,7 @@ def chat_reply(*texts: str, prompt_tokens: int = 0, completion_tokens: int = 0) 
     return Served(body=json.dumps({"object": "chat.completion", "choices": choices, "usage": usage}))
 
 
-class _Server(ThreadingHTTPServer):
+class _ChatHttpServer(ThreadingHTTPServer):
     daemon_threads = True
     # A client's burst of connections must not be turned away before a test says so.
     request_queue_size = 256
@@ -88,7 +88,7 @@ class ChatServer:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
                 """Nothing: a test reads ``received``."""
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = _ChatHttpServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property

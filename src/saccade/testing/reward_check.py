@@ -8,7 +8,7 @@ from dataclasses import replace
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.rewards.groups import score_question
-from saccade.rewards.reward import AsyncGroupScorer, GroupScorer, Reward, Scorer
+from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupReward, Reward
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.testing.letters import letter_chat
@@ -33,7 +33,7 @@ _SCRIPTS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def check_reward(reward: Reward) -> None:
+def check_reward(reward: AnyReward) -> None:
     """``AssertionError`` says what is wrong with the reward, on trajectories of a task whose answer is "red".
 
     Checked: scores are finite, the same when asked twice, in whatever order siblings come, and whatever the tools said
@@ -58,17 +58,17 @@ def check_reward(reward: Reward) -> None:
     for right, wrong in ((scores[0], scores[1]), (scores[2], scores[3])):
         if right is not None and wrong is not None:
             assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
-    if not isinstance(reward, GroupScorer | AsyncGroupScorer):
+    if not isinstance(reward, GroupReward | AsyncGroupReward):
         _check_refusal(reward, task, lost)
 
 
-def _scores(reward: Reward, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
+def _scores(reward: AnyReward, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
     (group,), memory = score_question([Group(task=task, stream="main", trajectories=tuple(trajectories))], reward)
     assert json.loads(json.dumps(memory)) == memory, f"what is remembered is not the same after JSON: {memory!r}"
     return [one.score for one in group.trajectories]
 
 
-def _check_refusal(scorer: Scorer, task: Task, lost: Trajectory) -> None:
+def _check_refusal(scorer: Reward, task: Task, lost: Trajectory) -> None:
     try:
         score = scorer(task, lost)
     except ValueError:

@@ -26,7 +26,7 @@ class Speaker(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class SampleRequest:
     """One request to sample, and what it got, exactly as it passed through the engine."""
 
     label: str
@@ -44,7 +44,7 @@ class ScriptedSeat:
     label: str
     say: Callable[[int], str]
     chat: Speaker
-    asked: list[Asked]
+    asked: list[SampleRequest]
     turn: int = 0
     seen: tuple[int, ...] = ()
     seen_images: tuple[ImageRef, ...] = ()
@@ -58,7 +58,7 @@ class ScriptedSeat:
             raise SaccadeError(f"what seat {self.label} is asked to continue does not begin with what it has seen")
         completion = self._completion(self.say(self.turn), sampling)
         self.asked.append(
-            Asked(
+            SampleRequest(
                 label=self.label,
                 turn=self.turn,
                 ids=tuple(ids),
@@ -92,7 +92,7 @@ class ScriptedEngine:
     script: Script
     chat: Speaker
     policy_version: int = 0
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[SampleRequest] = field(default_factory=list)
 
     @asynccontextmanager
     async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[ScriptedSeat]]:

@@ -36,7 +36,7 @@ MAX_WAIT_S = 300.0
 Shows = Literal["original", "view"]
 
 
-class Session(Protocol):
+class CodeSession(Protocol):
     """The part of a sandbox's session that the tool needs."""
 
     def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult: ...
@@ -47,7 +47,7 @@ class Session(Protocol):
 class Sessions(Protocol):
     """Where sessions come from: ``saccade.sandbox.Sandbox``, entered by the run."""
 
-    def session(self, *, images: Mapping[str, Image.Image], seed: int) -> Session: ...
+    def session(self, *, images: Mapping[str, Image.Image], seed: int) -> CodeSession: ...
 
 
 def python_tool(
@@ -159,7 +159,7 @@ class _EpisodePython:
         self._tool = tool
         self._episode = episode
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._session: CodeSession | None = None
         self._is_running = False
         self._has_state = False
         self._is_closed = False
@@ -188,7 +188,7 @@ class _EpisodePython:
             self._is_closed = True
             self._drop()
 
-    def _begin(self) -> Session:
+    def _begin(self) -> CodeSession:
         with self._lock:
             if self._is_closed:
                 raise MachineError("the episode is over; its Python session is closed")
@@ -202,14 +202,14 @@ class _EpisodePython:
             self._is_running = True
             return self._session
 
-    def _end(self, session: Session, result: RunResult) -> None:
+    def _end(self, session: CodeSession, result: RunResult) -> None:
         with self._lock:
             if self._session is not session:
                 raise MachineError("the Python session was closed during a run")
             self._is_running = False
             self._has_state = self._has_state or result.ok
 
-    def _lose(self, session: Session) -> None:
+    def _lose(self, session: CodeSession) -> None:
         with self._lock:
             if self._session is session:
                 self._drop()

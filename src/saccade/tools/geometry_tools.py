@@ -12,7 +12,7 @@ from saccade.readers.geometry.contradictions import told_contradiction
 from saccade.readers.geometry.diagram import Place
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.solver import Answer, solve
+from saccade.readers.geometry.solver import SolverAnswer, solve
 from saccade.readers.geometry.terms import Call
 from saccade.readers.geometry.writing import written
 from saccade.tools.tool import ToolOutput, tool_from
@@ -116,7 +116,7 @@ GEOMETRY_TOOLS = tuple(
 )
 
 
-def _answered(answers: Sequence[Answer]) -> ToolOutput:
+def _answered(answers: Sequence[SolverAnswer]) -> ToolOutput:
     items: list[Json] = [
         {
             "goal": answer.goal,

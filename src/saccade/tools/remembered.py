@@ -15,7 +15,7 @@ from PIL import Image
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.results import RunResult
-from saccade.tools.code import Session, Sessions
+from saccade.tools.code import CodeSession, Sessions
 
 _REPEATABLE = (None, "exception", "exit")
 """Kinds of errors that do not depend on how busy the machine is."""
@@ -107,7 +107,7 @@ class RememberedSession:
         self._history = _digest(str(seed).encode(), *_contents(images))
         self._behind: list[tuple[str, float]] = []
         """Runs whose results were remembered: the real session has yet to make them."""
-        self._real: Session | None = None
+        self._real: CodeSession | None = None
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -149,7 +149,7 @@ class RememberedSession:
         self._memory.keep(key, result, is_repeatable=kind in _REPEATABLE)
         return result
 
-    def _caught_up(self) -> Session:
+    def _caught_up(self) -> CodeSession:
         """The real session, after all runs that were only remembered."""
         with self._lock:
             if self._is_closed:

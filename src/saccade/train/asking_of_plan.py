@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.protocols.named import name_of
-from saccade.runs.asking import Asking, ToolRecord, Way
+from saccade.runs.asking import AskingRecord, ToolRecord, Way
 from saccade.runs.recorded_tools import origin_of
-from saccade.train.plan import Episodes, Evaluate, Plan, Reinforce, Supervise
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage
 from saccade.types import ImageRef, Task
 
 _ANY = Task(
@@ -19,19 +19,19 @@ _ANY = Task(
 )
 
 
-def asking_of(plan: Plan, view: ViewRule) -> Asking:
+def asking_of(plan: Plan, view: ViewRule) -> AskingRecord:
     """How a plan asks a model with this view."""
-    streams = [stream for stage in plan.stages if isinstance(stage, Reinforce) for stream in stage.streams]
+    streams = [stream for stage in plan.stages if isinstance(stage, RLStage) for stream in stage.streams]
     trained: dict[str, Way] = {}
     for stream in streams:
         trained.setdefault(stream.name, way_of(stream.episodes, view))
     measured = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
     # What measures training questions for a later stage is no way of its own.
-    played = [stage for stage in measured if stage.told is None]
+    played = [stage for stage in measured if stage.on_finished is None]
     if not trained and not played:
         trained = dict(zip(("expert",), _imitated(plan, view)))
     resized = view if isinstance(view, ResizeRule) else None
-    return Asking(
+    return AskingRecord(
         evaluated=tuple(_distinct(way_of(stage.episodes, view) for stage in played)),
         trained=trained,
         min_pixels=resized.min_pixels if resized else None,
@@ -39,7 +39,7 @@ def asking_of(plan: Plan, view: ViewRule) -> Asking:
     )
 
 
-def way_of(episodes: Episodes, view: ViewRule) -> Way:
+def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
     """The way in which these episodes ask."""
     protocol, name = episodes.protocol, name_of(episodes.protocol)
     return Way(
@@ -55,7 +55,7 @@ def way_of(episodes: Episodes, view: ViewRule) -> Way:
     )
 
 
-def system_text(episodes: Episodes, view: ViewRule) -> str:
+def system_text(episodes: EpisodeSpec, view: ViewRule) -> str:
     """The instructions of one of Saccade's own protocols; they are the same for every question."""
     messages = episodes.protocol.prompt(_ANY, [tool.spec for tool in episodes.tools], view)
     return "\n".join(
@@ -64,7 +64,7 @@ def system_text(episodes: Episodes, view: ViewRule) -> str:
 
 
 def _imitated(plan: Plan, view: ViewRule) -> Sequence[Way]:
-    shown = (stage.demonstrations(0) for stage in plan.stages if isinstance(stage, Supervise))
+    shown = (stage.demonstrations(0) for stage in plan.stages if isinstance(stage, SFTStage))
     return _distinct(way_of(one.episodes, view) for demonstrations in shown for one in demonstrations)
 
 

@@ -13,8 +13,8 @@ from saccade.rewards.groups import score_questions
 from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.settings import RolloutRequest
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Question, Questions
-from saccade.train.plan import Reinforce
+from saccade.tasks.curriculum import Question, TaskSampler
+from saccade.train.plan import RLStage
 from saccade.types import Group, Json, Task
 
 
@@ -39,7 +39,7 @@ class Collector:
     """Rolls batches out with the engine's present policy."""
 
     def __init__(
-        self, stage: Reinforce, model: VisionLanguageModel, engine: Engine, questions: Questions, *, seed: int
+        self, stage: RLStage, model: VisionLanguageModel, engine: Engine, questions: TaskSampler, *, seed: int
     ) -> None:
         self._stage = stage
         self._model = model
@@ -61,7 +61,7 @@ class Collector:
         missing = wanted
         while missing and rounds <= (self._stage.algorithm.max_refills if keep else 0):
             rounds += 1
-            played = self._play(self._questions.draw(missing), step, asked)
+            played = self._play(self._questions.sample(missing), step, asked)
             for groups in played:
                 # A question that several streams asked stays whole: they may compare with one another. The filter
                 # judges what the task's own reward says, not the algorithm's additions to it.
@@ -82,7 +82,7 @@ class Collector:
         check_streams(questions, tuple(self._streams))
         groups = self._rolled_out(questions, step, asked)
         scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
-        self._questions.observe([group for groups in scored for group in groups])
+        self._questions.update([group for groups in scored for group in groups])
         return scored
 
     def _rolled_out(

@@ -21,7 +21,7 @@ _Place = tuple[int, int]
 """Index of a group in the batch and of a trajectory in the group."""
 
 
-def credited(
+def compute_advantages(
     groups: Sequence[Group],
     algorithm: Algorithm,
     learner: Learner,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.position import Position
-from saccade.tasks.curriculum import Questions, known_tasks
-from saccade.train.plan import Episodes, Reinforce
+from saccade.tasks.curriculum import TaskSampler, known_tasks
+from saccade.train.plan import EpisodeSpec, RLStage
 from saccade.train.state import RunState, is_done
 from saccade.types import Task
 
@@ -25,7 +25,7 @@ def check_training_fits(run: RunState) -> None:
     their tasks beforehand are not checked; the rollout and the learner say it then.
     """
     for stage in run.plan.stages:
-        if isinstance(stage, Reinforce) and not is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
+        if isinstance(stage, RLStage) and not is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
             try:
                 source = stage.questions()
             except UserError:
@@ -33,19 +33,19 @@ def check_training_fits(run: RunState) -> None:
             _check_source(stage, source, run.model)
 
 
-def check_stage_fits(run: RunState, stage: Reinforce) -> None:
+def check_stage_fits(run: RunState, stage: RLStage) -> None:
     """``check_training_fits`` of one stage that begins now."""
     _check_source(stage, stage.questions(), run.model)
 
 
-def _check_source(stage: Reinforce, source: Questions, model: VisionLanguageModel) -> None:
+def _check_source(stage: RLStage, source: TaskSampler, model: VisionLanguageModel) -> None:
     tasks, where = known_tasks(source), f"stage {stage.name!r}"
     for stream in stage.streams:
         check_prompts_fit(where, stream.episodes, tasks, model)
     _check_pictures_fit(where, tasks, model, stage.settings.optimizer.micro_batch_tokens)
 
 
-def check_prompts_fit(where: str, episodes: Episodes, tasks: Sequence[Task], model: VisionLanguageModel) -> None:
+def check_prompts_fit(where: str, episodes: EpisodeSpec, tasks: Sequence[Task], model: VisionLanguageModel) -> None:
     """UserError for prompts that leave no room to answer; a warning where they leave less than one whole turn."""
     limit = episodes.rollout.max_tokens
     largest = heapq.nlargest(RENDERED, tasks, key=lambda task: _image_tokens(task, model))
@@ -93,7 +93,7 @@ def _image_tokens(task: Task, model: VisionLanguageModel) -> int:
     return sum(model.view.token_count(image) for image in task.images)
 
 
-def _prompt_tokens(task: Task, episodes: Episodes, model: VisionLanguageModel) -> int:
+def _prompt_tokens(task: Task, episodes: EpisodeSpec, model: VisionLanguageModel) -> int:
     specs = [tool.spec for tool in episodes.tools]
     return len(model.chat.prompt(episodes.protocol.prompt(task, specs, model.view)).ids)
 

@@ -16,7 +16,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.train.asking_of_plan import way_of
 from saccade.train.fitting import check_prompts_fit
-from saccade.train.plan import Episodes, Evaluate
+from saccade.train.plan import EpisodeSpec, Evaluate
 from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.state import NamedPass, RunState, is_done
 from saccade.train.stopping import check_scored
@@ -24,7 +24,7 @@ from saccade.types import Attempt, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Played:
+class _PlayedPass:
     """An evaluation's trajectories; ``first_pass`` is empty where it looks once, or took the boxes of another."""
 
     attempts: Sequence[Attempt]
@@ -86,8 +86,8 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
 
 
 def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
-    if stage.told is not None:
-        stage.told(attempts())
+    if stage.on_finished is not None:
+        stage.on_finished(attempts())
 
 
 def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, float]:
@@ -99,7 +99,7 @@ def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, fl
     return {**held_out, **timed(_episodes_of(evaluation), "held_out/")}
 
 
-def timed(episodes: Iterable[Episodes], prefix: str = "") -> dict[str, float]:
+def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]:
     """How long tools took since the last time, as metrics that no seed gives again."""
     times = tool_times(one.latencies for one in episodes)
     return {f"{TIME_PREFIX}{prefix}{name}": value for name, value in times.items()}
@@ -117,7 +117,7 @@ def _play(
     *,
     earlier: NamedPass | None = None,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
-) -> _Played:
+) -> _PlayedPass:
     if stage.first_pass is not None and stage.views is not None and stage.views.is_any:
         passes = play_with_views(
             tasks,
@@ -132,7 +132,7 @@ def _play(
             name=stage.name,
             on_finished=on_finished,
         )
-        return _Played(
+        return _PlayedPass(
             attempts=passes.second,
             first_pass=passes.first if earlier is None else (),
             boxes_of=stage.first_pass_name if earlier is None else earlier.name,
@@ -148,7 +148,7 @@ def _play(
         reward=stage.reward,
         on_finished=on_finished,
     )
-    return _Played(attempts=attempts)
+    return _PlayedPass(attempts=attempts)
 
 
 def _earlier_pass(run: RunState, stage: Evaluate, tasks: Sequence[Task]) -> NamedPass | None:
@@ -175,7 +175,7 @@ def _asked_in(run: RunState, stage: Evaluate, tasks: Sequence[Task], *, boxes_of
     )
 
 
-def _pass(run: RunState, stage: Evaluate, episodes: Episodes) -> PlayedAs:
+def _pass(run: RunState, stage: Evaluate, episodes: EpisodeSpec) -> PlayedAs:
     return PlayedAs(
         make_env=lambda: episodes.environment(run.media, run.model.view),
         settings=replace(episodes.rollout, temperature=stage.temperature),
@@ -189,7 +189,7 @@ def _read_summaries(run: RunState, stage: Evaluate) -> None:
             run.summaries[name] = _summary(name, read_records(run.directory.paths.evaluation(name)))
 
 
-def _episodes_of(stage: Evaluate) -> list[Episodes]:
+def _episodes_of(stage: Evaluate) -> list[EpisodeSpec]:
     return [stage.episodes, *([stage.first_pass] if stage.first_pass is not None else [])]
 
 

@@ -17,11 +17,11 @@ from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
-from saccade.rewards.reward import Reward, Scorer
+from saccade.rewards.reward import AnyReward, Reward
 from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.curriculum import Questions
+from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
-from saccade.train.stage_settings import ReinforceSettings, SuperviseSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Attempt, Example, Task
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episodes:
+class EpisodeSpec:
     """How a question is played: protocol, tools, limits."""
 
     protocol: ChatProtocol
@@ -68,17 +68,17 @@ class Evaluate:
 
     name: str
     tasks: Callable[[], Sequence[Task]]
-    episodes: Episodes
-    reward: Scorer
+    episodes: EpisodeSpec
+    reward: Reward
     temperature: float = 0.0
     """0 is greedy."""
-    first_pass: Episodes | None = None
+    first_pass: EpisodeSpec | None = None
     """How boxes are asked for: a grounded protocol."""
     views: Views | None = None
     """What the second pass sees beside the original; one without crops and union is a plain evaluation."""
     samples: int = 1
     """How often each task is played; more than once gives pass rates, at a temperature above 0."""
-    told: Callable[[Iterable[Attempt]], None] | None = None
+    on_finished: Callable[[Iterable[Attempt]], None] | None = None
     """Told of what was played, also where a resumed run reads it from its files: a later stage may go by it."""
 
     @property
@@ -93,19 +93,19 @@ class Demonstration:
     """An expert's solution and the episodes in which it is played."""
 
     example: Example
-    episodes: Episodes
+    episodes: EpisodeSpec
     may_fail: bool = False
     """Whether a tool may fail on the expert, who then shows how to go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supervise:
+class SFTStage:
     """Imitates demonstrations (SFT), with the loss on the model's own tokens only."""
 
     name: str
     demonstrations: Callable[[int], Sequence[Demonstration]]
     """The demonstrations of a step, a function of the step alone."""
-    settings: SuperviseSettings
+    settings: SFTSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,25 +113,25 @@ class Stream:
     """One way in which questions are asked; rewards are compared inside a stream only."""
 
     name: str
-    episodes: Episodes
+    episodes: EpisodeSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reinforce:
+class RLStage:
     """Learns from the rewards of its own trajectories."""
 
     name: str
     streams: tuple[Stream, ...]
-    questions: Callable[[], Questions]
+    questions: Callable[[], TaskSampler]
     """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
-    reward: Reward
+    reward: AnyReward
     algorithm: Algorithm
-    settings: ReinforceSettings
+    settings: RLSettings
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""
 
 
-Stage = Supervise | Reinforce | Evaluate
+Stage = SFTStage | RLStage | Evaluate
 
 _FILE_NAME = re.compile(r"\w[\w-]*")
 
@@ -170,7 +170,7 @@ class Plan:
                 _check_samples(stage)
             else:
                 check_settings(stage.settings, f"stage {stage.name}: ")
-            if isinstance(stage, Reinforce):
+            if isinstance(stage, RLStage):
                 _check_streams(stage)
                 _check_groups(stage)
                 if stage.evaluation is not None:
@@ -182,7 +182,7 @@ class Plan:
         return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
 
 
-def _check_groups(stage: Reinforce) -> None:
+def _check_groups(stage: RLStage) -> None:
     """By the algorithm's value, which a recipe may pass whatever name its settings have."""
     size = stage.settings.group_size
     if size < 2 and stage.algorithm.critic is None:
@@ -192,7 +192,7 @@ def _check_groups(stage: Reinforce) -> None:
         )
 
 
-def _check_streams(stage: Reinforce) -> None:
+def _check_streams(stage: RLStage) -> None:
     if not stage.streams:
         raise UserError(f"stage {stage.name!r} has no streams; give it at least one, which says what is asked and how")
     if len({stream.name for stream in stage.streams}) != len(stage.streams):
@@ -230,16 +230,16 @@ def _check_name(name: str) -> None:
         raise UserError(f"{name!r} cannot name a stage; use letters, digits, underscores and hyphens")
 
 
-def _episodes_of(stage: Stage) -> list[Episodes]:
+def _episodes_of(stage: Stage) -> list[EpisodeSpec]:
     """Those that are sampled."""
-    if isinstance(stage, Reinforce):
+    if isinstance(stage, RLStage):
         return [stream.episodes for stream in stage.streams]
     if isinstance(stage, Evaluate):
         return [stage.episodes] if stage.first_pass is None else [stage.first_pass, stage.episodes]
     return []
 
 
-def _check_temperature(stage: Stage, episodes: Episodes) -> None:
+def _check_temperature(stage: Stage, episodes: EpisodeSpec) -> None:
     asked = episodes.rollout.temperature
     if asked != RolloutSettings().temperature:
         raise UserError(

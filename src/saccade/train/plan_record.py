@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 
-from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def described(plan: Plan) -> dict[str, Json]:
 def tell_of_own_algorithms(plan: Plan) -> None:
     """Log each stage whose algorithm is not the one that its settings name: those have no effect then."""
     for stage in plan.stages:
-        if isinstance(stage, Reinforce) and not stage.algorithm.name.startswith(stage.settings.algorithm.name):
+        if isinstance(stage, RLStage) and not stage.algorithm.name.startswith(stage.settings.algorithm.name):
             logger.warning(
                 "stage %s learns by %r, as the recipe passed it; algorithm.name=%s in its settings has no effect",
                 stage.name,
@@ -56,11 +56,11 @@ def value_record(value: object, depth: int = _MAX_DEPTH) -> Json:
 
 def _stage(stage: Stage) -> dict[str, Json]:
     match stage:
-        case Supervise():
+        case SFTStage():
             return {"kind": "sft"}
         case Evaluate():
             return {"kind": "evaluation", "reward": value_record(stage.reward), "samples": stage.samples}
-        case Reinforce():
+        case RLStage():
             return {
                 "kind": "rl",
                 "algorithm": value_record(stage.algorithm),

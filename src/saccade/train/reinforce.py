@@ -16,10 +16,10 @@ from saccade.runs.record_fields import Fields
 from saccade.seeding import generator_for
 from saccade.train.batch_json import batch_from_json, batch_to_json
 from saccade.train.collect import Batch, Collector
-from saccade.train.credit import LogProbabilities, credited
+from saccade.train.credit import LogProbabilities, compute_advantages
 from saccade.train.outcome import StepOutcome
 from saccade.train.parity import check_parity
-from saccade.train.plan import Reinforce
+from saccade.train.plan import RLStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
 from saccade.types import Attempt, Json
@@ -27,12 +27,12 @@ from saccade.types import Attempt, Json
 logger = logging.getLogger(__name__)
 
 
-class Reinforcement(Iterator[StepOutcome]):
+class RLLoop(Iterator[StepOutcome]):
     """A reinforcement stage in progress; each ``next`` is one step, and ``state_dict`` what a resumed run needs."""
 
     def __init__(
         self,
-        stage: Reinforce,
+        stage: RLStage,
         model: VisionLanguageModel,
         engine: Engine,
         learner: Learner,
@@ -77,7 +77,7 @@ class Reinforcement(Iterator[StepOutcome]):
         if self._step >= settings.steps:
             raise StopIteration
         batch = self._next_batch()
-        groups = credited(
+        groups = compute_advantages(
             batch.groups,
             algorithm,
             self._learner,

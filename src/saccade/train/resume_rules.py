@@ -10,7 +10,7 @@ from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import ABSENT, Change, to_json
 from saccade.errors import UserError
 from saccade.runs.position import Position
-from saccade.train.plan import Plan, Reinforce
+from saccade.train.plan import Plan, RLStage
 from saccade.types import Json
 
 ACCEPT_ALL = "all"
@@ -103,13 +103,13 @@ class ResumeRules:
             return f"the run has already taken {reached.step} steps"
         return None
 
-    def _stage_of(self, change: Change) -> Reinforce | None:
+    def _stage_of(self, change: Change) -> RLStage | None:
         """The stage whose settings hold the changed key: their group has the values of the stage's own."""
         group: Json = {_RECIPE_PREFIX.rstrip("."): to_json(self.plan.settings)}
         for name in change.key.split(".")[:-1]:
             group = group.get(name) if isinstance(group, Mapping) else None
         for stage in self.plan.stages:
-            if isinstance(stage, Reinforce) and to_json(stage.settings) == group:
+            if isinstance(stage, RLStage) and to_json(stage.settings) == group:
                 return stage
         return None
 

@@ -31,9 +31,9 @@ from saccade.seeding import seed_for
 from saccade.train.fitting import check_stage_fits, check_training_fits
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Evaluate, Plan, Reinforce, Stage, Supervise
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.train.plan_record import described, tell_of_own_algorithms
-from saccade.train.reinforce import Reinforcement
+from saccade.train.reinforce import RLLoop
 from saccade.train.repeatable import repeatable
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.state import RunState, first_policy, is_done, open_run
@@ -127,7 +127,7 @@ def _run_stage(run: RunState, stage: Stage) -> None:
     if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
     run.passes.clear()
-    if isinstance(stage, Reinforce):
+    if isinstance(stage, RLStage):
         check_stage_fits(run, stage)
     skipped_batches: list[NonFiniteStep] = []
     learner = _learner(run, stage, skipped_batches)
@@ -145,13 +145,13 @@ def _run_stage(run: RunState, stage: Stage) -> None:
                 skipped_batches.clear()
             skipped.count(outcome.metrics)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
-                state = steps.state_dict() if isinstance(steps, Reinforcement) else {}
+                state = steps.state_dict() if isinstance(steps, RLLoop) else {}
                 _checkpoint(run, position, learner, state)
 
 
-def _learner(run: RunState, stage: Supervise | Reinforce, skipped: list[NonFiniteStep]) -> Learner:
+def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> Learner:
     """With a critic where the stage's algorithm has one."""
-    critic = stage.algorithm.critic if isinstance(stage, Reinforce) else None
+    critic = stage.algorithm.critic if isinstance(stage, RLStage) else None
     if critic is None:
         return Learner(run.model, stage.settings.optimizer, on_nonfinite=skipped.append)
     head = ValueHead(run.model.hidden_size, seed=seed_for(run.seed, stage.name, "critic"))
@@ -166,11 +166,11 @@ def _learner(run: RunState, stage: Supervise | Reinforce, skipped: list[NonFinit
 
 
 def _steps(
-    run: RunState, stage: Supervise | Reinforce, learner: Learner, first_step: int, waiting: ExitStack
+    run: RunState, stage: SFTStage | RLStage, learner: Learner, first_step: int, waiting: ExitStack
 ) -> Iterator[StepOutcome]:
-    if isinstance(stage, Supervise):
+    if isinstance(stage, SFTStage):
         return _imitation(run, stage, learner, first_step)
-    steps = Reinforcement(
+    steps = RLLoop(
         stage,
         run.model,
         run.engine,
@@ -187,7 +187,7 @@ def _steps(
     return steps
 
 
-def _imitation(run: RunState, stage: Supervise, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+def _imitation(run: RunState, stage: SFTStage, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
     for outcome in supervise(stage, run.model, learner, first_step=first_step):
         run.engine.bump_version()
         yield outcome
@@ -203,7 +203,7 @@ def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt])
 
 
 def _step(
-    run: RunState, stage: Supervise | Reinforce, steps: Iterator[StepOutcome], waiting: ExitStack
+    run: RunState, stage: SFTStage | RLStage, steps: Iterator[StepOutcome], waiting: ExitStack
 ) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
     started_s = time.monotonic()
@@ -217,13 +217,13 @@ def _step(
     return outcome
 
 
-def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *, step_s: float) -> None:
+def _record(run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
     metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
-    if isinstance(stage, Reinforce):
+    if isinstance(stage, RLStage):
         metrics |= {f"{TIME_PREFIX}{name}": value for name, value in run.plan.meters().items()}
         metrics |= timed(stream.episodes for stream in stage.streams)
-    if isinstance(stage, Reinforce) and stage.evaluation is not None and _is_due(stage, outcome.step):
+    if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.name, stage.evaluation)
     run.metrics.write(position, metrics)
     export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
@@ -232,7 +232,7 @@ def _record(run: RunState, stage: Supervise | Reinforce, outcome: StepOutcome, *
         check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
 
 
-def _is_due(stage: Reinforce, step: int) -> bool:
+def _is_due(stage: RLStage, step: int) -> bool:
     every = stage.settings.evaluate_every
     return every > 0 and step % every == 0
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class SettingDoc:
     """One setting that ``--set`` changes."""
 
     key: str
@@ -43,11 +43,11 @@ def settings_of(recipe: LoadedRecipe, context: RecipeContext) -> "DataclassInsta
     raise UserError(f"{recipe.name} has no settings: it never calls apply_overrides(settings, context.overrides)")
 
 
-def documented(settings: "DataclassInstance") -> list[Setting]:
+def documented(settings: "DataclassInstance") -> list[SettingDoc]:
     """Every setting in order of definition."""
     values, meanings = to_json(settings), dict(_meanings(type(settings), ""))
     return [
-        Setting(key=key, default=_value_at(values, key), kind=describe(annotation), meaning=meanings.get(key, ""))
+        SettingDoc(key=key, default=_value_at(values, key), kind=describe(annotation), meaning=meanings.get(key, ""))
         for key, annotation in setting_keys(type(settings)).items()
     ]
 

@@ -10,7 +10,7 @@ from saccade.train.algorithm_choice import AlgorithmSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuperviseSettings:
+class SFTSettings:
     """How long and how fast to imitate."""
 
     steps: int
@@ -33,7 +33,7 @@ class SuperviseSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImitationSettings(SuperviseSettings):
+class ImitationSettings(SFTSettings):
     """As for any imitation, but it may be left out."""
 
     steps: int = 0
@@ -47,7 +47,7 @@ class ImitationSettings(SuperviseSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReinforceSettings:
+class RLSettings:
     """How long and how fast to learn from rewards."""
 
     steps: int
@@ -90,7 +90,7 @@ class ReinforceSettings:
             _not_negative(name, getattr(self, name))
 
 
-def rate_at(settings: SuperviseSettings | ReinforceSettings, step: int) -> float:
+def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:
     """Learning rate of the stage's update with this index, from 0."""
     return learning_rate(
         step,

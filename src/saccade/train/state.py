@@ -11,7 +11,7 @@ from saccade.media.store import MediaStore
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.asked import AskedFile, open_asked
-from saccade.runs.asking import Asking
+from saccade.runs.asking import AskingRecord
 from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
 from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
@@ -19,7 +19,7 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.asking_of_plan import asking_of
-from saccade.train.plan import Episodes, Plan, Stage
+from saccade.train.plan import EpisodeSpec, Plan, Stage
 from saccade.types import Attempt, Json, Task
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class NamedPass:
     """An evaluation's trajectories, and what they are the outcome of."""
 
     name: str
-    episodes: Episodes
+    episodes: EpisodeSpec
     tasks: tuple[Task, ...]
     attempts: tuple[Attempt, ...]
 
@@ -50,7 +50,7 @@ class RunState:
     engine: LocalEngine
     reached: Checkpoint | None
     """The newest checkpoint; None before the first."""
-    asking: Asking
+    asking: AskingRecord
     """How the plan asks; every checkpoint carries it."""
     trained: TrainedOn
     asked: AskedFile

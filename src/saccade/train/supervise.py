@@ -10,13 +10,13 @@ from saccade.learner.sequences import training_sequence, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.demonstration import demonstrate
 from saccade.train.outcome import StepOutcome
-from saccade.train.plan import Demonstration, Supervise
+from saccade.train.plan import Demonstration, SFTStage
 from saccade.train.stage_settings import rate_at
 from saccade.types import Trajectory
 
 
 def supervise(
-    stage: Supervise, model: VisionLanguageModel, learner: Learner, *, first_step: int
+    stage: SFTStage, model: VisionLanguageModel, learner: Learner, *, first_step: int
 ) -> Iterator[StepOutcome]:
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings

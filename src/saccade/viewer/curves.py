@@ -14,7 +14,7 @@ _SPEED = "tokens per second"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chart:
+class CurveChart:
     """A titled chart; ``svg`` is safe markup, ``legend`` labels its lines in order."""
 
     title: str
@@ -118,7 +118,7 @@ _PANELS = (
 )
 
 
-def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_out: bool = False) -> list[Chart]:
+def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_out: bool = False) -> list[CurveChart]:
     """The charts that a reader looks at first, as far as a stage has their metrics; without calls none of calls.
 
     ``is_held_out`` says of the evaluation in the middle of the stage that its questions are known to be new.
@@ -137,7 +137,7 @@ def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_
     return charts
 
 
-def other_charts(stage: Mapping[str, Series]) -> list[Chart]:
+def other_charts(stage: Mapping[str, Series]) -> list[CurveChart]:
     """A chart for each metric that ``main_charts`` leaves out."""
     shown = {key for panel in _PANELS for key in [*panel.lines, *dict(_lines(panel, stage))]} | {WALL_S}
     return [
@@ -167,9 +167,9 @@ def _lines(panel: _Panel, stage: Mapping[str, Series]) -> list[tuple[str, str]]:
 
 def _chart(
     title: str, subtitle: str, lines: Sequence[Line], format_: Callable[[float], str], *, is_share: bool = False
-) -> Chart:
+) -> CurveChart:
     svg = line_chart(lines, title=title, format_value=format_, is_share=is_share)
-    return Chart(title=title, subtitle=subtitle, svg=svg, legend=tuple(line.label for line in lines))
+    return CurveChart(title=title, subtitle=subtitle, svg=svg, legend=tuple(line.label for line in lines))
 
 
 def _speed(stage: Mapping[str, Series]) -> dict[str, Series]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.two_pass import FIRST_PASS
-from saccade.runs.asked import Asked, AskedIn, read_asked
+from saccade.runs.asked import AskedIn, AskedRecord, read_asked
 from saccade.runs.metrics import WALL_S, read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
@@ -68,7 +68,7 @@ class Evidence:
     evaluations: tuple[Evaluation, ...]
     """In order of time."""
     rollouts: tuple[Rollouts, ...]
-    asked: Asked
+    asked: AskedRecord
     verdicts: Mapping[str, JudgedEvaluation]
     """Of a judge of errors, by evaluation."""
     two_streams: tuple[TwoStreamStage, ...]
@@ -134,12 +134,12 @@ def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Seri
     return curves, wall_s
 
 
-def _asked(paths: RunPaths, notes: list[str]) -> Asked:
+def _asked(paths: RunPaths, notes: list[str]) -> AskedRecord:
     try:
         return read_asked(paths.asked)
     except UserError as error:
         notes.append(str(error))
-        return Asked()
+        return AskedRecord()
 
 
 def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluation]:
@@ -150,7 +150,7 @@ def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluatio
         return {}
 
 
-def _evaluations(paths: RunPaths, stages: list[str], asked: Asked, notes: list[str]) -> tuple[Evaluation, ...]:
+def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: list[str]) -> tuple[Evaluation, ...]:
     files = sorted(paths.evaluations.glob("*.jsonl"), key=lambda file: (_rank(file.stem, stages), file.stem))
     evaluations = []
     for file in files:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, added, shares_of
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.viewer.charts import Line, line_chart
-from saccade.viewer.curves import Chart
+from saccade.viewer.curves import CurveChart
 from saccade.viewer.two_streams import TwoStreamStage
 from saccade.viewer.words import number_text, percent_text
 
@@ -18,7 +18,7 @@ class StreamSection:
     """A training stage as it is shown."""
 
     stage: str
-    charts: tuple[Chart, ...]
+    charts: tuple[CurveChart, ...]
     verdicts: str
     """The counts of verdicts, in a sentence."""
     scores: tuple[tuple[str, str, str], ...]
@@ -37,7 +37,7 @@ def stream_section(stage: TwoStreamStage) -> StreamSection:
     )
 
 
-def _charts(steps: Sequence[TwoStreamStep]) -> list[Chart | None]:
+def _charts(steps: Sequence[TwoStreamStep]) -> list[CurveChart | None]:
     def verdicts(counts: Callable[[TwoStreamStep], RubricCounts]) -> dict[str, Value]:
         return {str(value): _share(counts, index) for index, value in enumerate(RUBRIC)}
 
@@ -100,7 +100,7 @@ def _share(counts: Callable[[TwoStreamStep], RubricCounts], index: int) -> Value
 
 def _chart(
     title: str, subtitle: str, steps: Sequence[TwoStreamStep], values: dict[str, Value], *, is_share: bool = True
-) -> Chart | None:
+) -> CurveChart | None:
     """None where no line has a point."""
     lines = []
     for label, value in values.items():
@@ -111,7 +111,7 @@ def _chart(
         return None
     form = percent_text if is_share else number_text
     svg = line_chart(lines, title=title, format_value=form, is_share=is_share)
-    return Chart(title=title, subtitle=subtitle, svg=svg, legend=tuple(line.label for line in lines))
+    return CurveChart(title=title, subtitle=subtitle, svg=svg, legend=tuple(line.label for line in lines))
 
 
 def _verdicts(stage: TwoStreamStage) -> str:

@@ -17,7 +17,7 @@ from saccade.tasks.drawing import font
 from saccade.tasks.families.chart_bars import draw_chart_bars
 from saccade.tasks.families.chart_lines import draw_chart_lines
 from saccade.tasks.families.chart_pie import draw_chart_pie
-from saccade.tasks.scene import Asked, FamilyFunction
+from saccade.tasks.scene import FamilyFunction, SceneQuestion
 from saccade.testing.drawn_charts import draw_chart
 from saccade.testing.tool_check import check_tool
 from saccade.tools.chart_tools import chart_tools
@@ -69,7 +69,7 @@ def test_questions_of_the_chart_families_are_answered_from_pixels_alone(family: 
         assert agrees(found, scene.asked), f"{scene.asked.question}: {found}, not {scene.asked.answer}"
 
 
-def agrees(found: str, asked: Asked) -> bool:
+def agrees(found: str, asked: SceneQuestion) -> bool:
     if asked.answer_kind == "exact":
         return found == asked.answer
     quantity = parse_quantity(found)

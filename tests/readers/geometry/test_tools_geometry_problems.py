@@ -8,7 +8,7 @@ import pytest
 
 from saccade.readers.geometry.cdl import statements_of
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.solver import Answer, solve
+from saccade.readers.geometry.solver import SolverAnswer, solve
 
 PROBLEMS: list[dict[str, str]] = [
     json.loads(line)
@@ -21,7 +21,7 @@ ANSWERED = [problem for problem in PROBLEMS if problem["answer"] is not None]
 OPEN = [problem for problem in PROBLEMS if problem["answer"] is None]
 
 
-def solution(problem: Mapping[str, str]) -> Answer:
+def solution(problem: Mapping[str, str]) -> SolverAnswer:
     read = statements_of if problem["language"] == "cdl" else parse_statements
     (answer,) = solve(read(problem["text"], "the problem"))
     return answer

@@ -11,7 +11,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box, iou
 from saccade.recipes._ivgr_judges import Judges
 from saccade.recipes._ivgr_parts import reward as reward_of
-from saccade.recipes._ivgr_settings import TinySettings
+from saccade.recipes._ivgr_settings import TinyIvgrSettings
 from saccade.rewards.boxes.grounding import GroundingReward, box_validity, mentioned_boxes
 from saccade.rewards.boxes.matching import dual_iou
 from saccade.testing import check_reward
@@ -123,8 +123,8 @@ def test_the_plain_equation_and_the_public_code_are_settings() -> None:
 
 
 def test_the_recipes_rule_of_boxes_is_a_setting() -> None:
-    assert reward_of(TinySettings(), Judges()).grounding == GroundingReward()
-    public = TinySettings(box_rule="code", validity_weight=1.0)
+    assert reward_of(TinyIvgrSettings(), Judges()).grounding == GroundingReward()
+    public = TinyIvgrSettings(box_rule="code", validity_weight=1.0)
     assert reward_of(public, Judges()).grounding == GroundingReward(box_rule="code", validity_weight=1.0)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ivgr_samples import GROUNDED, RED, TASK, grounded, scored, tag, textual
 
-from saccade.chat.chat_model import EngineTeacher
+from saccade.chat.chat_model import EngineChat
 from saccade.chat.openai_chat import ChatClient
 from saccade.chat.refusals import RefusedRequestError
 from saccade.errors import MachineError, UserError
@@ -19,7 +19,7 @@ from saccade.rewards.groups import score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.answer_judge import AnswerJudge
 from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, SAYS_NOTHING, UNJUDGEABLE, Verdict
 from saccade.rewards.judges.llm_judge import LlmJudge, read_rubric
 from saccade.rewards.judges.quotation import CUT, MARK, quoted
@@ -40,7 +40,7 @@ def says(*replies: str) -> ScriptedTeacher:
 
 def judge(teacher, **settings) -> LlmJudge:
     own = {name: settings.pop(name) for name in ("keeps_boxes", "max_text_chars") if name in settings}
-    return LlmJudge(asking=Asking(teacher=teacher, **settings), **own)
+    return LlmJudge(asking=JudgeClient(teacher=teacher, **settings), **own)
 
 
 def verdict(teacher, target: str = "the plate is white", reference: Reference = REFERENCE, **settings) -> Verdict:
@@ -268,7 +268,7 @@ def test_a_text_that_says_nothing_needs_no_judge(text: str) -> None:
 def test_settings_that_mean_nothing_are_refused() -> None:
     for settings in ({"samples": 0}, {"tries": 0}, {"temperature": -1.0}):
         with pytest.raises(UserError, match=next(iter(settings))):
-            Asking(teacher=says("1"), **settings)
+            JudgeClient(teacher=says("1"), **settings)
 
 
 def question_texts(count: int) -> list[list[Group]]:
@@ -386,7 +386,7 @@ def test_an_answer_judge_is_not_jammed_either() -> None:
     def says(messages: list[Message]) -> str:
         return "well" if "krk" in str(messages[0].parts[0]) else "YES"
 
-    answers = AnswerJudge(asking=Asking(teacher=ScriptedTeacher(reply=says)))
+    answers = AnswerJudge(asking=JudgeClient(teacher=ScriptedTeacher(reply=says)))
     assert [asyncio.run(answers(free, answer)) for answer in ("krk", "a mug")] == [0.0, 1.0]
 
 
@@ -405,7 +405,7 @@ def test_all_texts_of_all_questions_are_asked_at_the_same_time() -> None:
 def test_an_engine_in_this_process_can_judge() -> None:
     chat = letter_chat(TINY_VIEW)
     engine = ScriptedEngine(script=lambda label, turn: "0.3", chat=chat)
-    reward = IvgrReward(consistency=judge(EngineTeacher(engine=engine, chat=chat, max_tokens=8)))
+    reward = IvgrReward(consistency=judge(EngineChat(engine=engine, chat=chat, max_tokens=8)))
     for _ in range(2):
         found, _ = scored(reward, GOOD, *[textual(f"plate {sample}", sample=sample) for sample in range(3)])
         assert [score.parts["consistency"] for score in found["textual"]] == [0.3] * 3

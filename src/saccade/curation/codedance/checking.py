@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance import prompts
-from saccade.curation.codedance.outcomes import Step, Value, Verdict
+from saccade.curation.codedance.outcomes import Step, StepVerdict, Value
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.codedance.verdicts import read_boxes, read_verdict
 from saccade.seeding import seed_for
@@ -19,11 +19,11 @@ SECOND_TRY_TEMPERATURE = 0.7
 class Checker:
     """Checks one question; ``verdicts`` holds what was found, in order."""
 
-    teacher: Teacher
+    teacher: ChatModel
     task: Task
     settings: CurationSettings
     seed: int
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[StepVerdict] = field(default_factory=list)
 
     async def image(self) -> Value:
         """Whether the question's image is rich enough."""
@@ -44,7 +44,7 @@ class Checker:
         """Where to look; empty when the reply cannot be read."""
         [reply] = await self._ask("boxes", prompts.locating(self.task), attempt=0)
         boxes = read_boxes(reply, self.task.images[0])
-        self.verdicts.append(Verdict(step="boxes", value="none" if boxes is None else "good"))
+        self.verdicts.append(StepVerdict(step="boxes", value="none" if boxes is None else "good"))
         return boxes or ()
 
     async def _verdict(self, step: Step, messages: Sequence[Message], *, good: str, bad: str) -> Value:
@@ -55,7 +55,7 @@ class Checker:
             if verdict is not None:
                 value = "good" if verdict else "bad"
                 break
-        self.verdicts.append(Verdict(step=step, value=value))
+        self.verdicts.append(StepVerdict(step=step, value=value))
         return value
 
     async def _ask(self, step: Step, messages: Sequence[Message], *, attempt: int) -> Sequence[str]:

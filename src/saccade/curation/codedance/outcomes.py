@@ -53,7 +53,7 @@ Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class StepVerdict:
     """What a checker said at one step."""
 
     step: Step
@@ -70,7 +70,7 @@ class Rejected:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """What became of a question."""
 
     task_id: str
@@ -88,7 +88,7 @@ class Outcome:
     row: Mapping[str, Json] | None = None
     """The example, as it stands in the file of examples."""
     tries: tuple[Rejected, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[StepVerdict, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -106,10 +106,10 @@ class Outcome:
         }
 
 
-def outcome_from(row: Row) -> Outcome:
+def outcome_from(row: Row) -> QuestionOutcome:
     """Raises RowError."""
     example = row.get("row")
-    return Outcome(
+    return QuestionOutcome(
         task_id=required_text(row, "id"),
         level=_one_of(row, "level", _LEVELS),
         weak=optional_number(row, "weak", low=0.0, high=1.0),
@@ -139,9 +139,9 @@ def _rejected(item: RowValue) -> Rejected:
     )
 
 
-def _verdict(item: RowValue) -> Verdict:
+def _verdict(item: RowValue) -> StepVerdict:
     fields = mapping(item, "verdicts")
-    return Verdict(step=_one_of(fields, "step", _STEPS), value=_one_of(fields, "value", _VALUES))
+    return StepVerdict(step=_one_of(fields, "step", _STEPS), value=_one_of(fields, "value", _VALUES))
 
 
 def _one_of(row: Row, key: str, names: tuple[Name, ...]) -> Name:

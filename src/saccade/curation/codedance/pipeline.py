@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.checking import Checker
-from saccade.curation.codedance.outcomes import Outcome, Reason, Rejected, Value
+from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
 from saccade.curation.codedance.report import Counts, CurationReport, curation_report
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
 from saccade.curation.codedance.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
@@ -25,7 +25,7 @@ from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Target, Task
 
-Player = Teacher | PassRates
+Player = ChatModel | PassRates
 """Who sorts questions: a model to be asked, or its pass rates from elsewhere."""
 
 
@@ -33,10 +33,10 @@ Player = Teacher | PassRates
 class Roles:
     """Who does what; only the teacher must be there."""
 
-    teacher: Teacher
+    teacher: ChatModel
     weak: Player | None = None
     strong: Player | None = None
-    checker: Teacher | None = None
+    checker: ChatModel | None = None
 
 
 @dataclass(kw_only=True)
@@ -58,10 +58,10 @@ class Curation:
     async def run(
         self,
         tasks: Sequence[Task],
-        journal: Journal[Outcome],
+        journal: Journal[QuestionOutcome],
         *,
         counts: Callable[[], Mapping[str, Counts]] = dict,
-        on_outcome: Callable[[Outcome], None] = lambda _: None,
+        on_outcome: Callable[[QuestionOutcome], None] = lambda _: None,
     ) -> CurationReport:
         """Works off the questions that have no outcome yet, then writes the examples and the report.
 
@@ -73,7 +73,7 @@ class Curation:
         def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
             return asyncio.get_running_loop().run_in_executor(pool, operation)
 
-        async def outcome_of(task: Task) -> Outcome:
+        async def outcome_of(task: Task) -> QuestionOutcome:
             outcome = await self._outcome(task, run_blocking)
             if outcome.row is not None:
                 for image in task.images:
@@ -92,7 +92,7 @@ class Curation:
             pool.shutdown(wait=False, cancel_futures=True)
         return self._finish(tasks, journal, counts())
 
-    async def _outcome(self, task: Task, run_blocking: RunBlocking) -> Outcome:
+    async def _outcome(self, task: Task, run_blocking: RunBlocking) -> QuestionOutcome:
         checker = None
         if self.roles.checker is not None:
             checker = Checker(teacher=self.roles.checker, task=task, settings=self.settings, seed=self.seed)
@@ -104,9 +104,9 @@ class Curation:
             sorted_ = await self._solved(sorted_, task, hints, checker, run_blocking)
         return replace(sorted_, verdicts=tuple(checker.verdicts) if checker else ())
 
-    async def _sorted(self, task: Task, checker: Checker | None, run_blocking: RunBlocking) -> Outcome:
+    async def _sorted(self, task: Task, checker: Checker | None, run_blocking: RunBlocking) -> QuestionOutcome:
         """The question's level, and why it is left out if it is."""
-        outcome = Outcome(task_id=task.id, level="unsorted")
+        outcome = QuestionOutcome(task_id=task.id, level="unsorted")
         if checker is not None and self.settings.checks_images and task.images:
             reason = self._objection(await checker.image(), "unsuitable_image")
             if reason is not None:
@@ -126,12 +126,12 @@ class Curation:
 
     async def _solved(
         self,
-        outcome: Outcome,
+        outcome: QuestionOutcome,
         task: Task,
         hints: tuple[Target, ...],
         checker: Checker | None,
         run_blocking: RunBlocking,
-    ) -> Outcome:
+    ) -> QuestionOutcome:
         solver = Solver(
             teacher=self.roles.teacher,
             make_env=self.make_env,
@@ -196,7 +196,7 @@ class Curation:
             raise errors[0]
         return sum(passed) / len(passed)
 
-    async def _passes(self, role: str, player: Teacher, task: Task, sample: int, run_blocking: RunBlocking) -> bool:
+    async def _passes(self, role: str, player: ChatModel, task: Task, sample: int, run_blocking: RunBlocking) -> bool:
         env = self.make_env(PLAYED)
         try:
             turns = await play(
@@ -211,7 +211,9 @@ class Curation:
             await run_blocking(env.close)
         return answer_is_right(task, final_answer(turns))
 
-    def _finish(self, tasks: Sequence[Task], journal: Journal[Outcome], asked: Mapping[str, Counts]) -> CurationReport:
+    def _finish(
+        self, tasks: Sequence[Task], journal: Journal[QuestionOutcome], asked: Mapping[str, Counts]
+    ) -> CurationReport:
         outcomes = [journal.outcomes[task.id] for task in tasks if task.id in journal.outcomes]
         rows = [outcome.row for outcome in outcomes if outcome.row is not None]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

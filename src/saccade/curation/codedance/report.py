@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.curation.codedance.outcomes import Outcome
+from saccade.curation.codedance.outcomes import QuestionOutcome
 from saccade.types import Json
 
 Counts = Mapping[str, int]
@@ -71,7 +71,7 @@ class CurationReport:
 
 
 def curation_report(
-    outcomes: Sequence[Outcome], *, questions: int, asked: Mapping[str, Counts] | None = None
+    outcomes: Sequence[QuestionOutcome], *, questions: int, asked: Mapping[str, Counts] | None = None
 ) -> CurationReport:
     """Counts over the outcomes of a set of questions."""
     kept = [outcome for outcome in outcomes if outcome.row is not None]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.config.context import RecipeContext
 from saccade.config.own_tasks import own_tasks
 from saccade.config.settings import apply_overrides
-from saccade.curation.all_settings import CodeDanceSettings
+from saccade.curation.all_settings import CodeDanceCuration
 from saccade.curation.by_id import read_chains
-from saccade.curation.codedance.outcomes import Outcome, outcome_from
+from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Player, Roles
 from saccade.curation.codedance.report import CurationReport
 from saccade.curation.codedance.solutions import REPLAYED
@@ -56,7 +56,7 @@ class CodeDanceRequest:
 
 def curate_codedance(request: CodeDanceRequest) -> CurationReport:
     """Runs the pipeline into ``request.out`` and gives its counts."""
-    settings = apply_overrides(CodeDanceSettings(), request.overrides)
+    settings = apply_overrides(CodeDanceCuration(), request.overrides)
     # On disk, for the pictures that code shows are many.
     media = MediaStore(request.out / PICTURES)
     tasks = _questions(request, settings, media)
@@ -86,18 +86,18 @@ def curate_codedance(request: CodeDanceRequest) -> CurationReport:
 
 async def _run(
     request: CodeDanceRequest,
-    settings: CodeDanceSettings,
+    settings: CodeDanceCuration,
     tasks: Sequence[Task],
     *,
     media: MediaStore,
     make_env: Callable[[int], VisualReasoningEnv],
-    journal: Journal[Outcome],
+    journal: Journal[QuestionOutcome],
 ) -> CurationReport:
     async with Teachers(
         media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
     ) as teachers:
 
-        async def teacher(role: Role) -> Teacher | None:
+        async def teacher(role: Role) -> ChatModel | None:
             who = request.who[role]
             return None if who is None else await teachers.teacher(role, who, request.models[role])
 
@@ -134,7 +134,7 @@ async def _run(
         )
 
 
-def _questions(request: CodeDanceRequest, settings: CodeDanceSettings, media: MediaStore) -> Sequence[Task]:
+def _questions(request: CodeDanceRequest, settings: CodeDanceCuration, media: MediaStore) -> Sequence[Task]:
     if request.family is not None:
         return [
             generate(
@@ -152,7 +152,7 @@ def _questions(request: CodeDanceRequest, settings: CodeDanceSettings, media: Me
     return own_tasks(request.data, context)[: request.count]
 
 
-def _started_with(request: CodeDanceRequest, settings: CodeDanceSettings, tasks: Sequence[Task]) -> dict[str, Json]:
+def _started_with(request: CodeDanceRequest, settings: CodeDanceCuration, tasks: Sequence[Task]) -> dict[str, Json]:
     """What must be the same for a curation to be resumed: everything that decides what is asked and kept."""
     return {
         "questions": len(tasks),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance import prompts
 from saccade.curation.codedance.outcomes import Reason, Rejected
 from saccade.curation.codedance.rewriting import contradiction, mismatches, read_rewritten
@@ -50,7 +50,7 @@ class Solved:
 class Solver:
     """Tries one question in one way."""
 
-    teacher: Teacher
+    teacher: ChatModel
     make_env: MakeVisualEnvironment
     settings: CurationSettings
     run_blocking: RunBlocking

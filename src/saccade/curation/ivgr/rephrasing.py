@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.prompts import question_of
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.ivgr.cold_start import ColdStartExample, cold_start_row
@@ -69,7 +69,7 @@ class RephrasingSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failed:
+class FailedTry:
     """One try that gave nothing."""
 
     reason: Reason
@@ -82,7 +82,7 @@ class Rephrased:
 
     task_id: str
     thought: str | None = None
-    tries: tuple[Failed, ...] = ()
+    tries: tuple[FailedTry, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
         tries: list[Json] = [{"reason": one.reason, "detail": one.detail} for one in self.tries]
@@ -100,7 +100,7 @@ def rephrased_from(row: Row) -> Rephrased:
     return Rephrased(
         task_id=required_text(row, "id"),
         thought=thought,
-        tries=tuple(Failed(reason=cast(Reason, one["reason"]), detail=str(one.get("detail", ""))) for one in tries),
+        tries=tuple(FailedTry(reason=cast(Reason, one["reason"]), detail=str(one.get("detail", ""))) for one in tries),
     )
 
 
@@ -108,7 +108,7 @@ def rephrased_from(row: Row) -> Rephrased:
 class Rephrasing:
     """Tells trajectories anew into the folder of a journal."""
 
-    teacher: Teacher
+    teacher: ChatModel
     media: MediaStore
     settings: RephrasingSettings = field(default_factory=RephrasingSettings)
     seed: int = 0
@@ -153,7 +153,7 @@ class Rephrasing:
 
     async def _told(self, one: ColdStartExample) -> Rephrased:
         task = one.example.task
-        tries: list[Failed] = []
+        tries: list[FailedTry] = []
         for attempt in range(self.settings.attempts):
             [reply] = await self.teacher(
                 in_plain_words(task, one.thought),
@@ -167,25 +167,25 @@ class Rephrasing:
             tries.append(read)
         return Rephrased(task_id=task.id, tries=tuple(tries))
 
-    def _read(self, one: ColdStartExample, reply: str) -> str | Failed:
+    def _read(self, one: ColdStartExample, reply: str) -> str | FailedTry:
         """The reasoning of a reply, or what is wrong with it."""
         read = plain_reply(reply)
         if isinstance(read, str):
-            return Failed(reason="unreadable", detail=read)
+            return FailedTry(reason="unreadable", detail=read)
         (text, answer), task = read, one.example.task
         if not answer_is_right(task, answer):
-            return Failed(reason="wrong_answer", detail=f"answered {answer[:DETAIL_CHARS]!r}")
+            return FailedTry(reason="wrong_answer", detail=f"answered {answer[:DETAIL_CHARS]!r}")
         place = coordinates_in(text, known=question_of(task), boxes=boxes_of_thought(one.thought))
         if place:
-            return Failed(reason="coordinates", detail=place[:DETAIL_CHARS])
+            return FailedTry(reason="coordinates", detail=place[:DETAIL_CHARS])
         lost = lost_objects(one.thought, text)
         named = len(named_objects(one.thought))
         if named - len(lost) < self.settings.kept_objects * named - ROUNDING:
-            return Failed(reason="lost_object", detail=", ".join(lost)[:DETAIL_CHARS])
+            return FailedTry(reason="lost_object", detail=", ".join(lost)[:DETAIL_CHARS])
         try:
             imitable(_retold(one, text).example.turns[0], task.images[0], "thought")
         except RowError as error:
-            return Failed(reason="ill_formed", detail=error.why[:DETAIL_CHARS])
+            return FailedTry(reason="ill_formed", detail=error.why[:DETAIL_CHARS])
         return text
 
     def _kept(

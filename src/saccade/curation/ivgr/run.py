@@ -14,7 +14,7 @@ from saccade.curation.folder import deciding, digest, telling
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
 from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, rephrased_from
 from saccade.curation.ivgr.rephrasing_report import RephrasingReport
-from saccade.curation.ivgr.selection import Measured, Selection, SelectionReport, measured_from
+from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionReport, measured_from
 from saccade.curation.journal import Journal
 from saccade.curation.teachers import Teachers
 from saccade.media.store import MediaStore
@@ -84,7 +84,7 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
             solver = await teachers.player("solver", request.who, request.model)
             if isinstance(solver, Mapping):
                 check_covered(tasks, solver, f"--solver {request.who}")
-            selection = Selection(solver=solver, media=media, settings=settings, seed=request.seed)
+            selection = QuestionSelection(solver=solver, media=media, settings=settings, seed=request.seed)
             tell = telling(journal, len(tasks), lambda one: settings.low <= one.pass_rate <= settings.high)
             return await selection.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.journal import Journal
 from saccade.curation.playing import ORIGINAL_VIEW, up_to_stop
 from saccade.curation.rows import IMAGES, boxes_of, question_row
@@ -109,10 +109,10 @@ class SelectionReport:
 
 
 @dataclass(kw_only=True)
-class Selection:
+class QuestionSelection:
     """Selects questions into the folder of a journal."""
 
-    solver: Teacher | Mapping[str, float]
+    solver: ChatModel | Mapping[str, float]
     """Who answers, or the pass rates that are known already, by task id."""
     media: MediaStore
     settings: SelectionSettings = field(default_factory=SelectionSettings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.journal import Journal
 from saccade.curation.playing import as_example, demonstration_fault, final_answer, no_fault, play, replay
@@ -42,7 +42,7 @@ Player = Callable[[Task, VisualReasoningEnv, int], Awaitable[tuple[Turn, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ImitationSettings:
+class VistaImitationSettings:
     """One field for each choice."""
 
     attempts: int = 4
@@ -69,7 +69,7 @@ class ImitationSettings:
                 raise UserError(f"{name}={value} is no temperature; use 0 or more")
 
 
-def taught(teacher: Teacher, settings: ImitationSettings) -> Player:
+def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
     """The player that asks a teacher turn by turn: a server, an engine in this process, a script."""
 
     async def played(task: Task, env: VisualReasoningEnv, seed: int) -> tuple[Turn, ...]:
@@ -140,8 +140,8 @@ class Imitation:
     make_env: Callable[[int], VisualReasoningEnv]
     """An environment of its own for each try, from a seed."""
     media: MediaStore
-    densifier: Teacher | None = None
-    settings: ImitationSettings = field(default_factory=ImitationSettings)
+    densifier: ChatModel | None = None
+    settings: VistaImitationSettings = field(default_factory=VistaImitationSettings)
     seed: int = 0
 
     async def run(

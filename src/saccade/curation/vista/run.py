@@ -8,7 +8,7 @@ from pathlib import Path
 from saccade.config.context import RecipeContext
 from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.config.settings import apply_overrides
-from saccade.curation.all_settings import VistaSettings
+from saccade.curation.all_settings import VistaCuration
 from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
 from saccade.curation.journal import Journal
 from saccade.curation.playing import ORIGINAL_VIEW
@@ -54,7 +54,7 @@ class VistaRequest:
 
 def curate_vista(request: VistaRequest) -> ImitationReport:
     """Makes trajectories to imitate into ``request.out`` and gives the counts."""
-    settings = apply_overrides(VistaSettings(), request.overrides)
+    settings = apply_overrides(VistaCuration(), request.overrides)
     if request.teacher == EXPERT and not request.drawn:
         raise UserError("--teacher expert knows drawn questions alone; name a server or a checkpoint, or give --drawn")
     media = MediaStore(request.out / PICTURES)

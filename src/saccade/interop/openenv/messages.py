@@ -88,7 +88,7 @@ class SaccadeState(State):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoded:
+class _EncodedImage:
     raw: bytes
     format: Literal["png", "jpeg"]
 
@@ -102,17 +102,17 @@ def pictures(images: Sequence[Image.Image], *, text_chars: int, message_bytes: i
         return []
     # Four bytes of text become three characters of base64, and a character of text up to six bytes of JSON.
     room = (message_bytes - _OTHER_BYTES - 6 * text_chars) * 3 // 4
-    encoded = [_Encoded(png_bytes(image), "png") for image in images]
+    encoded = [_EncodedImage(png_bytes(image), "png") for image in images]
     shown = list(images)
     for quality in JPEG_QUALITIES:
         if sum(len(one.raw) for one in encoded) <= room:
             break
-        encoded = [_Encoded(_jpeg(image, quality), "jpeg") for image in shown]
+        encoded = [_EncodedImage(_jpeg(image, quality), "jpeg") for image in shown]
     while sum(len(one.raw) for one in encoded) > room:
         if max(max(image.size) for image in shown) < 64:
             raise UserError(f"message_bytes={message_bytes} has no room for {len(images)} pictures; allow more")
         shown = [image.resize((max(1, image.width // 2), max(1, image.height // 2))) for image in shown]
-        encoded = [_Encoded(_jpeg(image, JPEG_QUALITIES[-1]), "jpeg") for image in shown]
+        encoded = [_EncodedImage(_jpeg(image, JPEG_QUALITIES[-1]), "jpeg") for image in shown]
     return [
         Picture(
             format=one.format,

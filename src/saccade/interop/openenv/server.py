@@ -14,7 +14,13 @@ from typing import cast
 
 from PIL import Image
 
-from saccade.envs.visual_reasoning import DEFAULT_VIEW, Reward, VisualObservation, VisualReasoningEnv, answer_reward
+from saccade.envs.visual_reasoning import (
+    DEFAULT_VIEW,
+    AnswerReward,
+    VisualObservation,
+    VisualReasoningEnv,
+    answer_reward,
+)
 from saccade.errors import UserError
 from saccade.interop.openenv.messages import (
     DEFAULT_MESSAGE_BYTES,
@@ -171,7 +177,7 @@ def openenv_app(
     tools: Sequence[Tool | EpisodeTool] = IMAGE_TOOLS,
     view: ViewRule = DEFAULT_VIEW,
     max_turns: int = 6,
-    reward: Reward = answer_reward,
+    reward: AnswerReward = answer_reward,
     max_sessions: int = 64,
 ) -> FastAPI:
     """OpenEnv's app around our environment, with tasks of a procedural ``family`` or your own ``tasks`` in ``media``.

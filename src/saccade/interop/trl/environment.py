@@ -24,7 +24,7 @@ from PIL import Image
 
 from saccade.envs.calls import CallOutcome, in_original_pixels, run_call
 from saccade.envs.opened import OpenedTools
-from saccade.envs.visual_reasoning import DEFAULT_VIEW, Reward, answer_reward
+from saccade.envs.visual_reasoning import DEFAULT_VIEW, AnswerReward, answer_reward
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.interop.trl.tool_methods import tool_method
 from saccade.media.resize import ViewRule
@@ -52,7 +52,7 @@ class _Settings:
     media: MediaStore
     tools: tuple[Tool | EpisodeTool, ...]
     view: ViewRule
-    reward: Reward
+    reward: AnswerReward
     shows_images: bool
     seed: int
 
@@ -158,7 +158,7 @@ def environment_class(
     media: MediaStore,
     tools: Sequence[Tool | EpisodeTool] = IMAGE_TOOLS,
     view: ViewRule = DEFAULT_VIEW,
-    reward: Reward = answer_reward,
+    reward: AnswerReward = answer_reward,
     shows_images: bool = True,
     seed: int = 0,
     name: str = "SaccadeEnvironment",

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ToolError
 from saccade.geometry import enclosing_box
-from saccade.readers.charts.bars import Column, Segment, bars_lie, columns_of, slots_of
+from saccade.readers.charts.bars import BarSegment, Column, bars_lie, columns_of, slots_of
 from saccade.readers.charts.calibration import Scale
 from saccade.readers.charts.chart import Axis, Chart, Colour, Series
 from saccade.readers.charts.layout import names_below, names_left, parted_into, parted_names, title_of
@@ -74,11 +74,11 @@ def _bar_series(slots: list[list[Column]], legend: Legend, *, is_single: bool) -
     return tuple(series)
 
 
-def _segment(slot: list[Column], colour: Colour) -> Segment | None:
+def _segment(slot: list[Column], colour: Colour) -> BarSegment | None:
     return next((part for column in slot for part in column.segments if part.colour == colour), None)
 
 
-def _series(name: str, bars: list[Segment | None], colour: Colour | None) -> Series:
+def _series(name: str, bars: list[BarSegment | None], colour: Colour | None) -> Series:
     colours = tuple(None if bar is None else bar.colour for bar in bars)
     only = {each for each in colours if each is not None}
     return Series(

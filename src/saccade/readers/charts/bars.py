@@ -16,7 +16,7 @@ MAX_OUTLINE_PX = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Segment:
+class BarSegment:
     """A bar, or a part of a stacked one, as read."""
 
     colour: Colour
@@ -30,7 +30,7 @@ class Column:
 
     center_px: float
     """Along the axis of categories."""
-    segments: tuple[Segment, ...]
+    segments: tuple[BarSegment, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +91,7 @@ def _ending(spans: list[_Span], scale: Scale) -> list[Column]:
     return [
         Column(
             center_px=sum(span.across) / 2,
-            segments=(Segment(colour=span.piece.colour, value=scale.value(span.along[1]), box=span.piece.box),),
+            segments=(BarSegment(colour=span.piece.colour, value=scale.value(span.along[1]), box=span.piece.box),),
         )
         for (span,) in groups
     ]
@@ -156,7 +156,7 @@ def _overlap(one: _Span, other: _Span) -> float:
 def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
     """What stands on the baseline, and on that, and so on; anything apart from it is no bar."""
     ordered = sorted(group, key=lambda span: abs(span.along[0] + span.along[1] - 2 * foot))
-    segments: list[Segment] = []
+    segments: list[BarSegment] = []
     tops = [foot, foot]
     for span in ordered:
         near, far = sorted(span.along, key=lambda px: abs(px - foot))
@@ -169,7 +169,7 @@ def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
             last = segments.pop()
             segments.append(_moved(last, scale, tops[side], start))
         segments.append(
-            Segment(colour=span.piece.colour, value=scale.value(far) - scale.value(start), box=span.piece.box)
+            BarSegment(colour=span.piece.colour, value=scale.value(far) - scale.value(start), box=span.piece.box)
         )
         tops[side] = far
     if not segments:
@@ -178,9 +178,9 @@ def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
     return Column(center_px=center, segments=tuple(segments))
 
 
-def _moved(segment: Segment, scale: Scale, from_px: float, to_px: float) -> Segment:
+def _moved(segment: BarSegment, scale: Scale, from_px: float, to_px: float) -> BarSegment:
     value = segment.value + scale.value(to_px) - scale.value(from_px)
-    return Segment(colour=segment.colour, value=value, box=segment.box)
+    return BarSegment(colour=segment.colour, value=value, box=segment.box)
 
 
 def _spread(lengths: list[float]) -> float:

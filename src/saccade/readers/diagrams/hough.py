@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from saccade.readers.diagrams.segments import Places, Segment
+from saccade.readers.diagrams.segments import LineSegment, Places
 
 TURNS = 360
 """Directions of lines that are told apart: half degrees."""
@@ -27,7 +27,7 @@ class Ballot:
         """These votes count no more."""
         self._count(places, -1)
 
-    def straightest(self, shortest: float) -> Segment | None:
+    def straightest(self, shortest: float) -> LineSegment | None:
         """The line with the most votes, roughly: a piece of length 1; None when it has fewer than ``shortest``."""
         if self._voters < shortest:
             return None
@@ -39,7 +39,7 @@ class Ballot:
             return None
         normal = complex(math.cos(_turns()[turn]), math.sin(_turns()[turn]))
         middle = (bin_ + self._low + 0.5) * normal
-        return Segment(start=middle, end=middle + 1j * normal)
+        return LineSegment(start=middle, end=middle + 1j * normal)
 
     def rule_out_last(self) -> None:
         """The line that was found last is none."""

@@ -12,7 +12,7 @@ from saccade.errors import ToolError
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.naming import named_in_full
 from saccade.readers.geometry.numeric import find_figures
-from saccade.readers.geometry.state import State, dot
+from saccade.readers.geometry.state import FigureBatch, dot
 from saccade.readers.geometry.terms import Call, Name, Node, Operation, call, walk
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import CORNERS
@@ -28,7 +28,7 @@ class OpenWayError(Exception):
 class Figures:
     """Figures in which corners are looked at; mirrored figures count as one."""
 
-    def __init__(self, state: State, first: tuple[str, ...]) -> None:
+    def __init__(self, state: FigureBatch, first: tuple[str, ...]) -> None:
         self._state = state
         self._first = np.sign(state.signed_area(first))
 
@@ -61,7 +61,7 @@ def figures_drawn(places: Mapping[str, complex]) -> Figures:
     # A triangle of no figure, that goes round counterclockwise.
     corners = dict(zip("()_", ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))))
     points |= {name: (np.array([x]), np.array([y])) for name, (x, y) in corners.items()}
-    state = State(points=points, radii={}, symbols={}, members={}, choice=np.zeros(1, np.int64), size=1.0)
+    state = FigureBatch(points=points, radii={}, symbols={}, members={}, choice=np.zeros(1, np.int64), size=1.0)
     return Figures(state, tuple(corners))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from saccade.geometry import Box
 from saccade.readers.diagrams.labels import Label, Print
-from saccade.readers.diagrams.segments import Segment
+from saccade.readers.diagrams.segments import LineSegment
 from saccade.readers.diagrams.strokes import Round, Strokes
 
 SAME_PX = 6.5
@@ -26,7 +26,7 @@ SPARE_LETTERS = "ZYXWVUTSRQPNMLKJIHGFEDCBAO"
 class Straight:
     """A line of the figure with its points in order."""
 
-    segment: Segment
+    segment: LineSegment
     names: str
 
 
@@ -127,7 +127,7 @@ def _add(spots: list[_Spot], at: complex, doubt_px: float) -> None:
         spots.append(_Spot(at, doubt_px))
 
 
-def _meeting(one: Segment, other: Segment) -> complex | None:
+def _meeting(one: LineSegment, other: LineSegment) -> complex | None:
     """Where two lines meet within their ends, or a little beyond."""
     turn = (one.way.conjugate() * other.way).imag
     if abs(turn) < math.sin(math.radians(6)):
@@ -139,7 +139,7 @@ def _meeting(one: Segment, other: Segment) -> complex | None:
     return at if is_inside else None
 
 
-def _entries(segment: Segment, circle: Round) -> list[complex]:
+def _entries(segment: LineSegment, circle: Round) -> list[complex]:
     """Where a line goes through a circle."""
     middle = segment.along(circle.centre)
     square = circle.radius**2 - segment.off(circle.centre) ** 2
@@ -184,7 +184,7 @@ def _centre(circle: Round, places: dict[str, complex], invented: list[str]) -> s
     return _invent(circle.centre, places, invented, first="O")
 
 
-def _name_ends(segment: Segment, places: dict[str, complex], invented: list[str]) -> None:
+def _name_ends(segment: LineSegment, places: dict[str, complex], invented: list[str]) -> None:
     """A line with fewer than two points is said by its ends."""
     if len(_on_line(segment, places)) < 2:
         for end in (segment.start, segment.end):
@@ -200,15 +200,15 @@ def _invent(at: complex, places: dict[str, complex], invented: list[str], first:
     return name
 
 
-def _straight(segment: Segment, places: Mapping[str, complex]) -> Straight:
+def _straight(segment: LineSegment, places: Mapping[str, complex]) -> Straight:
     """The line with its points, from the end that comes first in the alphabet."""
     names = _on_line(segment, places)
     if names and names[0] > names[-1]:
-        return Straight(segment=Segment(start=segment.end, end=segment.start), names=names[::-1])
+        return Straight(segment=LineSegment(start=segment.end, end=segment.start), names=names[::-1])
     return Straight(segment=segment, names=names)
 
 
-def _on_line(segment: Segment, places: Mapping[str, complex]) -> str:
+def _on_line(segment: LineSegment, places: Mapping[str, complex]) -> str:
     on = [
         (along, name)
         for name, at in places.items()

@@ -10,7 +10,7 @@ Places = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Segment:
+class LineSegment:
     """A straight line from ``start`` to ``end``."""
 
     start: complex

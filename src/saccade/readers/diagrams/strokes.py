@@ -9,7 +9,7 @@ import numpy.typing as npt
 from saccade.errors import ToolError
 from saccade.readers.diagrams.hough import Ballot
 from saccade.readers.diagrams.ink import Ink, Mask
-from saccade.readers.diagrams.segments import Places, Segment
+from saccade.readers.diagrams.segments import LineSegment, Places
 
 SHORTEST = 0.11
 """A straight line, as a share of the picture's longer side; less is a mark."""
@@ -56,7 +56,7 @@ class Round:
 class Strokes:
     """All lines and circles, and the ink that is neither: marks."""
 
-    segments: tuple[Segment, ...]
+    segments: tuple[LineSegment, ...]
     circles: tuple[Round, ...]
     rest: Mask
 
@@ -77,9 +77,9 @@ def strokes_of(ink: Ink) -> Strokes:
     return Strokes(segments=tuple(segments), circles=tuple(circles), rest=rest)
 
 
-def _lines(places: Places, left: Mask, ink: Ink) -> list[Segment]:
+def _lines(places: Places, left: Mask, ink: Ink) -> list[LineSegment]:
     """The straight lines in the ink that is ``left``; takes from that what they explain."""
-    segments: list[Segment] = []
+    segments: list[LineSegment] = []
     shortest = SHORTEST * ink.side_px
     ballot = Ballot(places[left])
     for _ in range(MAX_TRIES):
@@ -162,7 +162,7 @@ def is_ink(mask: Mask, at: npt.NDArray[np.complexfloating], reach: float) -> Mas
     return found
 
 
-def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segment | None:
+def _run(line: LineSegment, places: Places, figure: Mask, shortest: float) -> LineSegment | None:
     """The drawn part of a line with the most unexplained ink; the line is fitted to that ink."""
     spots = places[:, 0] + 1j * places[:, 1]
     part = line
@@ -183,7 +183,7 @@ def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segmen
         one, other = (middle + ((at - middle) * way.conjugate()).real * way for at in ends)
         if abs(other - one) < 4:
             return None
-        part = line = Segment(start=complex(one), end=complex(other))
+        part = line = LineSegment(start=complex(one), end=complex(other))
     is_its_own = len(chosen) >= FRESH * part.length
     way = part.start + np.arange(0.0, part.length, 0.5) * part.way
     # Arcs of angles that follow each other look like a line from afar.
@@ -191,7 +191,7 @@ def _run(line: Segment, places: Places, figure: Mask, shortest: float) -> Segmen
     return part if part.length >= shortest and is_its_own and is_solid else None
 
 
-def _longest(line: Segment, unexplained: npt.NDArray[np.float64], figure: Mask) -> tuple[float, float] | None:
+def _longest(line: LineSegment, unexplained: npt.NDArray[np.float64], figure: Mask) -> tuple[float, float] | None:
     """Of the pieces in which the line is drawn, the one with the most unexplained ink: where it starts and ends."""
     if not len(unexplained):
         return None
@@ -213,7 +213,7 @@ def _longest(line: Segment, unexplained: npt.NDArray[np.float64], figure: Mask) 
     return max(start, float(ink.min()) - 4), min(end, float(ink.max()) + 4)
 
 
-def _extended(line: Segment, others: list[Segment], ink: Ink) -> Segment:
+def _extended(line: LineSegment, others: list[LineSegment], ink: Ink) -> LineSegment:
     """The line with its ends where it meets the ends of others, if it is drawn up to there in the ink of a circle."""
     start, end = line.start, line.end
     for other in others:
@@ -226,7 +226,7 @@ def _extended(line: Segment, others: list[Segment], ink: Ink) -> Segment:
             beyond = -line.along(corner)
             if line.off(corner) < 2.5 and 0 < beyond < EXTENDED * ink.side_px and _is_drawn(line.start, corner, ink):
                 start = line.start - beyond * line.way
-    return Segment(start=start, end=end)
+    return LineSegment(start=start, end=end)
 
 
 def _is_drawn(start: complex, end: complex, ink: Ink) -> bool:
@@ -234,7 +234,7 @@ def _is_drawn(start: complex, end: complex, ink: Ink) -> bool:
     return bool(is_ink(ink.figure, way, 0.7).mean() > 0.9)
 
 
-def _covered(places: Places, line: Segment) -> Mask:
+def _covered(places: Places, line: LineSegment) -> Mask:
     turned = (places[:, 0] + 1j * places[:, 1] - line.start) * line.way.conjugate()
     return np.asarray((np.abs(turned.imag) < NEAR_PX) & (turned.real > -2.5) & (turned.real < line.length + 2.5))
 

@@ -13,7 +13,7 @@ from saccade.readers.geometry.degenerate import Mask
 from saccade.readers.geometry.descent import Ints
 from saccade.readers.geometry.diagram import Place
 from saccade.readers.geometry.residuals import Reading
-from saccade.readers.geometry.state import Array, State
+from saccade.readers.geometry.state import Array, FigureBatch
 from saccade.readers.geometry.terms import Call, Name, walk
 
 FLAT = 0.03
@@ -36,14 +36,16 @@ def readings_shown(readings: list[Reading], said: Call, places: Mapping[str, Pla
         return readings
     points = {name: (np.array([places[name][0]]), np.array([places[name][1]])) for name in names}
     extent = max(float(np.ptp([point[axis] for point in points.values()])) for axis in (0, 1))
-    drawn = State(points=points, radii={}, symbols={}, members={}, choice=np.zeros(1, np.int64), size=max(extent, 1e-9))
+    drawn = FigureBatch(
+        points=points, radii={}, symbols={}, members={}, choice=np.zeros(1, np.int64), size=max(extent, 1e-9)
+    )
     with np.errstate(all="ignore"):
         errors = [max(float(np.abs(row).max()) for row in reading(drawn)) for reading in readings]
     best, second = np.argsort(errors, kind="stable")[:2]
     return [readings[best]] if errors[best] < SHOWN and errors[second] > NOT_SHOWN else readings
 
 
-def contradictions(places: Mapping[str, Place], state: State) -> Array:
+def contradictions(places: Mapping[str, Place], state: FigureBatch) -> Array:
     """How plainly the sides and orders of every figure contradict the drawing's, turned and mirrored as fits best."""
     names = [name for name in state.points if name in places]
     if len(names) < 3:
@@ -64,7 +66,7 @@ def contradictions(places: Mapping[str, Place], state: State) -> Array:
     return total
 
 
-def least_contradicting(places: Mapping[str, Place], state: State) -> Mask:
+def least_contradicting(places: Mapping[str, Place], state: FigureBatch) -> Mask:
     """Which figures are of the drawing's configuration, as far as any is."""
     gaps = contradictions(places, state)
     # A drawing that even the likest figure contradicts is no safe witness against the others.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.state import Array, State, cross
+from saccade.readers.geometry.state import Array, FigureBatch, cross
 from saccade.readers.geometry.terms import Call, walk
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import CORNERS
@@ -27,7 +27,7 @@ MAX_SIMPLE_CORNERS = 10
 Mask = npt.NDArray[np.bool_]
 
 
-def is_sound(state: State, figure: Figure, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
+def is_sound(state: FigureBatch, figure: Figure, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
     """Which figures of the batch have shape; ``all_distinct`` asks that no two points share their place.
 
     Polygons must be ``coarseness`` times as high as where numbers are exact.
@@ -66,7 +66,7 @@ def _shapes(figure: Figure, names: Sequence[str]) -> list[Call]:
     return [node for node in nodes if isinstance(node, Call) and node.name in names]
 
 
-def _is_polygon(state: State, corners: tuple[str, ...], least: Array, flattest: float) -> Mask:
+def _is_polygon(state: FigureBatch, corners: tuple[str, ...], least: Array, flattest: float) -> Mask:
     sides = list(zip(corners, (*corners[1:], corners[0])))
     lengths = np.array([state.distance(*side) for side in sides])
     area = np.abs(state.signed_area(corners))
@@ -78,7 +78,7 @@ def _is_polygon(state: State, corners: tuple[str, ...], least: Array, flattest: 
     return fit
 
 
-def _cross_each_other(state: State, first: tuple[str, str], second: tuple[str, str]) -> Mask:
+def _cross_each_other(state: FigureBatch, first: tuple[str, str], second: tuple[str, str]) -> Mask:
     def splits(line: tuple[str, str], other: tuple[str, str]) -> Mask:
         sides = [cross(state.vector(*line), state.vector(line[0], end)) for end in other]
         split: Mask = sides[0] * sides[1] < 0
@@ -87,7 +87,7 @@ def _cross_each_other(state: State, first: tuple[str, str], second: tuple[str, s
     return splits(first, second) & splits(second, first)
 
 
-def _are_apart(state: State, first: Sequence[str], second: Sequence[str], extent: Array) -> Mask:
+def _are_apart(state: FigureBatch, first: Sequence[str], second: Sequence[str], extent: Array) -> Mask:
     if set(first) & set(second):
         return np.ones(state.choice.shape, dtype=np.bool_)
     apart: Mask = np.abs(state.height(second[0], (first[0], first[1]))) > FLATTEST * extent

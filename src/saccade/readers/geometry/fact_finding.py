@@ -7,7 +7,7 @@ import numpy as np
 
 from saccade.readers.geometry.facts import MAX_TRIANGLES, Facts, nodes_of
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.state import State, dot
+from saccade.readers.geometry.state import FigureBatch, dot
 from saccade.readers.geometry.terms import Call, Node, length
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import CORNERS
@@ -17,7 +17,7 @@ MAX_SIMILAR_PAIRS = 400
 """Pairs of triangles that are compared."""
 
 
-def facts_of(figure: Figure, state: State) -> Facts:
+def facts_of(figure: Figure, state: FigureBatch) -> Facts:
     """What the statements say, ordered as in the figures."""
     facts = Facts(figure=figure, state=state)
     _collect_segments(facts)
@@ -120,7 +120,7 @@ def _said_lines(said: Call, figure: Figure) -> Iterator[set[str]]:
                 yield {feet[0], *(corner for corner in corners if corner != apexes[0])}
 
 
-def _in_order(state: State, names: Sequence[str]) -> tuple[str, ...] | None:
+def _in_order(state: FigureBatch, names: Sequence[str]) -> tuple[str, ...] | None:
     """Along the line as all figures have it; None where they differ."""
     if len(names) < 3:
         return None

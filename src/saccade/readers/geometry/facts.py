@@ -12,7 +12,7 @@ import numpy as np
 
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.plain import kind_of, polygon
-from saccade.readers.geometry.state import State, cross, dot
+from saccade.readers.geometry.state import FigureBatch, cross, dot
 from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation, angle, call, length, number, walk
 from saccade.readers.geometry.values import names_of, value_of
 from saccade.readers.geometry.vocabulary import CORNERS
@@ -43,7 +43,7 @@ class Facts:
     """Grows while theorems find new parallels; the equations live elsewhere."""
 
     figure: Figure
-    state: State
+    state: FigureBatch
     lines: list[tuple[str, ...]] = field(default_factory=list)
     parallels: list[tuple[tuple[str, str], tuple[str, str], str]] = field(default_factory=list)
     """Two lines and why they are parallel."""

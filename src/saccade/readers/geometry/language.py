@@ -44,7 +44,7 @@ class _Token:
 
 def parse_statements(text: str, what: str = "the text") -> tuple[Call, ...]:
     """The statements of a text; ``LanguageError`` names ``what`` and tells where it stops being one."""
-    reader = _Reader(text, what)
+    reader = _StatementReader(text, what)
     statements: list[Call] = []
     while True:
         while reader.token.kind in _SEPARATORS:
@@ -63,7 +63,7 @@ def parse_statements(text: str, what: str = "the text") -> tuple[Call, ...]:
 
 def parse_expression(text: str, what: str = "the text") -> Node:
     """The one expression that a text consists of."""
-    reader = _Reader(text, what)
+    reader = _StatementReader(text, what)
     node = reader.expression(0)
     if reader.token.kind != "end":
         raise reader.unexpected("an operator such as + or *, or the end")
@@ -73,7 +73,7 @@ def parse_expression(text: str, what: str = "the text") -> Node:
 def parse_equations(text: str, what: str = "the text") -> tuple[Node, ...]:
     """Expressions and equations ``a = b``, an equation as ``Equals(a,b)``; separated as statements are or by lines."""
     # Of the same length, so that positions stay true; else the end of one line would multiply the next.
-    reader = _Reader(text.replace("\n", ";"), what)
+    reader = _StatementReader(text.replace("\n", ";"), what)
     found: list[Node] = []
     while True:
         while reader.token.kind in _SEPARATORS:
@@ -91,7 +91,7 @@ def parse_equations(text: str, what: str = "the text") -> tuple[Node, ...]:
             raise LanguageError(f"{what} has more than {MAX_STATEMENTS} equations")
 
 
-class _Reader:
+class _StatementReader:
     """Reads terms from a text, one token ahead."""
 
     def __init__(self, text: str, what: str) -> None:

@@ -16,7 +16,7 @@ from saccade.readers.geometry.diagram import Place
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.flexing import bent
 from saccade.readers.geometry.starts import Starts
-from saccade.readers.geometry.state import Array, State
+from saccade.readers.geometry.state import Array, FigureBatch
 from saccade.readers.geometry.system import Ends, System
 from saccade.readers.geometry.terms import Node
 from saccade.readers.geometry.values import dimension_of, value_of
@@ -61,7 +61,7 @@ class Solutions:
     """What was found of a problem."""
 
     verdict: Verdict
-    state: State
+    state: FigureBatch
     """The figures as a batch; when inconsistent, the one that comes nearest."""
     values: tuple[tuple[float, ...], ...]
     """Of every goal: its different values over the figures, the least first; cut at ``MAX_VALUES_SHOWN``."""

@@ -16,7 +16,7 @@ from saccade.readers.geometry.residuals import (
     same_length,
     side_pairs,
 )
-from saccade.readers.geometry.state import Array, State, dot
+from saccade.readers.geometry.state import Array, FigureBatch, dot
 from saccade.readers.geometry.terms import Name, Node
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import unwrapped
@@ -131,7 +131,7 @@ def _hypotenuse(args: Sequence[Node], figure: Figure) -> list[Reading]:
 def _incenter(args: Sequence[Node], figure: Figure) -> list[Reading]:
     point, corners = point_of(args[0]), names_of(args[1])
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         way = np.sign(state.signed_area(corners))
         heights = [way * state.height(point, side) / state.size for side in side_pairs(corners)]
         return [height - heights[0] for height in heights[1:]] + [np.maximum(0, 1e-4 - heights[0])]
@@ -142,7 +142,7 @@ def _incenter(args: Sequence[Node], figure: Figure) -> list[Reading]:
 def _centroid(args: Sequence[Node], figure: Figure) -> list[Reading]:
     point, corners = point_of(args[0]), names_of(args[1])
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         middles = [np.mean([state.points[name][axis] for name in corners], axis=0) for axis in (0, 1)]
         return [(state.points[point][axis] - middles[axis]) / state.size for axis in (0, 1)]
 
@@ -157,7 +157,7 @@ def _circumcenter(args: Sequence[Node], figure: Figure) -> list[Reading]:
 def _orthocenter(args: Sequence[Node], figure: Figure) -> list[Reading]:
     point, (a, b, c) = point_of(args[0]), names_of(args[1])
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         ways = (((a, point), (b, c)), ((b, point), (c, a)))
         return [dot(state.vector(*one), state.vector(*other)) / state.size**2 for one, other in ways]
 

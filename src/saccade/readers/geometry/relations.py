@@ -18,7 +18,7 @@ from saccade.readers.geometry.residuals import (
     perpendicular,
     side_pairs,
 )
-from saccade.readers.geometry.state import Array, State, cross, dot, norm
+from saccade.readers.geometry.state import Array, FigureBatch, cross, dot, norm
 from saccade.readers.geometry.terms import Call, Node
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import CORNERS, unwrapped
@@ -54,7 +54,7 @@ def _inscribed(args: Sequence[Node], figure: Figure) -> list[Reading]:
     if not is_inner:
         return [all_of(*(on_circle(corner, centre) for corner in corners))]
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         way = np.sign(state.signed_area(corners))
         return [(way * state.height(centre, side) - state.radii[centre]) / state.size for side in side_pairs(corners)]
 
@@ -67,7 +67,7 @@ def _bisects(args: Sequence[Node], figure: Figure) -> list[Reading]:
         raise MisfitError("needs a line from the angle's vertex")
     end = line[1] if line[0] == vertex else line[0]
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         a, b, along = (state.vector(vertex, name) for name in (first, second, end))
         middle = a[0] / norm(a) + b[0] / norm(b), a[1] / norm(a) + b[1] / norm(b)
         scale = norm(middle) * norm(along)
@@ -89,7 +89,7 @@ def _same_form(args: Sequence[Node], figure: Figure, *, is_congruent: bool) -> l
         raise MisfitError("needs two shapes with the same number of points, in the order in which they correspond")
     pairs = list(combinations(range(len(ones)), 2))
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         logs = [np.log(state.distance(ones[i], ones[j]) / state.distance(others[i], others[j])) for i, j in pairs]
         return logs if is_congruent else [log - logs[0] for log in logs[1:]]
 

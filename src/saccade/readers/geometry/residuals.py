@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.state import Array, State, cross, dot, norm
+from saccade.readers.geometry.state import Array, FigureBatch, cross, dot, norm
 from saccade.readers.geometry.terms import Call, Node, Number, walk
 from saccade.readers.geometry.values import dimension_of, names_of, value_of
 
-Reading = Callable[[State], list[Array]]
+Reading = Callable[[FigureBatch], list[Array]]
 Line = tuple[str, str]
 
 BETWEEN = 0.004
@@ -50,7 +50,7 @@ def between(point: str, line: Line) -> Reading:
     if point in line:
         return lambda state: [np.zeros(state.choice.shape)] * 2
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         along = state.vector(*line)
         share = dot(state.vector(line[0], point), along) / dot(along, along)
         outside = np.maximum(0, BETWEEN - share) + np.maximum(0, share - 1 + BETWEEN)
@@ -72,7 +72,7 @@ def on_circle(point: str, centre: str) -> Reading:
 def middle_of(point: str, line: Line) -> Reading:
     """A point is the middle of a segment."""
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         (x, y), (ax, ay), (bx, by) = (state.points[name] for name in (point, *line))
         return [(x - (ax + bx) / 2) / state.size, (y - (ay + by) / 2) / state.size]
 
@@ -94,7 +94,7 @@ def equal(left: Node, right: Node, figure: Figure) -> Reading:
     scales = {"length": figure.size, "angle": 60.0, "area": figure.size**2, None: max([1.0, *numbers])}
     scale = scales[dimension]
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         gap = (value_of(left, state) - value_of(right, state)) / scale
         return [np.nan_to_num(gap, nan=_OUT_OF_REACH, posinf=_OUT_OF_REACH, neginf=-_OUT_OF_REACH)]
 
@@ -111,7 +111,7 @@ def _is_length(node: Node) -> bool:
 def convex(names: tuple[str, ...]) -> Reading:
     """The corners go round one way; steers to where they do."""
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         way = np.sign(state.signed_area(names))
         turns = []
         for before, here, after in zip((names[-1], *names), names, (*names[1:], names[0])):
@@ -125,7 +125,7 @@ def convex(names: tuple[str, ...]) -> Reading:
 def counterclockwise(names: tuple[str, ...]) -> Reading:
     """The corners go round counterclockwise."""
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         share = state.signed_area(names) / state.perimeter(names) ** 2
         return [np.maximum(0, ORIENTED - share) * 20]
 

@@ -13,11 +13,11 @@ from saccade.readers.geometry.residuals import (
     same_length,
     side_pairs,
 )
-from saccade.readers.geometry.state import Array, State
+from saccade.readers.geometry.state import Array, FigureBatch
 
 
 def _parallelogram(names: tuple[str, ...]) -> Reading:
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         (ax, ay), (bx, by), (cx, cy), (dx, dy) = (state.points[name] for name in names)
         return [(ax - bx + cx - dx) / state.size, (ay - by + cy - dy) / state.size]
 
@@ -83,7 +83,7 @@ def _regular(names: tuple[str, ...]) -> Reading:
     pairs, degrees = side_pairs(names), 180 * (len(names) - 2) / len(names)
     sides = [same_length(pairs[0], pair) for pair in pairs[1:]]
 
-    def read(state: State) -> list[Array]:
+    def read(state: FigureBatch) -> list[Array]:
         corners = zip((names[-1], *names), names, (*names[1:], names[0]))
         return [(state.degrees(*corner) - degrees) / 60 for corner in corners]
 

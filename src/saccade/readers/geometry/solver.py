@@ -20,7 +20,7 @@ MAX_STEP_CHARS = 300
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class SolverAnswer:
     """What a ``Find`` asks for."""
 
     goal: str
@@ -63,7 +63,7 @@ class Answer:
 
 def solve(
     statements: Sequence[Call], places: Mapping[str, Place] | None = None, what: str = "the text"
-) -> list[Answer]:
+) -> list[SolverAnswer]:
     """The answer to every ``Find``; ``ToolError`` when a statement is wrong, nothing is asked or too much is."""
     figure = figure_of(statements, what)
     if not figure.goals:
@@ -80,7 +80,7 @@ def solve(
     return [_explained(figure, solutions, goal, found) for goal, found in zip(figure.goals, solutions.values)]
 
 
-def _explained(figure: Figure, solutions: Solutions, goal: Node, values: tuple[float, ...]) -> Answer:
+def _explained(figure: Figure, solutions: Solutions, goal: Node, values: tuple[float, ...]) -> SolverAnswer:
     derivation = derive(figure, solutions, goal) if _is_one(values) else None
     if derivation is None:
         return _answer(goal, values, solutions)
@@ -89,9 +89,9 @@ def _explained(figure: Figure, solutions: Solutions, goal: Node, values: tuple[f
     return replace(_answer(goal, values, solutions), exact=exact, steps=steps)
 
 
-def _answer(goal: Node, values: tuple[float, ...], solutions: Solutions) -> Answer:
+def _answer(goal: Node, values: tuple[float, ...], solutions: Solutions) -> SolverAnswer:
     verdict: Verdict = "determined" if _is_one(values) else "not determined"
-    return Answer(
+    return SolverAnswer(
         goal=written(goal),
         verdict="inconsistent" if solutions.verdict == "inconsistent" else verdict,
         value=_tidy(values[0]) if _is_one(values) else None,

@@ -14,7 +14,7 @@ TINY = 1e-30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class State:
+class FigureBatch:
     """A batch of figures; all arrays have the shape (batch,)."""
 
     points: Mapping[str, Vector]

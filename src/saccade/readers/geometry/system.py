@@ -16,7 +16,7 @@ from saccade.readers.geometry.descent import Ints, descend
 from saccade.readers.geometry.diagram import Place
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.residuals import Reading
-from saccade.readers.geometry.state import Array, State
+from saccade.readers.geometry.state import Array, FigureBatch
 from saccade.readers.geometry.writing import written
 
 STEPS = 120
@@ -61,7 +61,7 @@ class _Rule:
     is_number: bool
     """Whether it says how much, not how."""
 
-    def residuals(self, state: State) -> list[Array]:
+    def residuals(self, state: FigureBatch) -> list[Array]:
         """Of the reading that is chosen in each figure."""
         found = [reading(state) for reading in self.readings]
         if len(found) == 1:
@@ -96,10 +96,10 @@ class System:
         )
         """Rows that are not fixed by where the first two points are."""
 
-    def state(self, whole: Array, choices: Ints) -> State:
+    def state(self, whole: Array, choices: Ints) -> FigureBatch:
         """The unknowns by their names."""
         figure = self.figure
-        return State(
+        return FigureBatch(
             points={name: (whole[2 * i], whole[2 * i + 1]) for i, name in enumerate(figure.points)},
             radii={name: whole[row] for name, row in zip(figure.members, self.radii)},
             symbols={name: whole[self.radii.stop + i] for i, name in enumerate(figure.symbols)},

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from saccade.readers.geometry.state import Array, State
+from saccade.readers.geometry.state import Array, FigureBatch
 from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation
 from saccade.readers.geometry.vocabulary import FUNCTIONS, unwrapped
 
@@ -24,7 +24,7 @@ _DIMENSIONS: Mapping[str, Dimension] = {
 }
 
 
-def value_of(node: Node, state: State) -> Array:
+def value_of(node: Node, state: FigureBatch) -> Array:
     """The expression in every figure of the batch; not finite where it has no value."""
     match node:
         case Number(value):
@@ -72,7 +72,7 @@ def names_of(shape: Node) -> tuple[str, ...]:
     return tuple(arg.text for arg in inner.args if isinstance(arg, Name))
 
 
-def circle_of(points: tuple[str, ...], state: State) -> str | None:
+def circle_of(points: tuple[str, ...], state: FigureBatch) -> str | None:
     """The centre of the circle on which all the points are said to lie."""
     return next((o for o, members in state.members.items() if set(points) <= set(members)), None)
 
@@ -118,7 +118,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
 }
 
 
-def _length(args: tuple[Node, ...], state: State) -> Array:
+def _length(args: tuple[Node, ...], state: FigureBatch) -> Array:
     (shape,) = args
     assert isinstance(shape, Call)
     if shape.name == "Line":
@@ -126,7 +126,7 @@ def _length(args: tuple[Node, ...], state: State) -> Array:
     return np.radians(_arc_degrees(shape, state)) * state.radii[_centre(shape, state)]
 
 
-def _measure(args: tuple[Node, ...], state: State) -> Array:
+def _measure(args: tuple[Node, ...], state: FigureBatch) -> Array:
     (shape,) = args
     assert isinstance(shape, Call)
     if shape.name == "Arc":
@@ -135,7 +135,7 @@ def _measure(args: tuple[Node, ...], state: State) -> Array:
     return state.degrees(first, vertex, second)
 
 
-def _arc_degrees(arc: Call, state: State) -> Array:
+def _arc_degrees(arc: Call, state: FigureBatch) -> Array:
     """``Arc(A,B)`` is the lesser arc, ``Arc(A,C,B)`` runs through C, ``Arc(Circle(O),A,B)`` counterclockwise."""
     centre, names = _centre(arc, state), names_of(arc)
     if len(names) == 2 and not isinstance(arc.args[0], Call):
@@ -150,7 +150,7 @@ def _arc_degrees(arc: Call, state: State) -> Array:
     return np.asarray(np.where(np.mod(turns[1] - turns[0], 360) < sweep, sweep, 360 - sweep))
 
 
-def _centre(arc: Call, state: State) -> str:
+def _centre(arc: Call, state: FigureBatch) -> str:
     if isinstance(arc.args[0], Call):
         return names_of(arc.args[0])[0]
     centre = circle_of(names_of(arc), state)
@@ -158,7 +158,7 @@ def _centre(arc: Call, state: State) -> str:
     return centre
 
 
-def _area(args: tuple[Node, ...], state: State) -> Array:
+def _area(args: tuple[Node, ...], state: FigureBatch) -> Array:
     shape, names = unwrapped(args[0]), names_of(args[0])
     assert isinstance(shape, Call)
     if shape.name == "Circle":
@@ -169,7 +169,7 @@ def _area(args: tuple[Node, ...], state: State) -> Array:
     return np.asarray(np.abs(state.signed_area(names)))
 
 
-def _perimeter(args: tuple[Node, ...], state: State) -> Array:
+def _perimeter(args: tuple[Node, ...], state: FigureBatch) -> Array:
     shape, names = unwrapped(args[0]), names_of(args[0])
     assert isinstance(shape, Call)
     if shape.name == "Circle":
@@ -180,12 +180,12 @@ def _perimeter(args: tuple[Node, ...], state: State) -> Array:
     return state.perimeter(names)
 
 
-def _height(args: tuple[Node, ...], state: State) -> Array:
+def _height(args: tuple[Node, ...], state: FigureBatch) -> Array:
     top, first, second = names_of(args[0])[:3]
     return np.abs(state.height(top, (first, second)))
 
 
-_SIZES: Mapping[str, Callable[[tuple[Node, ...], State], Array]] = {
+_SIZES: Mapping[str, Callable[[tuple[Node, ...], FigureBatch], Array]] = {
     "LengthOf": _length,
     "MeasureOf": _measure,
     "AreaOf": _area,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.addressing import addresses_judge, runs_of
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.quotation import MARK, quoted, says_anything
 from saccade.types import Task
 
@@ -44,7 +44,7 @@ class AnswerJudge:
     Of several samples more than half must say yes.
     """
 
-    asking: Asking
+    asking: JudgeClient
     max_answer_chars: int = 500
     max_question_chars: int = 8000
 

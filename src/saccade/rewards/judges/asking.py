@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from saccade.chat.chat_model import Teacher
+from saccade.chat.chat_model import ChatModel
 from saccade.chat.refusals import RefusedRequestError
 from saccade.errors import MachineError, UserError
 from saccade.seeding import seed_for
@@ -39,10 +39,10 @@ class Replies(Generic[Value]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asking:
+class JudgeClient:
     """How a judge is asked: the same of every judge that is a model."""
 
-    teacher: Teacher
+    teacher: ChatModel
     """Says when it is too late for an answer: ``ChatClient`` by its time-out and its retries."""
     samples: int = 1
     temperature: float = 0.01

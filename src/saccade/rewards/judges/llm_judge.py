@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from saccade.protocols.box_text import without_boxes
 from saccade.rewards.judges.addressing import addresses_judge, runs_of
 from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.asking import Asking
+from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import ATTACK, CONTRADICTION, SAYS_NOTHING, Verdict, mean_or_none
 from saccade.rewards.judges.quotation import MARK, quoted, says_anything
 from saccade.types import Task
@@ -50,12 +50,12 @@ _NUMBERS = (
 class LlmJudge:
     """Asks for the rubric's value once, or several times and takes the mean of the replies that can be read.
 
-    The paper's two forms: ``Asking(teacher=…)``, and the mean of four, ``Asking(teacher=…, samples=4,
+    The paper's two forms: ``JudgeClient(teacher=…)``, and the mean of four, ``JudgeClient(teacher=…, samples=4,
     temperature=0.5)``. A text that talks to the judge gets 0.0, and one that says nothing ``SAYS_NOTHING``, without
     asking. No reply that can be read is no verdict, or, where harmless texts get one, ``UNJUDGEABLE``.
     """
 
-    asking: Asking
+    asking: JudgeClient
     keeps_boxes: bool = False
     """Whether the judge sees the boxes of both texts; without, coordinates in either are nothing to agree on."""
     max_text_chars: int = 8000

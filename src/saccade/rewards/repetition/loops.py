@@ -32,8 +32,8 @@ from saccade.rewards.repetition.limits import (
     Rule,
     Thresholds,
 )
-from saccade.rewards.repetition.runs import Run, long_runs, short_runs
-from saccade.rewards.repetition.tokens import PUNCTUATION, SPACELESS, Token, tokens_of
+from saccade.rewards.repetition.runs import PeriodicRun, long_runs, short_runs
+from saccade.rewards.repetition.tokens import PUNCTUATION, SPACELESS, TextToken, tokens_of
 
 _SENTENCE_END = re.compile(r"[。！？।؟]+|[.!?]+(?=\s|$)|\n")
 _MIN_SENTENCE_WORDS = 5
@@ -92,13 +92,13 @@ def _of_characters(text: str, limits: RepetitionLimits) -> Repetition:
     return worst(found)
 
 
-def _any_runs(text: str) -> Iterator[Run]:
+def _any_runs(text: str) -> Iterator[PeriodicRun]:
     for period in range(1, 5):
         yield from short_runs(text, period)
     yield from long_runs(text, gram=4)
 
 
-def _glued(stretch: str, run: Run, limits: RepetitionLimits) -> Repetition:
+def _glued(stretch: str, run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
     unit = stretch[run.start : run.start + run.period]
     # "hahaha" is a word: it takes many repeats and some length to be a loop.
     levels = _level(run.length, _by_length(unit, limits)), _level(run.repeats, limits.words)
@@ -112,9 +112,9 @@ def _by_length(unit: str, limits: RepetitionLimits) -> Thresholds:
     return limits.digits if unit.isdigit() else limits.characters
 
 
-def _of_tokens(tokens: Sequence[Token], limits: RepetitionLimits) -> Iterator[Repetition]:
+def _of_tokens(tokens: Sequence[TextToken], limits: RepetitionLimits) -> Iterator[Repetition]:
     """Circles of words and pieces that repeat exactly: one walk for each length of a phrase, one for longer ones."""
-    numbers: dict[Token, int] = {}
+    numbers: dict[TextToken, int] = {}
     # Numbers are compared sooner than tokens.
     numbered = [numbers.setdefault(token, len(numbers)) for token in tokens]
     for period in range(1, min(limits.max_phrase_words, len(tokens) // 2) + 1):
@@ -125,7 +125,7 @@ def _of_tokens(tokens: Sequence[Token], limits: RepetitionLimits) -> Iterator[Re
             yield _circle(tokens, run, limits)
 
 
-def _circle(tokens: Sequence[Token], run: Run, limits: RepetitionLimits) -> Repetition:
+def _circle(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
     unit = tokens[run.start : run.start + run.period]
     # A word again and again is also a phrase of two: that is the rule of words.
     if run.period > 1 and len(set(unit)) == 1:
@@ -138,7 +138,7 @@ def _circle(tokens: Sequence[Token], run: Run, limits: RepetitionLimits) -> Repe
     return _found(rule, run.repeats, " ".join(token.text for token in unit), _level(run.repeats, wanted))
 
 
-def _is_laid_out(unit: Sequence[Token]) -> bool:
+def _is_laid_out(unit: Sequence[TextToken]) -> bool:
     """Pieces and numbers, perhaps with letters between them, as in 3x3x3 and in 2e9."""
     return any(token.is_laid_out for token in unit) and all(
         token.is_laid_out or (token.kind == "word" and len(token.text) == 1) for token in unit
@@ -160,13 +160,13 @@ def _of_sentences(text: str, limits: RepetitionLimits) -> Repetition:
     return _found("sentences", count, sentence, _level(count, limits.copies))
 
 
-def _of_copies(tokens: Sequence[Token], limits: RepetitionLimits) -> Repetition:
+def _of_copies(tokens: Sequence[TextToken], limits: RepetitionLimits) -> Repetition:
     masked = [_NUMBER if token.kind == "number" else token.text for token in tokens]
     found = (_copied(tokens, run, limits) for run in long_runs(masked, gram=_NEAR_GRAM, forgiving=True))
     return worst(found)
 
 
-def _copied(tokens: Sequence[Token], run: Run, limits: RepetitionLimits) -> Repetition:
+def _copied(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
     """A near-copy counts for one if it has words enough, and for less if what changes tells something."""
     unit = tokens[run.start : run.start + run.period]
     if run.repeats < limits.copies[0]:
@@ -181,12 +181,12 @@ def _copied(tokens: Sequence[Token], run: Run, limits: RepetitionLimits) -> Repe
     return _found("copies", int(count), " ".join(token.text for token in unit), _level(count, limits.copies))
 
 
-def _tell(changing: Sequence[Sequence[Token]]) -> bool:
+def _tell(changing: Sequence[Sequence[TextToken]]) -> bool:
     """Whether what changes from copy to copy is news: more than counters, and more than a few things in turn."""
     told = list(zip(*(column for column in changing if not _is_counter(column))))
     return len(set(told)) > max(1, len(told) // 4)
 
 
-def _is_counter(column: Sequence[Token]) -> bool:
+def _is_counter(column: Sequence[TextToken]) -> bool:
     numbers = [int(token.text) for token in column if token.text.isdecimal() and len(token.text) < 10]
     return len(numbers) == len(column) and len({later - earlier for earlier, later in pairwise(numbers)}) == 1

@@ -8,7 +8,7 @@ _WORK = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PeriodicRun:
     """``length`` places from ``start`` on, of which each but the first ``period`` is as the one a period before."""
 
     start: int
@@ -20,7 +20,7 @@ class Run:
         return self.length // self.period
 
 
-def short_runs(sequence: Sequence[Hashable], period: int) -> Iterator[Run]:
+def short_runs(sequence: Sequence[Hashable], period: int) -> Iterator[PeriodicRun]:
     """All runs of this period, in one walk."""
     length = 0
     for index in range(period, len(sequence) + 1):
@@ -28,11 +28,11 @@ def short_runs(sequence: Sequence[Hashable], period: int) -> Iterator[Run]:
             length += 1
         else:
             if length >= period:
-                yield Run(index - length - period, period, length + period)
+                yield PeriodicRun(index - length - period, period, length + period)
             length = 0
 
 
-def long_runs(sequence: Sequence[Hashable], *, gram: int, forgiving: bool = False) -> Iterator[Run]:
+def long_runs(sequence: Sequence[Hashable], *, gram: int, forgiving: bool = False) -> Iterator[PeriodicRun]:
     """Runs of any period, in linear time, found where the same ``gram`` places in a row came before.
 
     A run whose every such row comes twice within its period is not found. A ``forgiving`` run may differ from one
@@ -60,7 +60,7 @@ def long_runs(sequence: Sequence[Hashable], *, gram: int, forgiving: bool = Fals
         start = at
         while start > period and sequence[start - 1] == sequence[start - 1 - period]:
             start -= 1
-        yield Run(start - period, period, end - start + period)
+        yield PeriodicRun(start - period, period, end - start + period)
         for place in range(max(at + 1, end - period - gram), end - gram):
             last[tuple(sequence[place : place + gram])] = place
         at = max(at + 1, end - gram)

@@ -41,7 +41,7 @@ _BRACE = re.compile(r"[{}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TextToken:
     text: str
     kind: TokenKind
 
@@ -50,9 +50,9 @@ class Token:
         return self.kind in ("number", "piece")
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[TextToken]:
     """The tokens in order; white space and case inside of them are no matter."""
-    found: list[Token] = []
+    found: list[TextToken] = []
     at = 0
     for start, end in _objects(text):
         found += _between(text, at, start)
@@ -61,7 +61,7 @@ def tokens_of(text: str) -> list[Token]:
     return found + _between(text, at, len(text))
 
 
-def _between(text: str, start: int, end: int) -> list[Token]:
+def _between(text: str, start: int, end: int) -> list[TextToken]:
     return [
         _token(match[kind], _KINDS[kind])
         for match in _TOKEN.finditer(text, start, end)
@@ -69,8 +69,8 @@ def _between(text: str, start: int, end: int) -> list[Token]:
     ]
 
 
-def _token(text: str, kind: TokenKind) -> Token:
-    return Token(" ".join(text.split()).casefold(), kind)
+def _token(text: str, kind: TokenKind) -> TextToken:
+    return TextToken(" ".join(text.split()).casefold(), kind)
 
 
 def _objects(text: str) -> list[tuple[int, int]]:

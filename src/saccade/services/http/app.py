@@ -22,13 +22,13 @@ from saccade.services.http.bodies import (
     StoredBody,
     ToolsBody,
 )
-from saccade.services.http.gate import Gate
+from saccade.services.http.gate import TokenGate
 from saccade.services.http.images import WrongHashError
 from saccade.services.http.openapi import describe
 from saccade.services.http.origins import OriginGuard
 from saccade.services.http.service import ToolService
 from saccade.services.http.uploads import UploadGuard, UploadLimits, error_bytes
-from saccade.services.settings import ServerSettings
+from saccade.services.settings import ToolServerSettings
 from saccade.types import Json
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -74,7 +74,7 @@ def create_app(
     *,
     tool_names: list[str],
     token: str | None,
-    settings: ServerSettings,
+    settings: ToolServerSettings,
     lifespan: Lifespan | None = None,
 ) -> FastAPI:
     """The application. ``service`` is asked for at each request, since it is made once the event loop runs."""
@@ -82,7 +82,7 @@ def create_app(
     # The last that is added is asked first.
     app.add_middleware(UploadGuard, limits=_upload_limits(settings))
     if token is not None:
-        app.add_middleware(Gate, token=token)
+        app.add_middleware(TokenGate, token=token)
     app.add_middleware(OriginGuard, host=settings.host, has_token=token is not None)
     _add_errors(app)
     _add_states(app, service)
@@ -92,7 +92,7 @@ def create_app(
     return app
 
 
-def _upload_limits(settings: ServerSettings) -> UploadLimits:
+def _upload_limits(settings: ToolServerSettings) -> UploadLimits:
     return UploadLimits(
         most_bytes=lambda path: (
             settings.max_image_mb << 20 if path.startswith("/images") else settings.max_call_kb << 10

@@ -10,7 +10,7 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 """Asked by machines that start and stop servers."""
 
 
-class Gate:
+class TokenGate:
     """An ASGI application in front of another."""
 
     def __init__(self, app: ASGIApp, *, token: str) -> None:

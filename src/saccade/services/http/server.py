@@ -35,7 +35,7 @@ BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
 
-class _Server(uvicorn.Server):
+class _ToolServer(uvicorn.Server):
     """One whose signals end it and no more: uvicorn raises them again, before workers and files are cleared away."""
 
     @contextmanager
@@ -123,7 +123,7 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         timeout_graceful_shutdown=max(1, round(serving.server.drain_s)),
         backlog=BACKLOG,
     )
-    server = _Server(config)
+    server = _ToolServer(config)
     await server.serve(sockets=[listener])
     if mistakes:
         raise mistakes[0]

@@ -9,10 +9,10 @@ from pathlib import Path
 from saccade.media.decode import ImageLimits
 from saccade.services.http.images import ImageShelf
 from saccade.services.metrics import Metrics
-from saccade.services.settings import ServerSettings
-from saccade.services.workers.calls import Call, CallBook, CallIdReusedError, ResultGoneError, digest_of, failure
-from saccade.services.workers.crew import Crew, QueueFullError
-from saccade.services.workers.running import CallRequest, Outcome
+from saccade.services.settings import ToolServerSettings
+from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
+from saccade.services.workers.crew import QueueFullError, WorkerCrew
+from saccade.services.workers.running import CallReply, CallRequest
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class Reply:
     """What a call is answered, and when to come back, where that would help."""
 
-    outcome: Outcome
+    outcome: CallReply
     retry_after_s: float | None = None
 
 
@@ -30,7 +30,7 @@ class ToolService:
     """Used in one event loop. ``crews`` has who runs each tool, by its name."""
 
     def __init__(
-        self, crews: Mapping[str, Crew], settings: ServerSettings, *, shelf_directory: Path, metrics: Metrics
+        self, crews: Mapping[str, WorkerCrew], settings: ToolServerSettings, *, shelf_directory: Path, metrics: Metrics
     ) -> None:
         self.settings = settings
         self.metrics = metrics
@@ -110,7 +110,7 @@ class ToolService:
             return Reply(outcome=failure(410, "gone", f"the call {call_id} was run and its result is kept no more"))
         if known_call is not None:
             self.metrics.repeated.labels(name).inc()
-        if isinstance(known_call, Outcome):
+        if isinstance(known_call, CallReply):
             return Reply(outcome=known_call)
         ends_s = asyncio.get_running_loop().time() + within_s
         if known_call is not None:
@@ -119,7 +119,7 @@ class ToolService:
         missing = self.shelf.hold(request.images)
         if missing:
             return Reply(outcome=failure(409, "missing_images", "send these images first", missing=tuple(missing)))
-        call = Call(
+        call = QueuedCall(
             tool=name,
             request=request,
             id=call_id,
@@ -137,7 +137,7 @@ class ToolService:
             return Reply(outcome=await call.outcome, retry_after_s=error.retry_after_s)
         return await self._awaited(call, ends_s, within_s)
 
-    async def _awaited(self, call: Call, ends_s: float, within_s: float) -> Reply:
+    async def _awaited(self, call: QueuedCall, ends_s: float, within_s: float) -> Reply:
         try:
             async with asyncio.timeout_at(ends_s):
                 # Others may wait for the same call, and its result is kept for those that ask again.
@@ -149,7 +149,7 @@ class ToolService:
             return Reply(outcome=late)
         return Reply(outcome=outcome, retry_after_s=1.0 if outcome.status == 503 else None)
 
-    def _settle(self, call: Call) -> None:
+    def _settle(self, call: QueuedCall) -> None:
         if not call.outcome.cancelled():
             for key, png in call.outcome.result().pictures:
                 # The model's next call may be about them.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from saccade.services.http.uploads import error_bytes
-from saccade.services.workers.running import CallRequest, Outcome
+from saccade.services.workers.running import CallReply, CallRequest
 from saccade.types import Json
 
 REMEMBERED_IDS = 100_000
@@ -25,21 +25,21 @@ class ResultGoneError(Exception):
 
 def failure(
     status: int, kind: str, message: str, *, missing: tuple[str, ...] = (), retry_after_s: float | None = None
-) -> Outcome:
+) -> CallReply:
     """An outcome that is no result."""
     body = error_bytes(kind, message, missing, retry_after_s=retry_after_s)
-    return Outcome(status=status, body=body, missing=missing)
+    return CallReply(status=status, body=body, missing=missing)
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class QueuedCall:
     """One call from its acceptance to its outcome."""
 
     tool: str
     request: CallRequest
     id: str
     digest: bytes
-    outcome: "asyncio.Future[Outcome]" = field(repr=False)
+    outcome: "asyncio.Future[CallReply]" = field(repr=False)
     deadline_s: float = 0.0
     """On the event loop's clock."""
     kills: int = 0
@@ -50,7 +50,7 @@ class Call:
     def is_done(self) -> bool:
         return self.outcome.done()
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: CallReply) -> None:
         """The first outcome counts."""
         if not self.outcome.done():
             self.outcome.set_result(outcome)
@@ -68,15 +68,15 @@ class CallBook:
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity_bytes = capacity_bytes
         self._bytes = 0
-        self._out: dict[str, Call] = {}
-        self._results: OrderedDict[str, tuple[bytes, Outcome]] = OrderedDict()
+        self._out: dict[str, QueuedCall] = {}
+        self._results: OrderedDict[str, tuple[bytes, CallReply]] = OrderedDict()
         self._forgotten: OrderedDict[str, bytes] = OrderedDict()
 
     @property
     def kept_bytes(self) -> int:
         return self._bytes
 
-    def find(self, call_id: str, digest: bytes) -> Call | Outcome | None:
+    def find(self, call_id: str, digest: bytes) -> QueuedCall | CallReply | None:
         """The call of this id that is out, or what it gave; ``CallIdReusedError``, ``ResultGoneError``."""
         call = self._out.get(call_id)
         if call is not None:
@@ -91,12 +91,12 @@ class CallBook:
             raise ResultGoneError
         return None
 
-    def open(self, call: Call) -> None:
+    def open(self, call: QueuedCall) -> None:
         """From now on the call is out."""
         self._out[call.id] = call
         call.outcome.add_done_callback(lambda future: self._close(call, future))
 
-    def _close(self, call: Call, future: "asyncio.Future[Outcome]") -> None:
+    def _close(self, call: QueuedCall, future: "asyncio.Future[CallReply]") -> None:
         del self._out[call.id]
         if future.cancelled():
             return

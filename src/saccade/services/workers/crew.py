@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from saccade.services.workers.calls import Call
-from saccade.services.workers.running import Outcome
+from saccade.services.workers.calls import QueuedCall
+from saccade.services.workers.running import CallReply
 from saccade.types import Json
 
 
@@ -16,7 +16,7 @@ class QueueFullError(Exception):
         self.retry_after_s = retry_after_s
 
 
-class Crew(Protocol):
+class WorkerCrew(Protocol):
     """Who runs the calls of some tools: a ``Pool`` of processes, or replicas elsewhere."""
 
     @property
@@ -30,11 +30,11 @@ class Crew(Protocol):
     def length(self) -> int:
         """Calls that wait."""
 
-    def submit(self, call: Call) -> None:
+    def submit(self, call: QueuedCall) -> None:
         """Finish the call some time; ``QueueFullError``."""
 
 
-class Worker(Protocol):
+class WorkerProcess(Protocol):
     """Who runs calls, one job at a time: a process here, or a replica elsewhere."""
 
     @property
@@ -53,7 +53,7 @@ class Worker(Protocol):
     async def tools(self) -> Sequence[Mapping[str, Json]]:
         """What is told of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
 
-    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
+    async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:
         """The outcomes of calls of one tool; ``BrokenFrameError`` when it died over them."""
 
     def kill(self) -> None: ...
@@ -62,5 +62,5 @@ class Worker(Protocol):
         """The exit status, once it has ended."""
 
 
-Start = Callable[[int], Awaitable[Worker]]
+Start = Callable[[int], Awaitable[WorkerProcess]]
 """Gives a worker for the place of this number; ``OSError`` when the machine cannot."""

@@ -10,8 +10,8 @@ from contextlib import suppress
 from saccade.errors import UserError
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
-from saccade.services.workers.calls import Call, failure
-from saccade.services.workers.crew import QueueFullError, Start, Worker
+from saccade.services.workers.calls import QueuedCall, failure
+from saccade.services.workers.crew import QueueFullError, Start, WorkerProcess
 from saccade.services.workers.wire import BrokenFrameError
 from saccade.types import Json
 
@@ -49,8 +49,8 @@ class Pool:
         self._start = start
         self._metrics = metrics
         self._on_mistake = on_mistake
-        self._waiting: deque[Call] = deque()
-        self._alone: deque[Call] = deque()
+        self._waiting: deque[QueuedCall] = deque()
+        self._alone: deque[QueuedCall] = deque()
         """Calls that have cost a worker: each is run by itself, so that it can cost nobody but itself another."""
         self._something = asyncio.Event()
         self._ready = 0
@@ -79,7 +79,7 @@ class Pool:
         for call in (*self._alone, *self._waiting):
             call.finish(STOPPING)
 
-    def submit(self, call: Call) -> None:
+    def submit(self, call: QueuedCall) -> None:
         """Let the call wait for a worker; ``QueueFullError``."""
         if self.length >= self._serving.server.queue:
             self._tidy()
@@ -155,7 +155,7 @@ class Pool:
         else:
             self._on_mistake(mistake)
 
-    async def _work(self, worker: Worker) -> str:
+    async def _work(self, worker: WorkerProcess) -> str:
         """Gives the worker job after job, until it dies or hangs."""
         while True:
             calls = await self._next_calls(worker)
@@ -189,7 +189,7 @@ class Pool:
                     outcome = failure(409, "missing_images", "images are not here", missing=outcome.missing)
                 call.finish(outcome)
 
-    async def _next_calls(self, worker: Worker) -> list[Call]:
+    async def _next_calls(self, worker: WorkerProcess) -> list[QueuedCall]:
         """The calls of the next job; none when the worker has died meanwhile."""
         while not (calls := self._taken()):
             if worker.has_ended:
@@ -199,7 +199,7 @@ class Pool:
         self._count_waiting()
         return calls
 
-    def _taken(self) -> list[Call]:
+    def _taken(self) -> list[QueuedCall]:
         while self._alone:
             call = self._alone.popleft()
             if not call.is_done:
@@ -210,13 +210,13 @@ class Pool:
                 return [call, *self._like(call)]
         return []
 
-    def _like(self, first: Call) -> list[Call]:
+    def _like(self, first: QueuedCall) -> list[QueuedCall]:
         """Others of the same tool that can be run with the first, in the order of their coming."""
         most = self._batch(first.tool) - 1
         if most <= 0 or not self._waiting:
             return []
-        taken: list[Call] = []
-        left: deque[Call] = deque()
+        taken: list[QueuedCall] = []
+        left: deque[QueuedCall] = deque()
         while self._waiting and len(taken) < most:
             call = self._waiting.popleft()
             if call.is_done:
@@ -231,11 +231,11 @@ class Pool:
     def _batch(self, tool: str) -> int:
         return self._serving.batch_of(tool) if self._about(tool)["batches"] else 1
 
-    def _limit_s(self, call: Call) -> float:
+    def _limit_s(self, call: QueuedCall) -> float:
         """How long a worker may take over this call before it is held to hang."""
         return float(str(self._about(call.tool)["deadline_s"]))
 
-    def _after_a_kill(self, calls: Sequence[Call], why: str, *, status: int, kind: str) -> None:
+    def _after_a_kill(self, calls: Sequence[QueuedCall], why: str, *, status: int, kind: str) -> None:
         for call in calls:
             call.is_running = False
             call.kills += 1

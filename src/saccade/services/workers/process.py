@@ -11,9 +11,9 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.services.settings import GroupSettings, Serving
-from saccade.services.workers.calls import Call
-from saccade.services.workers.running import Outcome
-from saccade.services.workers.wire import BrokenFrameError, Frame, packed, read
+from saccade.services.workers.calls import QueuedCall
+from saccade.services.workers.running import CallReply
+from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, read
 from saccade.services.workers.worker import outcomes_of
 from saccade.types import Json
 
@@ -84,12 +84,12 @@ class WorkerProcess:
         assert isinstance(tools, Sequence)
         return [one for one in tools if isinstance(one, Mapping)]
 
-    async def run(self, calls: Sequence[Call]) -> list[Outcome]:
+    async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:
         """The outcomes of calls of one tool; ``BrokenFrameError`` when the process died over them."""
         requests: list[Json] = [
             {"arguments": call.request.arguments, "images": list(call.request.images)} for call in calls
         ]
-        self._writer.write(packed(Frame({"tool": calls[0].tool, "calls": requests})))
+        self._writer.write(packed(WireFrame({"tool": calls[0].tool, "calls": requests})))
         outcomes = outcomes_of(await read(self._reader))
         if len(outcomes) != len(calls):
             raise BrokenFrameError(f"{len(calls)} calls had {len(outcomes)} outcomes")
@@ -103,7 +103,7 @@ class WorkerProcess:
     async def end(self) -> int:
         """The exit status, after it has been told to end, or killed when it does not."""
         # The worker ends by itself when its socket closes too, but would then hold the server for killed.
-        self._writer.write(packed(Frame({"end": True})))
+        self._writer.write(packed(WireFrame({"end": True})))
         self._writer.close()
         try:
             async with asyncio.timeout(END_WITHIN_S):

@@ -42,7 +42,7 @@ class CallRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class CallReply:
     """What became of a call: the status and body of its HTTP answer, and the pictures that the body shows."""
 
     status: int
@@ -76,14 +76,14 @@ class ToolRunner:
             for tool in self.tools.values()
         ]
 
-    def run(self, name: str, requests: Sequence[CallRequest]) -> list[Outcome]:
+    def run(self, name: str, requests: Sequence[CallRequest]) -> list[CallReply]:
         """The outcome of each call; nothing that a tool or a call does raises."""
         tool = self.tools[name]
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, CallReply] = {}
         bound: dict[int, tuple[BoundCall, JobMedia]] = {}
         for index, request in enumerate(requests):
             prepared = self._prepared(tool, request)
-            if isinstance(prepared, Outcome):
+            if isinstance(prepared, CallReply):
                 outcomes[index] = prepared
             else:
                 bound[index] = prepared
@@ -97,7 +97,7 @@ class ToolRunner:
                 outcomes[index] = _outcome(call, media)
         return [outcomes[index] for index in range(len(requests))]
 
-    def _prepared(self, tool: Tool, request: CallRequest) -> tuple[BoundCall, JobMedia] | Outcome:
+    def _prepared(self, tool: Tool, request: CallRequest) -> tuple[BoundCall, JobMedia] | CallReply:
         # Sizes are not known before an image is read, and binding a call needs none.
         images = [ImageRef(hash=key, width=1, height=1) for key in request.images]
         try:
@@ -111,7 +111,7 @@ class ToolRunner:
         except SaccadeError as error:
             return _failure("image", f"the image {call.image.hash} cannot be read: {error}")
         if picture is None:
-            return Outcome(status=409, body=b"", missing=(call.image.hash,))
+            return CallReply(status=409, body=b"", missing=(call.image.hash,))
         return call, JobMedia(picture)
 
     def _together(
@@ -172,7 +172,7 @@ def _already(tool: Tool, returned: Returned | Exception) -> BoundCall:
     return BoundCall(tool=given, values={}, image=None)
 
 
-def _outcome(call: BoundCall, media: JobMedia) -> Outcome:
+def _outcome(call: BoundCall, media: JobMedia) -> CallReply:
     try:
         return _reply(call.run(media), made=media.made)
     except ToolError as error:
@@ -184,7 +184,7 @@ def _outcome(call: BoundCall, media: JobMedia) -> Outcome:
         return _failure("broken", f"tool {call.tool.name} gave a result that cannot be sent: {error}")
 
 
-def _reply(result: ToolResult, *, refused: str | None = None, made: Mapping[str, bytes] | None = None) -> Outcome:
+def _reply(result: ToolResult, *, refused: str | None = None, made: Mapping[str, bytes] | None = None) -> CallReply:
     pictures = [(image, (made or {})[image.hash]) for image in result.images]
     images = [
         {"hash": image.hash, "width": image.width, "height": image.height, "png": base64.b64encode(png).decode()}
@@ -198,8 +198,8 @@ def _reply(result: ToolResult, *, refused: str | None = None, made: Mapping[str,
         "images": images,
     }
     body = json.dumps(content, allow_nan=False).encode("ascii")
-    return Outcome(status=200, body=body, pictures=tuple((image.hash, png) for image, png in pictures))
+    return CallReply(status=200, body=body, pictures=tuple((image.hash, png) for image, png in pictures))
 
 
-def _failure(kind: str, message: str) -> Outcome:
-    return Outcome(status=500, body=json.dumps({"error": {"kind": kind, "message": cut(message)}}).encode("ascii"))
+def _failure(kind: str, message: str) -> CallReply:
+    return CallReply(status=500, body=json.dumps({"error": {"kind": kind, "message": cut(message)}}).encode("ascii"))

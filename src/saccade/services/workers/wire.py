@@ -21,27 +21,27 @@ class BrokenFrameError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WireFrame:
     """A message."""
 
     header: Mapping[str, Json]
     parts: Sequence[bytes] = ()
 
 
-def packed(frame: Frame) -> bytes:
+def packed(frame: WireFrame) -> bytes:
     """The frame's bytes."""
     pieces = [json.dumps(frame.header).encode("ascii"), *frame.parts]
     lengths = struct.pack(f"!{len(pieces) + 1}I", len(pieces), *map(len, pieces))
     return b"".join([lengths, *pieces])
 
 
-def receive(connection: socket.socket) -> Frame:
+def receive(connection: socket.socket) -> WireFrame:
     """The next frame of a blocking socket; ``BrokenFrameError`` at its end."""
     lengths = _lengths(_exactly(connection, 4 * _count(_exactly(connection, 4))))
     return _frame([_exactly(connection, length) for length in lengths])
 
 
-async def read(reader: asyncio.StreamReader) -> Frame:
+async def read(reader: asyncio.StreamReader) -> WireFrame:
     """The next frame of a stream; ``BrokenFrameError`` at its end."""
     try:
         lengths = _lengths(await reader.readexactly(4 * _count(await reader.readexactly(4))))
@@ -64,14 +64,14 @@ def _lengths(packed_lengths: bytes) -> tuple[int, ...]:
     return lengths
 
 
-def _frame(pieces: Sequence[bytes]) -> Frame:
+def _frame(pieces: Sequence[bytes]) -> WireFrame:
     try:
         header = json.loads(pieces[0])
     except ValueError as error:
         raise BrokenFrameError("a header that is not JSON") from error
     if not isinstance(header, dict):
         raise BrokenFrameError("a header that is no object")
-    return Frame(header, pieces[1:])
+    return WireFrame(header, pieces[1:])
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

@@ -22,8 +22,8 @@ from saccade.errors import UserError
 from saccade.services.http.images import image_file
 from saccade.services.image_folder import remove_if_abandoned
 from saccade.services.logs import log_as_json
-from saccade.services.workers.running import CallRequest, Outcome, ToolRunner, build_tools
-from saccade.services.workers.wire import BrokenFrameError, Frame, packed, receive
+from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
+from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, receive
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.types import Json
 
@@ -43,22 +43,22 @@ def main() -> NoReturn:
 
 
 def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
-    jobs: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[WireFrame] = queue.SimpleQueue()
     # From the start, since loading a model takes time in which a server may end.
     threading.Thread(target=_listen, args=(connection, jobs, Path(str(settings["shelf"]))), daemon=True).start()
     try:
         runner = _runner(settings)
     except UserError as error:
-        connection.sendall(packed(Frame({"mistake": str(error)})))
+        connection.sendall(packed(WireFrame({"mistake": str(error)})))
         return
-    connection.sendall(packed(Frame({"tools": runner.about()})))
+    connection.sendall(packed(WireFrame({"tools": runner.about()})))
     while True:
         job = jobs.get()
         outcomes = runner.run(str(job.header["tool"]), _requests(job.header))
         connection.sendall(packed(_answer(outcomes)))
 
 
-def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[Frame]", shelf: Path) -> NoReturn:
+def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[WireFrame]", shelf: Path) -> NoReturn:
     """Hands the jobs on; ends the process when the server has gone, also in the middle of a job."""
     try:
         while True:
@@ -104,21 +104,21 @@ def _requests(header: Mapping[str, Json]) -> list[CallRequest]:
     return [CallRequest(arguments=one["arguments"], images=tuple(one["images"])) for one in calls]  # type: ignore[call-overload,index,arg-type]
 
 
-def _answer(outcomes: Sequence[Outcome]) -> Frame:
+def _answer(outcomes: Sequence[CallReply]) -> WireFrame:
     about: list[Json] = [
         {"status": one.status, "pictures": [key for key, _ in one.pictures], "missing": list(one.missing)}
         for one in outcomes
     ]
     parts = [part for one in outcomes for part in (one.body, *(png for _, png in one.pictures))]
-    return Frame({"outcomes": about}, parts)
+    return WireFrame({"outcomes": about}, parts)
 
 
-def outcomes_of(answer: Frame) -> list[Outcome]:
+def outcomes_of(answer: WireFrame) -> list[CallReply]:
     """What a worker's answer says; ``BrokenFrameError`` when it is none."""
     parts = iter(answer.parts)
     try:
         return [
-            Outcome(
+            CallReply(
                 status=int(one["status"]),  # type: ignore[call-overload,index,arg-type]
                 body=next(parts),
                 pictures=tuple([(str(key), next(parts)) for key in one["pictures"]]),  # type: ignore[call-overload,index,union-attr]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from saccade.quantities import parse_quantity
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import as_number, listed, required_text, short
 from saccade.tasks.readers.rows import Row, RowError, RowValue
@@ -17,7 +17,7 @@ TOLERANCE = 0.05
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 
 
-def read_chartqa(row: Row) -> Sequence[Asked]:
+def read_chartqa(row: Row) -> Sequence[RowReading]:
     """``imgname, query, label``; on the hub ``image, query, label`` or ``image, question, answer``."""
     question_key, key = ("question", "answer") if "question" in row else ("query", "label")
     question, answer = required_text(row, question_key), answer_text(row.get(key), key)
@@ -36,7 +36,7 @@ def read_chartqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_figureqa(row: Row) -> Sequence[Asked]:
+def read_figureqa(row: Row) -> Sequence[RowReading]:
     """``question_string, answer`` (1 is yes, 0 no), ``image_index``."""
     if row.get("answer") is None:
         return [LeftOut(NO_ANSWER)]
@@ -55,7 +55,7 @@ def read_figureqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_plotqa(row: Row) -> Sequence[Asked]:
+def read_plotqa(row: Row) -> Sequence[RowReading]:
     """``question_string, answer, image_index``; a box ``answer_bbox`` of ``x, y, w, h`` is the target."""
     if row.get("answer") is None:
         return [LeftOut(NO_ANSWER)]
@@ -75,7 +75,7 @@ def read_plotqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_dvqa(row: Row) -> Sequence[Asked]:
+def read_dvqa(row: Row) -> Sequence[RowReading]:
     """``image, question, answer, question_id``; a box ``bbox_answer`` of ``[x, y, w, h]`` is the target."""
     box = listed(row.get("bbox_answer"), "bbox_answer")
     return [

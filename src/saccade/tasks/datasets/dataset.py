@@ -51,9 +51,9 @@ class LeftOut:
     why: str
 
 
-Asked = Problem | LeftOut
+RowReading = Problem | LeftOut
 
-ReadRow = Callable[[Row], Sequence[Asked]]
+ReadRow = Callable[[Row], Sequence[RowReading]]
 """What a row asks, in either of its layouts, mostly one question; ``RowError`` names the key that is wrong."""
 
 RowsOfFile = Callable[[Path], Iterator[NumberedRow]]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, required_text
 from saccade.tasks.readers.rows import Row
 
 
-def read_document(row: Row) -> Sequence[Asked]:
+def read_document(row: Row) -> Sequence[RowReading]:
     """``questionId, question, answers`` and ``image``, or ``image_local_name`` in InfographicVQA's own files."""
     answers = [answer_text(answer, "answers") for answer in listed(row.get("answers"), "answers")]
     if not answers:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.geometry import Point
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem, letter_of, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of, without_image_marks
 from saccade.tasks.readers.answers import choice_texts
 from saccade.tasks.readers.fields import as_number, kind_of, listed, optional_text, required_text, short
 from saccade.tasks.readers.rows import Row, RowError
@@ -24,7 +24,7 @@ class LogicForm:
     """In pixels of the diagram."""
 
 
-def read_geometry3k(row: Row) -> Sequence[Asked]:
+def read_geometry3k(row: Row) -> Sequence[RowReading]:
     """A folder's ``data.json``: ``compact_text, compact_choices, answer`` (a letter); on the hub ``images, problem,
     choices, ground_truth``, or ``images, problem, answer`` without options."""
     on_hub = "problem" in row
@@ -49,7 +49,7 @@ def read_geometry3k(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_geoqa(row: Row) -> Sequence[Asked]:
+def read_geoqa(row: Row) -> Sequence[RowReading]:
     """``subject`` (Chinese), ``choices``, ``label`` (the option's number from 0) and ``image``."""
     choices = choice_texts(row.get("choices"))
     return [
@@ -65,7 +65,7 @@ def read_geoqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_unigeo(row: Row) -> Sequence[Asked]:
+def read_unigeo(row: Row) -> Sequence[RowReading]:
     """Of the calculation part: ``English_problem``, ``choices`` or ``choice_nums``, ``label`` and ``image``.
 
     The proving part has no answer that could be checked.

@@ -25,7 +25,7 @@ def rows_under(key: str) -> RowsOfFile:
 
     def rows(path: Path) -> Iterator[NumberedRow]:
         with path.open(encoding="utf-8-sig") as file:
-            reader = _Reader(file)
+            reader = _JsonReader(file)
             number = 0
             try:
                 if _goes_to_list(reader, key):
@@ -44,7 +44,7 @@ def rows_under(key: str) -> RowsOfFile:
 def rows_by_id(path: Path) -> Iterator[NumberedRow]:
     """The values of an object whose keys are ids, each with its id as ``pid``."""
     with path.open(encoding="utf-8-sig") as file:
-        reader = _Reader(file)
+        reader = _JsonReader(file)
         number = 0
         try:
             for name in reader.names():
@@ -64,7 +64,7 @@ def one_row(path: Path) -> Iterator[NumberedRow]:
     yield NumberedRow(1, row if isinstance(row, RowError) else {ID_KEY: path.parent.name, **row})
 
 
-class _Reader:
+class _JsonReader:
     """One walk over a JSON text that need not fit into memory; ``ValueError`` where it is no JSON."""
 
     def __init__(self, file: TextIO) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         self._rest = self._rest[1:]
 
 
-def _goes_to_list(reader: _Reader, key: str) -> bool:
+def _goes_to_list(reader: _JsonReader, key: str) -> bool:
     """Whether the reader now stands at the list under the key, or at the file's own."""
     if reader.peek() == "[":
         return True

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, without_image_marks
 from saccade.tasks.datasets.json_files import plain_rows
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text
@@ -26,7 +26,7 @@ def mapqa_rows(path: Path) -> Iterator[NumberedRow]:
             yield NumberedRow(numbered.number, {**row, _PART: part})
 
 
-def read_mapqa(row: Row) -> Sequence[Asked]:
+def read_mapqa(row: Row) -> Sequence[RowReading]:
     """A question with ``question_text`` (or ``question``), ``answer`` and ``map_id`` (or ``image``); or the Cauldron's
     rows: ``images`` and several ``texts`` of ``user, assistant``."""
     if "texts" in row:

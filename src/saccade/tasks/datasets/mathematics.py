@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from saccade.quantities import parse_integer, parse_quantity
-from saccade.tasks.datasets.dataset import NO_ANSWER, NO_SHORT_ANSWER, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, NO_SHORT_ANSWER, LeftOut, Problem, RowReading, without_image_marks
 from saccade.tasks.datasets.options import lettered_options
 from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
 from saccade.tasks.readers.fields import as_number, optional_text, required_text, short
@@ -21,7 +21,7 @@ _NAMED = re.compile(r"\(?([A-Z])[).:]\s*(.+)")
 _SAID = re.compile(r"\s*(?:the\s+)?(?:correct\s+)?answer(?:\s+is)?\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
-def read_mathvision(row: Row) -> Sequence[Asked]:
+def read_mathvision(row: Row) -> Sequence[RowReading]:
     """``id, question, options, answer`` and ``decoded_image`` (hub) or ``image`` (a path)."""
     choices = choice_texts(row.get("options"))
     answer = answer_text(row.get("answer"), "answer")
@@ -40,7 +40,7 @@ def read_mathvision(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_mathv360k(row: Row) -> Sequence[Asked]:
+def read_mathv360k(row: Row) -> Sequence[RowReading]:
     """``image`` and ``conversations`` of one question, with ``Choices:`` in its text, and one answer."""
     key, turns = conversation(row)
     if [role for role, _ in turns] != ["user", "assistant"]:
@@ -59,7 +59,7 @@ def read_mathv360k(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_mathvista(row: Row) -> Sequence[Asked]:
+def read_mathvista(row: Row) -> Sequence[RowReading]:
     """``pid, question, choices, unit, precision, answer, question_type, answer_type`` and ``decoded_image`` (hub) or
     ``image`` (a path). Unit and decimals are told, for the answer depends on them."""
     if row.get("answer") in (None, ""):
@@ -86,7 +86,7 @@ def read_mathvista(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_tabmwp(row: Row) -> Sequence[Asked]:
+def read_tabmwp(row: Row) -> Sequence[RowReading]:
     """``question, choices, answer, unit, ans_type`` of a problem by its id; the table is the picture ``<id>.png``."""
     answer = answer_text(row.get("answer"), "answer")
     choices = choice_texts(row.get("choices"))

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem, letter_of
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of
 from saccade.tasks.readers.answers import answer_text, choice_texts
 from saccade.tasks.readers.fields import kind_of, listed, literal, optional_text, required_text
 from saccade.tasks.readers.rows import Row, RowError, RowValue
 
 
-def read_vizwiz(row: Row) -> Sequence[Asked]:
+def read_vizwiz(row: Row) -> Sequence[RowReading]:
     """``image, question, answers`` (ten objects with ``answer``, or ten texts on the hub)."""
     said = tuple(_said(item) for item in listed(row.get("answers"), "answers"))
     if not said:
@@ -28,12 +28,12 @@ def read_vizwiz(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_textvqa(row: Row) -> Sequence[Asked]:
+def read_textvqa(row: Row) -> Sequence[RowReading]:
     """``question_id, question, image_id, answers`` of ten people."""
     return read_vizwiz({**row, "image": f"{required_text(row, 'image_id')}.jpg"})
 
 
-def read_aokvqa(row: Row) -> Sequence[Asked]:
+def read_aokvqa(row: Row) -> Sequence[RowReading]:
     """``question_id, question, choices, correct_choice_idx``, and ``image_id`` of COCO or ``image`` (hub)."""
     if row.get("correct_choice_idx") is None:
         return [LeftOut(NO_ANSWER)]
@@ -51,7 +51,7 @@ def read_aokvqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_aokvqa_direct(row: Row) -> Sequence[Asked]:
+def read_aokvqa_direct(row: Row) -> Sequence[RowReading]:
     """The same questions without options: ``direct_answers`` of ten people; those marked as difficult are left out,
     as in the set's own evaluation."""
     said = tuple(answer_text(item, "direct_answers") for item in _answers(row))

@@ -37,7 +37,7 @@ class DataSetTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _DataSetSource:
     """Rows of one file or split on the hub, and where their images lie."""
 
     name: str
@@ -109,7 +109,7 @@ def data_set_named(name: str) -> DataSet:
     return DATA_SETS[name]
 
 
-def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path | None) -> Iterator[_Source]:
+def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path | None) -> Iterator[_DataSetSource]:
     text = str(where)
     own_split = data_set.splits.get(split, split)
     if text.startswith(HUB_PREFIX):
@@ -118,20 +118,20 @@ def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path 
     path = Path(where)
     if path.is_file():
         rows = parquet_rows(path) if path.suffix.lower() == ".parquet" else data_set.rows(path)
-        yield _Source(text, rows, image_root or path.parent)
+        yield _DataSetSource(text, rows, image_root or path.parent)
     elif path.is_dir():
         hub_splits = data_set.hub.splits if data_set.hub else {}
         parquet = sorted(path.rglob(f"{hub_splits.get(split, split)}-*.parquet"))
         for file in parquet:
-            yield _Source(str(file), parquet_rows(file), image_root or file.parent)
+            yield _DataSetSource(str(file), parquet_rows(file), image_root or file.parent)
         if not parquet:
             for file, folder in data_set.files(path, own_split):
-                yield _Source(str(file), data_set.rows(file), image_root or folder)
+                yield _DataSetSource(str(file), data_set.rows(file), image_root or folder)
     else:
         raise UserError(f"{path}: there is no such file or folder; give the release of {data_set.title}, or hf:")
 
 
-def _on_hub(data_set: DataSet, place: str, split: str) -> _Source:
+def _on_hub(data_set: DataSet, place: str, split: str) -> _DataSetSource:
     hub = data_set.hub
     name, _, config = place.partition(":")
     if not name and hub is None:
@@ -142,10 +142,10 @@ def _on_hub(data_set: DataSet, place: str, split: str) -> _Source:
     if not name and hub is not None:
         name, config = hub.name, hub.config or ""
     hub_split = hub.splits.get(split, split) if hub else split
-    return _Source(f"{HUB_PREFIX}{name}:{hub_split}", dataset_rows(name, hub_split, config or None), Path.cwd())
+    return _DataSetSource(f"{HUB_PREFIX}{name}:{hub_split}", dataset_rows(name, hub_split, config or None), Path.cwd())
 
 
-def _candidates(data_set: DataSet, sources: Iterator[_Source], split: str, told: _Told) -> Iterator[_Candidate]:
+def _candidates(data_set: DataSet, sources: Iterator[_DataSetSource], split: str, told: _Told) -> Iterator[_Candidate]:
     own_split = data_set.splits.get(split, split)
     for source in sources:
         for numbered in source.rows:

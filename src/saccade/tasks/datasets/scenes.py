@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from saccade.quantities import parse_integer
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading
 from saccade.tasks.datasets.json_files import rows_under
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, optional_text, required_text, short
@@ -14,7 +14,7 @@ SUPER_CLEVR_ENDS = (("train", 20_000), ("validation", 25_000))
 """Image numbers at which its splits end."""
 
 
-def read_clevr(row: Row) -> Sequence[Asked]:
+def read_clevr(row: Row) -> Sequence[RowReading]:
     """``image_filename, question, answer, question_index``: a word, a count, yes or no."""
     if row.get("answer") is None:
         return [LeftOut(NO_ANSWER)]
@@ -31,7 +31,7 @@ def read_clevr(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_clevr_math(row: Row) -> Sequence[Asked]:
+def read_clevr_math(row: Row) -> Sequence[RowReading]:
     """``image_filename, question, answer``, or the loader's ``image, question, label``: a count."""
     answer_key = "label" if "label" in row else "answer"
     image_key = "image_filename" if row.get("image_filename") else "image"
@@ -47,7 +47,7 @@ def read_clevr_math(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_super_clevr(row: Row) -> Sequence[Asked]:
+def read_super_clevr(row: Row) -> Sequence[RowReading]:
     """As CLEVR's; yes and no are booleans."""
     answer = row.get("answer")
     return read_clevr({**row, "answer": ("yes" if answer else "no") if isinstance(answer, bool) else answer})

@@ -10,9 +10,9 @@ from saccade.quantities import parse_integer
 from saccade.tasks.datasets.dataset import (
     NO_IMAGE,
     NO_SHORT_ANSWER,
-    Asked,
     LeftOut,
     Problem,
+    RowReading,
     files_at,
     letter_of,
     without_image_marks,
@@ -33,7 +33,7 @@ SPLITS_KEY = "splits"
 _AT_LAST = re.compile(r".*†\s*Answer:\s*(.*)", re.DOTALL)
 
 
-def read_scienceqa(row: Row) -> Sequence[Asked]:
+def read_scienceqa(row: Row) -> Sequence[RowReading]:
     """``question, choices, answer`` (the option's number from 0), ``hint``, and ``image`` (a file in the problem's own
     folder, or the picture itself on the hub)."""
     image = row.get("image")
@@ -73,7 +73,7 @@ def scienceqa_rows(path: Path) -> Iterator[NumberedRow]:
             yield NumberedRow(numbered.number, {**row, SPLITS_KEY: within})
 
 
-def read_ai2d(row: Row) -> Sequence[Asked]:
+def read_ai2d(row: Row) -> Sequence[RowReading]:
     """A diagram's file: ``imageName`` and ``questions`` by their text, each with ``answerTexts, correctAnswer,
     abcLabel, questionId``; on the hub ``question, options, answer, image``."""
     if "questions" not in row:
@@ -122,7 +122,7 @@ def ai2d_rows(path: Path) -> Iterator[NumberedRow]:
         yield numbered if isinstance(row, RowError) else NumberedRow(1, {LETTERED_IMAGES: has_letters, **row})
 
 
-def read_iconqa(row: Row) -> Sequence[Asked]:
+def read_iconqa(row: Row) -> Sequence[RowReading]:
     """A problem's own folder: ``question, ques_type, choices, answer`` and ``image.png``; the pictures to choose from
     follow as further images, and the options are their numbers."""
     question = required_text(row, "question")
@@ -155,7 +155,7 @@ def read_iconqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_thinkvl(row: Row) -> Sequence[Asked]:
+def read_thinkvl(row: Row) -> Sequence[RowReading]:
     """``id, image, question, gt``: a letter, a number or a few words; what is longer has no rule that checks it.
 
     The paper's ThinkVL is nowhere published under this name; this is the layout of VL-Thinking.
@@ -178,7 +178,7 @@ def read_thinkvl(row: Row) -> Sequence[Asked]:
     ]
 
 
-def _of_diagram(question: str, about: Row, name: str, *, has_letters: bool) -> Asked:
+def _of_diagram(question: str, about: Row, name: str, *, has_letters: bool) -> RowReading:
     if about.get("abcLabel") is True and not has_letters:
         return LeftOut(f"asks about letters drawn over labels; the release has no folder {LETTERED_IMAGES}")
     choices = choice_texts(about.get("answerTexts"))

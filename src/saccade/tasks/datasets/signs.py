@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.dataset import NO_ANSWER, Asked, LeftOut, Problem
+from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading
 from saccade.tasks.readers.answers import answer_text
 from saccade.tasks.readers.fields import listed, optional_text, required_text
 from saccade.tasks.readers.rows import Row
 
 
-def read_stvqa(row: Row) -> Sequence[Asked]:
+def read_stvqa(row: Row) -> Sequence[RowReading]:
     """``question_id, question, answers, file_path``."""
     answers = [answer_text(answer, "answers") for answer in listed(row.get("answers"), "answers")]
     if not answers:

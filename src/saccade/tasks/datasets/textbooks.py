@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from saccade.tasks.datasets.dataset import NO_ANSWER, NO_IMAGE, Asked, LeftOut, Problem, without_image_marks
+from saccade.tasks.datasets.dataset import NO_ANSWER, NO_IMAGE, LeftOut, Problem, RowReading, without_image_marks
 from saccade.tasks.datasets.options import lettered_options, without_letters
 from saccade.tasks.readers.answers import answer_text, choice_texts
 from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text, short
@@ -12,19 +12,19 @@ from saccade.tasks.readers.rows import Row, RowError, RowValue
 _LETTER_FIRST = re.compile(r"\s*\(?([A-Z])(?:[).:]\s*.*|\s*)", re.DOTALL)
 
 
-def read_tqa(row: Row) -> Sequence[Asked]:
+def read_tqa(row: Row) -> Sequence[RowReading]:
     """A lesson: its ``questions.diagramQuestions`` by id, each with ``imagePath, beingAsked, answerChoices,
     correctAnswer``; its questions without a diagram are left out."""
     questions = mapping(row.get("questions"), "questions")
     of_text = mapping(questions.get("nonDiagramQuestions") or {}, "questions.nonDiagramQuestions")
     of_diagrams = mapping(questions.get("diagramQuestions") or {}, "questions.diagramQuestions")
-    asked: list[Asked] = [LeftOut(NO_IMAGE) for _ in of_text]
+    asked: list[RowReading] = [LeftOut(NO_IMAGE) for _ in of_text]
     for number, question in of_diagrams.items():
         asked.append(_of_diagram(number, mapping(question, "questions.diagramQuestions")))
     return asked
 
 
-def _of_diagram(number: str, question: Row) -> Asked:
+def _of_diagram(number: str, question: Row) -> RowReading:
     key = "questions.diagramQuestions"
     if not question.get("correctAnswer"):
         return LeftOut(NO_ANSWER)
@@ -45,7 +45,7 @@ def _of_diagram(number: str, question: Row) -> Asked:
     )
 
 
-def read_arxivqa(row: Row) -> Sequence[Asked]:
+def read_arxivqa(row: Row) -> Sequence[RowReading]:
     """``id, image, question, options, label``; the label is a letter, alone or before its option."""
     given = [answer_text(option, "options") for option in listed(row.get("options"), "options")]
     label = answer_text(row.get("label"), "label")
@@ -63,7 +63,7 @@ def read_arxivqa(row: Row) -> Sequence[Asked]:
     ]
 
 
-def read_wemath(row: Row) -> Sequence[Asked]:
+def read_wemath(row: Row) -> Sequence[RowReading]:
     """``question, option`` (all options in one text), ``answer`` (a letter) and ``image_path``."""
     return [
         Problem(

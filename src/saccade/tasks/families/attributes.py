@@ -11,8 +11,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     crop_turn,
     knob,
     look_box,
@@ -44,7 +44,7 @@ def draw_attributes(rng: Generator, difficulty: float) -> Scene:
     target = target_of(things[0].name, covered[0])
     looks = (crop_turn(look_box(target.box), sought),)
     # What is seen comes before what follows from it: "no" cannot be learned before "blue" is.
-    asked = Asked(question=question, answer=answer, targets=(target,), looks=looks, conclusion=things[0].name)
+    asked = SceneQuestion(question=question, answer=answer, targets=(target,), looks=looks, conclusion=things[0].name)
     return Scene(images=(canvas.image,), asked=asked)
 
 

@@ -11,7 +11,7 @@ from saccade.tasks.code_methods import BIG_COLOUR
 from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, knob, pick, target_of
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, knob, pick, target_of
 
 
 def draw_big_shape(rng: Generator, difficulty: float) -> Scene:
@@ -23,7 +23,7 @@ def draw_big_shape(rng: Generator, difficulty: float) -> Scene:
     canvas = Canvas()
     covered = thing.draw(canvas)
     question = BIG_COLOUR.asked()
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=thing.colour,
         targets=(target_of(thing.name, covered),),

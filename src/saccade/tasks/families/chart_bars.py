@@ -13,8 +13,8 @@ from saccade.tasks import chart_axes
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     crop_turn,
     look_box,
@@ -34,7 +34,7 @@ LEAST_LEAD = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Bar:
+class _ChartBar:
     item: str
     value: int
     box: Box
@@ -51,11 +51,11 @@ def draw_chart_bars(rng: Generator, difficulty: float) -> Scene:
     canvas = Canvas()
     labels = chart_axes.draw_axes(canvas, items)
     half_width = (chart_axes.RIGHT_PX - chart_axes.LEFT_PX) * 3 // (count * 10)
-    bars: list[_Bar] = []
+    bars: list[_ChartBar] = []
     for item, value, x, label in zip(items, values, chart_axes.slot_centers(count), labels):
         box = Box(x - half_width, chart_axes.height_of(value), x + half_width, chart_axes.BOTTOM_PX)
         canvas.rectangle(box, COLOURS[colours[len(bars)]])
-        bars.append(_Bar(item=item, value=value, box=box, label=label))
+        bars.append(_ChartBar(item=item, value=value, box=box, label=label))
     asked = _ASKS[int(rng.integers(len(_ASKS)))](rng, bars)
     return Scene(images=(canvas.image,), asked=asked)
 
@@ -68,15 +68,15 @@ def _values(rng: Generator, allowed: list[int], count: int) -> list[int]:
             return values
 
 
-def _target(bar: _Bar) -> Target:
+def _target(bar: _ChartBar) -> Target:
     return rectangle_target(bar.item, bar.box)
 
 
-def _ask_extreme(rng: Generator, bars: list[_Bar]) -> Asked:
+def _ask_extreme(rng: Generator, bars: list[_ChartBar]) -> SceneQuestion:
     word = pick(rng, ("tallest", "shortest"))
     find = max if word == "tallest" else min
     bar = find(bars, key=lambda bar: bar.value)
-    return Asked(
+    return SceneQuestion(
         question=f"Which bar is the {word}?",
         answer=bar.item,
         targets=(_target(bar),),
@@ -84,10 +84,10 @@ def _ask_extreme(rng: Generator, bars: list[_Bar]) -> Asked:
     )
 
 
-def _ask_value(rng: Generator, bars: list[_Bar]) -> Asked:
+def _ask_value(rng: Generator, bars: list[_ChartBar]) -> SceneQuestion:
     bar = bars[int(rng.integers(len(bars)))]
     template = pick(rng, ("What is the value of {}?", "How high is the bar of {}?"))
-    return Asked(
+    return SceneQuestion(
         question=template.format(bar.item),
         answer=str(bar.value),
         answer_kind="number",
@@ -97,10 +97,10 @@ def _ask_value(rng: Generator, bars: list[_Bar]) -> Asked:
     )
 
 
-def _ask_difference(rng: Generator, bars: list[_Bar]) -> Asked:
+def _ask_difference(rng: Generator, bars: list[_ChartBar]) -> SceneQuestion:
     pairs = [(high, low) for high in bars for low in bars if high.value > low.value]
     high, low = pairs[int(rng.integers(len(pairs)))]
-    return Asked(
+    return SceneQuestion(
         question=f"How much higher is {high.item} than {low.item}?",
         answer=str(high.value - low.value),
         answer_kind="number",
@@ -110,13 +110,13 @@ def _ask_difference(rng: Generator, bars: list[_Bar]) -> Asked:
     )
 
 
-def _ask_above(rng: Generator, bars: list[_Bar]) -> Asked:
+def _ask_above(rng: Generator, bars: list[_ChartBar]) -> SceneQuestion:
     """How many bars end above or below the line; the side with at least one bar is asked for."""
     above = tuple(bar for bar in bars if bar.value > LINE)
     below = tuple(bar for bar in bars if bar.value < LINE)
     word, asked = ("above", above) if (rng.integers(2) and above) or not below else ("below", below)
     points = [[int(bar.box.center.x), int(bar.box.y1)] for bar in asked]
-    return Asked(
+    return SceneQuestion(
         question=f"How many bars have a value {word} {LINE}?",
         answer=str(len(asked)),
         answer_kind="integer",
@@ -125,7 +125,7 @@ def _ask_above(rng: Generator, bars: list[_Bar]) -> Asked:
     )
 
 
-_ASKS: tuple[Callable[[Generator, list[_Bar]], Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, list[_ChartBar]], SceneQuestion], ...] = (
     _ask_extreme,
     _ask_value,
     _ask_difference,

@@ -14,8 +14,8 @@ from saccade.tasks import chart_axes
 from saccade.tasks.drawing import Canvas, Coverage
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     crop_turn,
     look_box,
     pick,
@@ -81,12 +81,12 @@ def _values(rng: Generator, allowed: list[int], lines: int, days: int) -> tuple[
     return tuple(chosen)
 
 
-def _ask_day(rng: Generator, chart: _Chart) -> Asked:
+def _ask_day(rng: Generator, chart: _Chart) -> SceneQuestion:
     line = int(rng.integers(len(chart.colours)))
     word = pick(rng, ("highest", "lowest"))
     values = chart.values[line]
     day = values.index(max(values) if word == "highest" else min(values))
-    return Asked(
+    return SceneQuestion(
         question=f"On which day is the {chart.colours[line]} line {word}?",
         answer=DAYS[day],
         targets=(chart.target(line, day),),
@@ -94,11 +94,11 @@ def _ask_day(rng: Generator, chart: _Chart) -> Asked:
     )
 
 
-def _ask_value(rng: Generator, chart: _Chart) -> Asked:
+def _ask_value(rng: Generator, chart: _Chart) -> SceneQuestion:
     line, day = int(rng.integers(len(chart.colours))), int(rng.integers(len(chart.labels)))
     template = pick(rng, ("What is the value of the {} line on {}?", "How high is the {} line on {}?"))
     value = chart.values[line][day]
-    return Asked(
+    return SceneQuestion(
         question=template.format(chart.colours[line], DAYS[day]),
         answer=str(value),
         answer_kind="number",
@@ -108,12 +108,12 @@ def _ask_value(rng: Generator, chart: _Chart) -> Asked:
     )
 
 
-def _ask_higher(rng: Generator, chart: _Chart) -> Asked:
+def _ask_higher(rng: Generator, chart: _Chart) -> SceneQuestion:
     first, second = (int(i) for i in rng.permutation(len(chart.colours))[:2])
     day = int(rng.integers(len(chart.labels)))
     higher = first if chart.values[first][day] > chart.values[second][day] else second
     targets = (chart.target(first, day), chart.target(second, day))
-    return Asked(
+    return SceneQuestion(
         question=f"Which line is higher on {DAYS[day]}: {chart.colours[first]} or {chart.colours[second]}?",
         answer=chart.colours[higher],
         targets=targets,
@@ -121,4 +121,4 @@ def _ask_higher(rng: Generator, chart: _Chart) -> Asked:
     )
 
 
-_ASKS: tuple[Callable[[Generator, _Chart], Asked], ...] = (_ask_day, _ask_value, _ask_higher)
+_ASKS: tuple[Callable[[Generator, _Chart], SceneQuestion], ...] = (_ask_day, _ask_value, _ask_higher)

@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas, Coverage, on_circle
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scene import (
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     crop_turn,
     look_box,
@@ -79,11 +79,11 @@ def _target(slice_: _Slice) -> Target:
     return target_of(slice_.item, slice_.covered)
 
 
-def _ask_extreme(rng: Generator, slices: list[_Slice]) -> Asked:
+def _ask_extreme(rng: Generator, slices: list[_Slice]) -> SceneQuestion:
     word = pick(rng, ("largest", "smallest"))
     find = max if word == "largest" else min
     found = find(slices, key=lambda slice_: slice_.share)
-    return Asked(
+    return SceneQuestion(
         question=f"Which slice is the {word}?",
         answer=found.item,
         targets=(_target(found),),
@@ -91,10 +91,10 @@ def _ask_extreme(rng: Generator, slices: list[_Slice]) -> Asked:
     )
 
 
-def _ask_share(rng: Generator, slices: list[_Slice]) -> Asked:
+def _ask_share(rng: Generator, slices: list[_Slice]) -> SceneQuestion:
     asked = slices[int(rng.integers(len(slices)))]
     template = pick(rng, ("What share is {}, in percent?", "How many percent is {}?"))
-    return Asked(
+    return SceneQuestion(
         question=template.format(asked.item),
         answer=str(asked.share),
         answer_kind="number",
@@ -107,11 +107,11 @@ def _ask_share(rng: Generator, slices: list[_Slice]) -> Asked:
     )
 
 
-def _ask_larger(rng: Generator, slices: list[_Slice]) -> Asked:
+def _ask_larger(rng: Generator, slices: list[_Slice]) -> SceneQuestion:
     pairs = [(first, second) for first in slices for second in slices if first.share != second.share]
     first, second = pairs[int(rng.integers(len(pairs)))]
     larger = max(first, second, key=lambda slice_: slice_.share)
-    return Asked(
+    return SceneQuestion(
         question=f"Which slice is larger: {first.item} or {second.item}?",
         answer=larger.item,
         targets=(_target(first), _target(second)),
@@ -125,4 +125,4 @@ def _measure_edge(thought: str, degrees: float) -> ExpertTurn:
     return call(f"{thought} {place_of(rim)}", "measure", start=center, end=[round(rim.x), round(rim.y)])
 
 
-_ASKS: tuple[Callable[[Generator, list[_Slice]], Asked], ...] = (_ask_extreme, _ask_share, _ask_larger)
+_ASKS: tuple[Callable[[Generator, list[_Slice]], SceneQuestion], ...] = (_ask_extreme, _ask_share, _ask_larger)

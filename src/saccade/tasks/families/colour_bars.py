@@ -12,7 +12,7 @@ from saccade.tasks.code_experts import one_run
 from saccade.tasks.code_methods import DIFFERENCE, SUM_OF_BARS, VALUE
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS
-from saccade.tasks.scene import Asked, Scene, pick, pick_several, rectangle_target, whole_knob
+from saccade.tasks.scene import Scene, SceneQuestion, pick, pick_several, rectangle_target, whole_knob
 from saccade.tasks.words import ITEMS
 
 VALUES = range(5, 96)
@@ -47,7 +47,7 @@ def draw_colour_bars(rng: Generator, difficulty: float) -> Scene:
     else:
         (one, colour, _), (two, other, _) = chosen
         answer, question = one + two, SUM_OF_BARS.asked(colour=colour, other=other)
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=str(answer),
         answer_kind="integer",

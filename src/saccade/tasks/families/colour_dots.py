@@ -10,7 +10,7 @@ from saccade.tasks.code_methods import COUNT
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
-from saccade.tasks.scene import Asked, Scene, knob, pick, pick_several, target_of, whole_knob
+from saccade.tasks.scene import Scene, SceneQuestion, knob, pick, pick_several, target_of, whole_knob
 
 OTHER_COLOURS = 3
 """Dots that are not counted have up to so many colours."""
@@ -32,7 +32,7 @@ def draw_colour_dots(rng: Generator, difficulty: float) -> Scene:
         if index < count:
             targets.append(target_of(dot.name, covered))
     question = COUNT.asked(colour=colour)
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=str(count),
         answer_kind="integer",

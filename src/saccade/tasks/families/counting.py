@@ -10,8 +10,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     knob,
     pick,
@@ -50,7 +50,7 @@ def draw_counting(rng: Generator, difficulty: float) -> Scene:
         "shape": f"How many objects have the shape {shape}?",
     }
     places = " ".join(place_of(things[i].center) for i in counted)
-    asked = Asked(
+    asked = SceneQuestion(
         question=words[asked_for],
         answer=str(count),
         answer_kind="integer",

@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import INK
 from saccade.tasks.scene import (
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     crop_turn,
     look_box,
     pick,
@@ -49,7 +49,7 @@ def draw_document_text(rng: Generator, difficulty: float) -> Scene:
     boxes = _draw_page(rng, canvas, title, fields, whole_knob(difficulty, 18, 13, 9))
     chosen = int(rng.integers(len(fields)))
     field, box = fields[chosen], boxes[chosen]
-    asked = Asked(
+    asked = SceneQuestion(
         question=field.question,
         answer=field.value,
         answer_kind=field.answer_kind,

@@ -11,7 +11,7 @@ from saccade.tasks.code_experts import one_run
 from saccade.tasks.code_methods import COLUMN, PRODUCT, ROW
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOURS, INK
-from saccade.tasks.scene import Asked, Scene, pick, rectangle_target, whole_knob
+from saccade.tasks.scene import Scene, SceneQuestion, pick, rectangle_target, whole_knob
 from saccade.types import Target
 
 LEFT_PX, WIDTH_PX = 16, 224
@@ -46,7 +46,7 @@ def draw_dot_table(rng: Generator, difficulty: float) -> Scene:
     else:
         method, answer, cells = PRODUCT, dots[number, 0] * dots[number, -1], [(number, 0), (number, side - 1)]
     question = method.asked(number=str(number + 1))
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=str(answer),
         answer_kind="integer",

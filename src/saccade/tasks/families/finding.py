@@ -17,8 +17,8 @@ from saccade.tasks.palette import COLOUR_NAMES, COLOURS
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     knob,
     pick,
     pick_several,
@@ -103,7 +103,7 @@ def _scene_of_things(things: Sequence[Thing], cues: Sequence[str]) -> Scene:
 
 def _scene(canvas: Canvas, verb: str, pairs: Sequence[tuple[str, str]], question: str, target: Target) -> Scene:
     """``pairs`` are what is asked for and what is found; the answer is the last, which ``target`` shows."""
-    asked = Asked(
+    asked = SceneQuestion(
         question=f"{verb}: {', '.join(cue for cue, _ in pairs)}. {question}",
         answer=pairs[-1][1],
         targets=(target,),

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, on_circle
 from saccade.tasks.palette import COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, knob, pick_several, place_of, target_of
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, knob, pick_several, place_of, target_of
 from saccade.types import ExpertTurn
 
 LINE_PX = 2
@@ -53,7 +53,7 @@ def _draw_triangle(rng: Generator, step: int, shortest: float) -> Scene:
     middle = Point(sum(p.x for p in points) / 3, sum(p.y for p in points) / 3)
     for name, point in zip(names, points):
         canvas.text(name, _away(point, middle), LABEL_SIZE_PX)
-    asked = Asked(
+    asked = SceneQuestion(
         question=f"What is the angle at {names[0]} in degrees, a multiple of {step}?",
         answer=str(degrees),
         answer_kind="integer",
@@ -76,7 +76,7 @@ def _draw_crossing(rng: Generator, step: int, shortest: float) -> Scene:
     marked = canvas.wedge(center, MARK_RADIUS_PX, turn, turn + degrees, MARK)
     canvas.line(ends[0], ends[2], LINE_PX, INK)
     canvas.line(ends[1], ends[3], LINE_PX, INK)
-    asked = Asked(
+    asked = SceneQuestion(
         question=f"At which angle do the lines cross, in degrees, a multiple of {step} up to 90?",
         answer=str(degrees),
         answer_kind="integer",

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, Coverage
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, pick, pick_several, place_of, target_of, whole_knob
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, pick, pick_several, place_of, target_of, whole_knob
 from saccade.types import ExpertTurn
 
 BAR_CM = 10
@@ -55,7 +55,7 @@ def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
     ]
     line = lines[int(rng.integers(count))]
     template = pick(rng, ("How long is the {} line in cm?", "What is the length of the {} line in cm?"))
-    asked = Asked(
+    asked = SceneQuestion(
         question=f"{template.format(line.colour)[:-1]}, a multiple of {step}?",
         answer=str(line.length_cm),
         answer_kind="number",

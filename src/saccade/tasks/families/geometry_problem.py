@@ -16,7 +16,7 @@ from saccade.tasks.families.geometry_kinds import KINDS
 from saccade.tasks.families.geometry_marks import Path, draw_lines, draw_marks
 from saccade.tasks.families.geometry_places import distance, opening, to_segment, towards
 from saccade.tasks.families.geometry_sketch import Sketch, in_frame, laid_out, named
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, pick, rectangle_target
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, pick, rectangle_target
 from saccade.types import SceneObject
 
 BORDER_PX = 26
@@ -57,7 +57,7 @@ def draw_geometry_problem(rng: Generator, difficulty: float) -> Scene:
     problem = draw_problem(rng, difficulty)
     sketch, spots = problem.sketch, problem.spots
     points = " ".join(f"{name}({at.x:.0f},{at.y:.0f})" for name, at in spots.items())
-    asked = Asked(
+    asked = SceneQuestion(
         question=sketch.question,
         answer=f"{round(sketch.answer, 2):g}",
         answer_kind="number",

@@ -14,8 +14,8 @@ from saccade.geometry import Box, Point
 from saccade.tasks.drawing import Canvas, text_box
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK, PAPER
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     crop_turn,
     look_box,
@@ -107,9 +107,9 @@ def _star_place(rng: Generator, land: Land, region: int, label: Box) -> Point | 
     return Point(column, row)
 
 
-def _ask_colour(rng: Generator, drawn: _Map) -> Asked:
+def _ask_colour(rng: Generator, drawn: _Map) -> SceneQuestion:
     region = int(rng.integers(len(drawn.names)))
-    return Asked(
+    return SceneQuestion(
         question=f"Which colour is {drawn.names[region]}: {COLOUR_SET}?",
         answer=drawn.colours[region],
         targets=(drawn.target(region),),
@@ -118,9 +118,9 @@ def _ask_colour(rng: Generator, drawn: _Map) -> Asked:
     )
 
 
-def _ask_name(rng: Generator, drawn: _Map) -> Asked:
+def _ask_name(rng: Generator, drawn: _Map) -> SceneQuestion:
     region = int(rng.integers(len(drawn.names)))
-    return Asked(
+    return SceneQuestion(
         question=f"Which region is {drawn.colours[region]}?",
         answer=drawn.names[region],
         targets=(drawn.target(region),),
@@ -129,8 +129,8 @@ def _ask_name(rng: Generator, drawn: _Map) -> Asked:
     )
 
 
-def _ask_star(rng: Generator, drawn: _Map) -> Asked:
-    return Asked(
+def _ask_star(rng: Generator, drawn: _Map) -> SceneQuestion:
+    return SceneQuestion(
         question="In which region is the star?",
         answer=drawn.names[drawn.star_region],
         targets=(drawn.target(drawn.star_region), drawn.star),
@@ -139,7 +139,7 @@ def _ask_star(rng: Generator, drawn: _Map) -> Asked:
     )
 
 
-def _ask_border(rng: Generator, drawn: _Map) -> Asked:
+def _ask_border(rng: Generator, drawn: _Map) -> SceneQuestion:
     """Two regions that clearly touch or do not touch at all; either is as likely where both exist."""
     contact = drawn.land.contact
     count = len(drawn.names)
@@ -148,7 +148,7 @@ def _ask_border(rng: Generator, drawn: _Map) -> Asked:
     apart = [pair for pair in pairs if contact[pair] == 0]
     answer, options = ("yes", touching) if rng.integers(2) or not apart else ("no", apart)
     first, second = options[int(rng.integers(len(options)))]
-    return Asked(
+    return SceneQuestion(
         question=f"Do {drawn.names[first]} and {drawn.names[second]} share a border, yes or no?",
         answer=answer,
         targets=(drawn.target(first), drawn.target(second)),
@@ -156,14 +156,14 @@ def _ask_border(rng: Generator, drawn: _Map) -> Asked:
     )
 
 
-def _ask_neighbours(rng: Generator, drawn: _Map) -> Asked:
+def _ask_neighbours(rng: Generator, drawn: _Map) -> SceneQuestion:
     """How many neighbours a region has whose borders are all clear; where there is none, the star's region."""
     clear = [region for region in range(len(drawn.names)) if drawn.is_clear(region)]
     if not clear:
         return _ask_star(rng, drawn)
     region = clear[int(rng.integers(len(clear)))]
     neighbours = tuple(int(other) for other in np.flatnonzero(drawn.land.contact[region]))
-    return Asked(
+    return SceneQuestion(
         question=f"How many regions share a border with {drawn.names[region]}?",
         answer=str(len(neighbours)),
         answer_kind="integer",
@@ -178,7 +178,7 @@ def _mark_names(drawn: _Map, regions: tuple[int, ...]) -> ExpertTurn:
     return call("mark each", "draw_points", points=[[round(at.x), round(at.y)] for at in centers])
 
 
-_ASKS: tuple[Callable[[Generator, _Map], Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, _Map], SceneQuestion], ...] = (
     _ask_colour,
     _ask_name,
     _ask_star,

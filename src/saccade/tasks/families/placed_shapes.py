@@ -12,8 +12,8 @@ from saccade.tasks.scattering import Thing
 from saccade.tasks.scene import (
     PLACE_NAMES,
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     knob,
     pick,
@@ -39,7 +39,7 @@ def draw_placed_shapes(rng: Generator, difficulty: float) -> Scene:
     place, sought = PLACE_NAMES[cells[0]], things[0]
     question, answer = _asked(rng, sought, place)
     box = Box(*(float(edge) for edge in _cell_edges(cells[0])))
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=answer,
         targets=(target_of(sought.name, covered[0]),),

@@ -18,7 +18,7 @@ from PIL import Image
 from saccade.geometry import Box
 from saccade.tasks.families.visual_search import CELL_PX, PLATE_PX, plate_corner
 from saccade.tasks.palette import BACKGROUND, COLOUR_NAMES, COLOURS, INK, PAPER, Colour
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, place_of, rectangle_target, whole_knob
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, place_of, rectangle_target, whole_knob
 from saccade.tasks.two_streams import in_words
 from saccade.types import SceneObject
 
@@ -83,7 +83,7 @@ def _scene(plates: list[_Plate], difficulty: float, question: str, answer: str, 
         pixels[top:bottom, left:right] = COLOURS[plate.colour]
         pixels[top + inset : top + inset + side, left + inset : left + inset + side] = MARKS[plate.mark]
     targets = tuple(rectangle_target(f"{plate.colour} plate", plate.box) for plate in plates[:sought])
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=answer,
         targets=targets,

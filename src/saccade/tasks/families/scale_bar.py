@@ -13,7 +13,16 @@ from saccade.tasks.code_experts import one_run
 from saccade.tasks.code_methods import AREA, LENGTH
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import COLOUR_NAMES, COLOURS, INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, knob, pick_several, rectangle_target, target_of, whole_knob
+from saccade.tasks.scene import (
+    SIZE_PX,
+    Scene,
+    SceneQuestion,
+    knob,
+    pick_several,
+    rectangle_target,
+    target_of,
+    whole_knob,
+)
 from saccade.types import Target
 
 PX_PER_UNIT = (4, 5, 6)
@@ -45,7 +54,7 @@ def draw_scale_bar(rng: Generator, difficulty: float) -> Scene:
             method = LENGTH if is_line else AREA
             answer, question, target = str(units), method.asked(colour=colour, units=str(bar_units)), drawn
     assert target is not None
-    asked = Asked(
+    asked = SceneQuestion(
         question=question,
         answer=answer,
         answer_kind="integer",

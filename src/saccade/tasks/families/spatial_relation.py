@@ -14,8 +14,8 @@ from saccade.tasks.drawing import SHAPES, Canvas
 from saccade.tasks.palette import COLOUR_NAMES
 from saccade.tasks.scattering import Thing, scattered
 from saccade.tasks.scene import (
-    Asked,
     Scene,
+    SceneQuestion,
     call,
     knob,
     pick,
@@ -47,7 +47,7 @@ def draw_spatial_relation(rng: Generator, difficulty: float) -> Scene:
     moved, fixed = things[0], things[1]
     words = _ASKS[int(rng.integers(len(_ASKS)))](rng, moved.name, fixed.name, side)
     both = f"{fixed.colour} {place_of(fixed.center)} {moved.colour} {place_of(moved.center)}"
-    asked = Asked(
+    asked = SceneQuestion(
         question=words.question,
         answer=words.answer,
         answer_kind="choice" if words.choices else "exact",

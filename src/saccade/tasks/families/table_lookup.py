@@ -13,8 +13,8 @@ from saccade.tasks.drawing import Canvas
 from saccade.tasks.palette import INK
 from saccade.tasks.scene import (
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     crop_turn,
     look_box,
     pick,
@@ -85,7 +85,7 @@ def _rule(canvas: Canvas, around: Box, cell_height: int) -> None:
         canvas.rectangle(Box(around.x1, y, around.x2, y + (2 if row == 1 else 1)), INK)
 
 
-def _ask(table: Table, row: int, column: int, question: str, *, is_number_asked: bool) -> Asked:
+def _ask(table: Table, row: int, column: int, question: str, *, is_number_asked: bool) -> SceneQuestion:
     """A question on one cell, whose answer is its number or the item of its row."""
     item, number = table.items[row], str(table.numbers[row][column])
     item_box, number_box = table.item_boxes[row], table.number_boxes[row][column]
@@ -94,7 +94,7 @@ def _ask(table: Table, row: int, column: int, question: str, *, is_number_asked:
         crop_turn(look_box(item_box), "name"),
         crop_turn(look_box(number_box), "number"),
     )
-    return Asked(
+    return SceneQuestion(
         question=question,
         answer=number if is_number_asked else item,
         answer_kind="integer" if is_number_asked else "exact",
@@ -104,7 +104,7 @@ def _ask(table: Table, row: int, column: int, question: str, *, is_number_asked:
     )
 
 
-def _ask_number(rng: Generator, table: Table) -> Asked:
+def _ask_number(rng: Generator, table: Table) -> SceneQuestion:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     template = pick(rng, ("What is the {} of {}?", "Which {} does {} have?"))
     question = (
@@ -115,13 +115,13 @@ def _ask_number(rng: Generator, table: Table) -> Asked:
     return _ask(table, row, column, question, is_number_asked=True)
 
 
-def _ask_item(rng: Generator, table: Table) -> Asked:
+def _ask_item(rng: Generator, table: Table) -> SceneQuestion:
     row, column = int(rng.integers(len(table.items))), int(rng.integers(len(table.columns)))
     question = f"Which item has {table.numbers[row][column]} in column {table.columns[column]}?"
     return _ask(table, row, column, question, is_number_asked=False)
 
 
-def _ask_extreme(rng: Generator, table: Table) -> Asked:
+def _ask_extreme(rng: Generator, table: Table) -> SceneQuestion:
     column = int(rng.integers(len(table.columns)))
     word = pick(rng, ("largest", "smallest"))
     numbers = table.column(column)
@@ -130,4 +130,4 @@ def _ask_extreme(rng: Generator, table: Table) -> Asked:
     return _ask(table, row, column, question, is_number_asked=False)
 
 
-_ASKS: tuple[Callable[[Generator, Table], Asked], ...] = (_ask_number, _ask_item, _ask_extreme)
+_ASKS: tuple[Callable[[Generator, Table], SceneQuestion], ...] = (_ask_number, _ask_item, _ask_extreme)

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from saccade.tasks.drawing import Canvas
 from saccade.tasks.families.table_lookup import Table, draw_table
-from saccade.tasks.scene import Asked, Scene, call, rectangle_target, whole_knob
+from saccade.tasks.scene import Scene, SceneQuestion, call, rectangle_target, whole_knob
 from saccade.types import ExpertTurn
 
 
@@ -20,9 +20,9 @@ def draw_table_sums(rng: Generator, difficulty: float) -> Scene:
     return Scene(images=(canvas.image,), asked=asked)
 
 
-def _number(table: Table, row: int, column: int) -> Asked:
+def _number(table: Table, row: int, column: int) -> SceneQuestion:
     item, name, number = table.items[row], table.columns[column], table.numbers[row][column]
-    return Asked(
+    return SceneQuestion(
         question=f"What is the {name} of {item}?",
         answer=str(number),
         answer_kind="integer",
@@ -32,10 +32,10 @@ def _number(table: Table, row: int, column: int) -> Asked:
     )
 
 
-def _sum(table: Table, row: int) -> Asked:
+def _sum(table: Table, row: int) -> SceneQuestion:
     """The sum stays below 200."""
     item, (one, other) = table.items[row], table.numbers[row]
-    return Asked(
+    return SceneQuestion(
         question=f"What do {table.columns[0]} and {table.columns[1]} of {item} add up to?",
         answer=str(one + other),
         answer_kind="integer",

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from saccade.geometry import Point
 from saccade.tasks.drawing import Canvas, on_circle
 from saccade.tasks.palette import INK
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, call, target_of
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, target_of
 
 LEAST_DEGREES = 30
 RADIUS_PX = 100
@@ -48,7 +48,7 @@ def draw_triangle_angles(rng: Generator, difficulty: float) -> Scene:
         canvas.text(name, _towards(middle, corner, RADIUS_PX + AWAY_PX), LABEL_PX)
     for degrees, corner, others in ((first, corners[0], corners[1:]), (second, corners[1], corners[::2])):
         _write_inside(canvas, degrees, corner, others)
-    asked = Asked(
+    asked = SceneQuestion(
         question="How many degrees has angle C of triangle ABC?",
         answer=str(180 - first - second),
         answer_kind="integer",

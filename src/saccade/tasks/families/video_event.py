@@ -20,8 +20,8 @@ from saccade.tasks.palette import COLOUR_NAMES, FAINT, INK
 from saccade.tasks.scattering import Thing
 from saccade.tasks.scene import (
     SIZE_PX,
-    Asked,
     Scene,
+    SceneQuestion,
     crop_turn,
     look_box,
     pick,
@@ -197,8 +197,8 @@ def _touch(rng: Generator, stage: _Stage) -> _Event:
 _EVENTS: tuple[Callable[[Generator, _Stage], _Event], ...] = (_colour_change, _new_object, _touch)
 
 
-def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
-    return Asked(
+def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
+    return SceneQuestion(
         question=f"{event.starts}, in seconds?",
         answer=_seconds(stage.first),
         answer_kind="number",
@@ -207,8 +207,8 @@ def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Targ
     )
 
 
-def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
-    return Asked(
+def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
+    return SceneQuestion(
         question=f"{event.ends}, in seconds?",
         answer=_seconds(stage.after),
         answer_kind="number",
@@ -217,8 +217,8 @@ def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target
     )
 
 
-def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
-    return Asked(
+def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
+    return SceneQuestion(
         question=f"{event.lasts}, in seconds?",
         answer=_seconds(stage.after - stage.first),
         answer_kind="number",
@@ -227,10 +227,10 @@ def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: tuple[T
     )
 
 
-def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> Asked:
+def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
     choices = pick_several(rng, EVENTS, len(EVENTS))
     options = ", ".join(f"{letter} {choice}" for letter, choice in zip(LETTERS, choices))
-    return Asked(
+    return SceneQuestion(
         question=f"What happens in the video: {options}?",
         answer=LETTERS[choices.index(event.kind)],
         answer_kind="choice",
@@ -248,7 +248,7 @@ def _read_clock(frame: int) -> ExpertTurn:
     return crop_turn(CLOCK_BOX, "clock", image=frame + 1)
 
 
-_ASKS: tuple[Callable[[Generator, _Event, _Stage, tuple[Target, ...]], Asked], ...] = (
+_ASKS: tuple[Callable[[Generator, _Event, _Stage, tuple[Target, ...]], SceneQuestion], ...] = (
     _ask_start,
     _ask_end,
     _ask_duration,

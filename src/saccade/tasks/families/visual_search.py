@@ -17,7 +17,7 @@ from PIL import Image
 
 from saccade.geometry import Box
 from saccade.tasks.palette import BACKGROUND, COLOUR_NAMES, COLOURS
-from saccade.tasks.scene import SIZE_PX, Asked, Scene, crop_turn, rectangle_target, whole_knob
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, crop_turn, rectangle_target, whole_knob
 
 TEXTURES = ("rows", "columns", "checks", "plain")
 """The closed set of answers."""
@@ -45,7 +45,7 @@ def draw_visual_search(rng: Generator, difficulty: float) -> Scene:
     (left, top), colour, answer = corners[0], COLOUR_NAMES[colours[0]], TEXTURES[textures[0]]
     row, column = divmod(int(cells[0]), SIZE_PX // CELL_PX)
     cell = Box(column * CELL_PX, row * CELL_PX, (column + 1) * CELL_PX, (row + 1) * CELL_PX)
-    asked = Asked(
+    asked = SceneQuestion(
         question=f"Which texture is on the {colour} plate: rows, columns, checks or plain?",
         answer=answer,
         targets=(rectangle_target(f"{colour} plate", Box(left, top, left + PLATE_PX, top + PLATE_PX)),),

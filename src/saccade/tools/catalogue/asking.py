@@ -20,7 +20,7 @@ from saccade.tools.catalogue.options import Placement
 from saccade.types import ImageRef, Json, Message
 
 if TYPE_CHECKING:
-    from saccade.chat.chat_model import Teacher
+    from saccade.chat.chat_model import ChatModel
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class LentImages(MediaStore):
 class AskedModel:
     """A ``VisionModel`` that is a teacher; ``images`` is the store that the teacher takes pictures from."""
 
-    def __init__(self, teacher: "Teacher", images: LentImages) -> None:
+    def __init__(self, teacher: "ChatModel", images: LentImages) -> None:
         self._teacher = teacher
         self._images = images
 
@@ -111,7 +111,7 @@ def server_model(
 
 def local_model(path: Path, placement: Placement, *, max_tokens: int, max_pixels: int | None) -> AskedModel:
     """A checkpoint of a family that Saccade knows, in this process; questions asked at the same time are one batch."""
-    from saccade.chat.chat_model import EngineTeacher
+    from saccade.chat.chat_model import EngineChat
     from saccade.engines.local import LocalEngine
     from saccade.models.loading import LoadSettings, load_model
 
@@ -119,7 +119,7 @@ def local_model(path: Path, placement: Placement, *, max_tokens: int, max_pixels
     loaded = load_model(path, images, LoadSettings(**placement, max_pixels=max_pixels))
     # Little is kept of pictures: nobody asks twice about the same one.
     engine = LocalEngine(loaded, feature_bytes=64 << 20)
-    return AskedModel(EngineTeacher(engine=engine, chat=loaded.chat, max_tokens=max_tokens), images)
+    return AskedModel(EngineChat(engine=engine, chat=loaded.chat, max_tokens=max_tokens), images)
 
 
 def run_in_loop(work: Coroutine[object, object, T]) -> T:

@@ -7,10 +7,10 @@ A question mark makes a part optional.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from saccade.readers.charts.asking.meaning import Number, Relation, Selection
-from saccade.readers.charts.asking.words import Token
+from saccade.readers.charts.asking.meaning import NamedParts, Number, Relation
+from saccade.readers.charts.asking.words import QuestionToken
 
-Tokens = tuple[Token, ...]
+Tokens = tuple[QuestionToken, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,14 +18,14 @@ class Bound:
     """What the phrases of a pattern stand for, each kind in the order of the question."""
 
     numbers: tuple[Number, ...] = ()
-    selection: Selection | None = None
+    selection: NamedParts | None = None
     noun: str | None = None
     is_highest: bool | None = None
     place: int = 0
     relation: Relation | None = None
     measure: str | None = None
     listed: tuple[tuple[str, Number], ...] = ()
-    things: tuple[Token, ...] = ()
+    things: tuple[QuestionToken, ...] = ()
     count: int | None = None
 
     def joined(self, other: "Bound") -> "Bound | None":
@@ -56,7 +56,7 @@ def matches(pattern: str, tokens: Tokens, phrases: Mapping[str, Phrase]) -> Iter
             yield bound
 
 
-def is_one(token: Token, symbols: str) -> bool:
+def is_one(token: QuestionToken, symbols: str) -> bool:
     """Whether a token stands for one of some symbols."""
     return not token.symbols.isdisjoint(symbols.split("|"))
 

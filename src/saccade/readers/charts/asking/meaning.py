@@ -39,7 +39,7 @@ Reply = Callable[[Chart], Found]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class NamedParts:
     """Categories and series that are named; None for all of them."""
 
     categories: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class Selection:
 class Value:
     """One cell."""
 
-    selection: Selection
+    selection: NamedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Aggregate:
     """A number worked out over all cells of a selection; ``name`` is one of ``AGGREGATES``."""
 
     name: str
-    selection: Selection
+    selection: NamedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Extreme:
     """The highest or lowest cell, or the one ``place`` places after it."""
 
     is_highest: bool
-    selection: Selection
+    selection: NamedParts
     place: int = 0
 
 
@@ -142,7 +142,7 @@ def number(chart: Chart, asked: Number) -> Known:
             return Known(cell.value, cell.name, f"{'highest' if is_highest else 'lowest'}: {cell.told}")
 
 
-def ranked(chart: Chart, selection: Selection, *, is_highest: bool, place: int, is_name: bool = True) -> list[Cell]:
+def ranked(chart: Chart, selection: NamedParts, *, is_highest: bool, place: int, is_name: bool = True) -> list[Cell]:
     """The cells from the extreme on; ``ToolError`` where the cell at the place is not told from its neighbours."""
     cells = sorted(selection.cells(chart), key=lambda cell: cell.value, reverse=is_highest)
     if len(cells) <= place:
@@ -172,12 +172,12 @@ def together(one: Number, other: Number) -> tuple[Number, Number]:
 
     What the first names is not taken over to the second: "A in 2020 and B" may mean all of B.
     """
-    if isinstance(one, Extreme) and isinstance(other, Extreme) and one.selection == Selection():
+    if isinstance(one, Extreme) and isinstance(other, Extreme) and one.selection == NamedParts():
         return replace(one, selection=other.selection), other
     if not isinstance(one, Value) or not isinstance(other, Value):
         return one, other
     first, second = one.selection, other.selection
-    merged = Selection(
+    merged = NamedParts(
         categories=second.categories if first.categories is None else first.categories,
         series=second.series if first.series is None else first.series,
     )

@@ -5,7 +5,16 @@ from collections.abc import Callable
 from saccade.errors import ToolError
 from saccade.readers.charts.asking import rankings
 from saccade.readers.charts.asking.matching import Bound
-from saccade.readers.charts.asking.meaning import Aggregate, Dimension, Found, Number, Relation, Reply, Selection, Value
+from saccade.readers.charts.asking.meaning import (
+    Aggregate,
+    Dimension,
+    Found,
+    NamedParts,
+    Number,
+    Relation,
+    Reply,
+    Value,
+)
 from saccade.readers.charts.asking.nouns import dimension_of
 from saccade.readers.charts.asking.number_forms import inside
 from saccade.readers.charts.chart import Chart
@@ -15,13 +24,13 @@ Form = Callable[[Bound, Chart], Reply]
 
 def bare_extreme(bound: Bound, chart: Chart) -> Reply:
     return rankings.extreme_cell_reply(
-        bound.selection or Selection(), is_highest=bound.is_highest is True, place=bound.place
+        bound.selection or NamedParts(), is_highest=bound.is_highest is True, place=bound.place
     )
 
 
 def extreme(bound: Bound, chart: Chart) -> Reply:
     """Which category or series is the highest, by its value, total or average."""
-    selection = bound.selection or Selection()
+    selection = bound.selection or NamedParts()
     is_highest, place = bound.is_highest is True, bound.place
     dimension = dimension_of(bound.noun, chart, selection)
     if dimension == "cell":
@@ -55,7 +64,7 @@ def agreeing(readings: list[Reply]) -> Reply:
 
 
 def extreme_difference(bound: Bound, chart: Chart) -> Reply:
-    selection = bound.selection or Selection()
+    selection = bound.selection or NamedParts()
     dimension = dimension_of(bound.noun, chart, selection)
     others = selection.series if dimension == "category" else selection.categories
     if dimension == "cell" or others is None or len(others) != 2:
@@ -78,7 +87,7 @@ def greatest(bound: Bound, chart: Chart) -> Reply:
 
 def narrowed(bound: Bound) -> list[tuple[str, Number]]:
     """The listed numbers within what is named beside them; totals of names where these are asked for."""
-    said = bound.selection or Selection()
+    said = bound.selection or NamedParts()
     found: list[tuple[str, Number]] = []
     for name, number in bound.listed:
         if isinstance(number, Value):
@@ -101,7 +110,7 @@ def is_extreme(bound: Bound, chart: Chart) -> Reply:
 
 def count(*, lists: bool = False, between: bool = False) -> Form:
     def form(bound: Bound, chart: Chart) -> Reply:
-        selection = bound.selection or Selection()
+        selection = bound.selection or NamedParts()
         dimension = dimension_of(bound.noun, chart, selection, counts_cells=True)
         pinned = selection.series if dimension == "category" else selection.categories
         many = len(chart.series) if dimension == "category" else len(chart.categories)
@@ -122,7 +131,7 @@ def count_pairs(relation: Relation | None = None, *, lists: bool) -> Form:
 
     def form(bound: Bound, chart: Chart) -> Reply:
         one, other = bound.things
-        if one.series is None or other.series is None or dimension_of(bound.noun, chart, Selection()) != "category":
+        if one.series is None or other.series is None or dimension_of(bound.noun, chart, NamedParts()) != "category":
             raise ToolError("name two series that are compared in each category")
         meant = relation or bound.relation
         if meant is None:
@@ -139,8 +148,8 @@ def things(*, counts: bool) -> Form:
         if bound.noun == "MARK":
             if not counts:
                 raise ToolError("the marks of a chart have no names; ask for the categories or the series")
-            return rankings.values_count_reply(Selection())
-        dimension = dimension_of(bound.noun, chart, Selection())
+            return rankings.values_count_reply(NamedParts())
+        dimension = dimension_of(bound.noun, chart, NamedParts())
         if dimension == "cell":
             raise ToolError("say what is counted: categories, series or bars")
         return rankings.names_reply(dimension, counts=counts)
@@ -149,12 +158,12 @@ def things(*, counts: bool) -> Form:
 
 
 def values(bound: Bound, chart: Chart) -> Reply:
-    return rankings.values_count_reply(bound.selection or Selection())
+    return rankings.values_count_reply(bound.selection or NamedParts())
 
 
 def order(is_highest: bool | None = None) -> Form:
     def form(bound: Bound, chart: Chart) -> Reply:
-        selection = bound.selection or Selection()
+        selection = bound.selection or NamedParts()
         dimension: Dimension | str = dimension_of(bound.noun, chart, selection)
         if dimension != "cell":
             others = selection.series if dimension == "category" else selection.categories

@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from saccade.errors import ToolError
-from saccade.readers.charts.asking.meaning import Dimension, Selection
+from saccade.readers.charts.asking.meaning import Dimension, NamedParts
 from saccade.readers.charts.chart import Chart
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
@@ -12,7 +12,7 @@ _DAYS = "mon tue wed thu fri sat sun"
 
 
 def dimension_of(
-    noun: str | None, chart: Chart, selection: Selection, *, counts_cells: bool = False
+    noun: str | None, chart: Chart, selection: NamedParts, *, counts_cells: bool = False
 ) -> Dimension | Literal["cell"]:
     """What a noun asks for; ``ToolError`` where it does not fit the chart's names or is not clear.
 
@@ -39,7 +39,7 @@ def dimension_of(
             if noun is None and counts_cells:
                 return "cell"
             fitting = [dimension for dimension, names in _names(chart) if noun is None or not _is_any_time(names)]
-            if noun is None and len(fitting) > 1 and selection == Selection():
+            if noun is None and len(fitting) > 1 and selection == NamedParts():
                 return "cell"
     if len(fitting) > 1:
         pinned = {"category": selection.categories, "series": selection.series}
@@ -49,7 +49,7 @@ def dimension_of(
     return fitting[0]
 
 
-def needs_one_series(chart: Chart, selection: Selection, what: str) -> None:
+def needs_one_series(chart: Chart, selection: NamedParts, what: str) -> None:
     """``ToolError`` where a chart has several series and none is named."""
     if len(chart.series) > 1 and selection.series is None:
         raise ToolError(f"say {what}")

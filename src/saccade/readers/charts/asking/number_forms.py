@@ -6,7 +6,7 @@ from dataclasses import replace
 from saccade.errors import ToolError
 from saccade.readers.charts.asking import replies
 from saccade.readers.charts.asking.matching import Bound
-from saccade.readers.charts.asking.meaning import Aggregate, Number, Relation, Reply, Selection, Value
+from saccade.readers.charts.asking.meaning import Aggregate, NamedParts, Number, Relation, Reply, Value
 from saccade.readers.charts.asking.nouns import needs_one_series
 from saccade.readers.charts.chart import Chart
 
@@ -29,7 +29,7 @@ def difference(bound: Bound, chart: Chart) -> Reply:
 
 
 def difference_within(bound: Bound, chart: Chart) -> Reply:
-    selection = bound.selection or Selection()
+    selection = bound.selection or NamedParts()
     return replies.difference_reply(*(inside(one, selection) for one in bound.numbers))
 
 
@@ -70,7 +70,7 @@ def series_change(is_growth: bool | None, *, percent: bool) -> Form:
     """From one category to another in a series: "By how much did red grow from 2019 to 2020"."""
 
     def form(bound: Bound, chart: Chart) -> Reply:
-        selection = bound.selection or Selection()
+        selection = bound.selection or NamedParts()
         first, second = (within(one, selection) for one in bound.numbers)
         if percent:
             return replies.change_reply(first, second, is_growth=is_growth)
@@ -79,17 +79,17 @@ def series_change(is_growth: bool | None, *, percent: bool) -> Form:
     return form
 
 
-def inside(asked: Number, selection: Selection) -> Value:
+def inside(asked: Number, selection: NamedParts) -> Value:
     """A cell within what is named apart from it."""
     if not isinstance(asked, Value):
         raise ToolError("a difference within something is one of named values")
     own = asked.selection
     if (own.series and selection.series) or (own.categories and selection.categories):
         raise ToolError("the names do not fit together")
-    return Value(Selection(categories=own.categories or selection.categories, series=own.series or selection.series))
+    return Value(NamedParts(categories=own.categories or selection.categories, series=own.series or selection.series))
 
 
-def within(asked: Number, selection: Selection) -> Number:
+def within(asked: Number, selection: NamedParts) -> Number:
     if not isinstance(asked, Value) or selection.categories is not None:
         raise ToolError("a change is told from one category to another")
     return Value(replace(asked.selection, series=asked.selection.series or selection.series))
@@ -101,10 +101,10 @@ def share(bound: Bound, chart: Chart) -> Reply:
         raise ToolError("a share is told of something that is named")
     part = asked.selection
     if part.series is None:
-        needs_one_series(chart, Selection(), "of which series' total the share is asked for")
-        return replies.share_reply(part, Selection())
+        needs_one_series(chart, NamedParts(), "of which series' total the share is asked for")
+        return replies.share_reply(part, NamedParts())
     if part.categories is None:
-        return replies.share_reply(part, Selection())
+        return replies.share_reply(part, NamedParts())
     raise ToolError("it is not clear whether the share is one of the series' total or of the category's")
 
 
@@ -123,7 +123,7 @@ def is_more_of(relation: Relation) -> Form:
 
     def form(bound: Bound, chart: Chart) -> Reply:
         one, other = (
-            Selection((t.category,) if t.category else None, (t.series,) if t.series else None) for t in bound.things
+            NamedParts((t.category,) if t.category else None, (t.series,) if t.series else None) for t in bound.things
         )
         if bound.measure is None or (one.series is None) != (other.series is None):
             raise ToolError("say of both whether values, totals or averages are compared")
@@ -133,7 +133,7 @@ def is_more_of(relation: Relation) -> Form:
 
 
 def trend(bound: Bound, chart: Chart) -> Reply:
-    return replies.trend_reply(bound.selection or Selection())
+    return replies.trend_reply(bound.selection or NamedParts())
 
 
 def colour(bound: Bound, chart: Chart) -> Reply:

@@ -8,15 +8,15 @@ from saccade.readers.charts.asking.meaning import (
     Aggregate,
     Constant,
     Extreme,
+    NamedParts,
     Number,
     Relation,
     Scaled,
-    Selection,
     Sum,
     Value,
     together,
 )
-from saccade.readers.charts.asking.words import Token
+from saccade.readers.charts.asking.words import QuestionToken
 
 NOUNS = ("CATEGORY", "SERIES", "MARK", "LINE", "YEAR", "MONTH", "DAY", "THING", "COLOUR")
 _ALL_NOUNS = "VALUE|MEASURE|CATEGORY|SERIES|MARK|LINE|YEAR|MONTH|DAY|THING"
@@ -42,7 +42,7 @@ def _selection(tokens: Tokens, place: int) -> Iterator[tuple[Bound, int]]:
         yield Bound(selection=selection), end
 
 
-def selections(tokens: Tokens, place: int, *, needs_names: bool = False) -> Iterator[tuple[Selection, int]]:
+def selections(tokens: Tokens, place: int, *, needs_names: bool = False) -> Iterator[tuple[NamedParts, int]]:
     starts = [place]
     if _at(tokens, place, "OF|ACROSS"):
         starts.append(place + 1)
@@ -62,20 +62,20 @@ def selections(tokens: Tokens, place: int, *, needs_names: bool = False) -> Iter
         if start > place or after > start:
             if _at(tokens, after, _ALL_NOUNS):
                 if not needs_names:
-                    yield Selection(), after + 1
+                    yield NamedParts(), after + 1
                 yield from selections(tokens, after + 1, needs_names=needs_names)
             elif after > start and not needs_names:
-                yield Selection(), after
+                yield NamedParts(), after
 
 
-def _group(tokens: Tokens, place: int) -> Iterator[tuple[Selection, int]]:
+def _group(tokens: Tokens, place: int) -> Iterator[tuple[NamedParts, int]]:
     """Names of one kind: "tea", "tea, milk and rice", "both 2020 and 2021"; a noun may follow, as in "the tea bar"."""
     if _at(tokens, place, "BOTH"):
         place += 1
     # "the year 2020", "country Peru"
     if _at(tokens, place, "YEAR|MONTH|DAY|THING|CATEGORY|SERIES|MARK|LINE") and _is_name(tokens, place + 1):
         place += 1
-    names: list[Token] = []
+    names: list[QuestionToken] = []
     while _is_name(tokens, place):
         token = tokens[place]
         if names and (token.series is None) != (names[0].series is None):
@@ -83,9 +83,9 @@ def _group(tokens: Tokens, place: int) -> Iterator[tuple[Selection, int]]:
         names.append(token)
         place += 1
         selection = (
-            Selection(categories=tuple(_texts(names)))
+            NamedParts(categories=tuple(_texts(names)))
             if token.series is None
-            else Selection(series=tuple(one.series for one in names if one.series is not None))
+            else NamedParts(series=tuple(one.series for one in names if one.series is not None))
         )
         yield selection, place
         if _at(tokens, place, "MARK|LINE|SERIES|VALUE|MEASURE"):
@@ -134,7 +134,7 @@ def numbers(tokens: Tokens, place: int) -> Iterator[tuple[Number, int]]:
                         yield Sum(one, other), end
     for bound, start in _superlative(tokens, place):
         if _at(tokens, start, "AND|TO"):
-            yield Extreme(bool(bound.is_highest), Selection(), bound.place), start
+            yield Extreme(bool(bound.is_highest), NamedParts(), bound.place), start
         if _at(tokens, start, "VALUE|MEASURE"):
             for selection, end in _optional(tokens, start + 1):
                 yield Extreme(bool(bound.is_highest), selection, bound.place), end
@@ -159,8 +159,8 @@ def _aggregate_names(tokens: Tokens, place: int) -> Iterator[tuple[str, int]]:
             yield name, place + 1
 
 
-def _optional(tokens: Tokens, place: int) -> Iterator[tuple[Selection, int]]:
-    yield Selection(), place
+def _optional(tokens: Tokens, place: int) -> Iterator[tuple[NamedParts, int]]:
+    yield NamedParts(), place
     yield from selections(tokens, place)
 
 
@@ -252,18 +252,18 @@ def _after_heads(tokens: Tokens, place: int) -> int:
     return place
 
 
-def _both(one: Selection, other: Selection) -> Selection | None:
+def _both(one: NamedParts, other: NamedParts) -> NamedParts | None:
     """One selection of categories and one of series; None when both name the same kind."""
-    if other == Selection():
+    if other == NamedParts():
         return one
     if one.categories is None and other.series is None and one.series is not None:
-        return Selection(categories=other.categories, series=one.series)
+        return NamedParts(categories=other.categories, series=one.series)
     if one.series is None and other.categories is None and one.categories is not None:
-        return Selection(categories=one.categories, series=other.series)
+        return NamedParts(categories=one.categories, series=other.series)
     return None
 
 
-def _texts(names: list[Token]) -> list[str]:
+def _texts(names: list[QuestionToken]) -> list[str]:
     return [token.category for token in names if token.category is not None]
 
 

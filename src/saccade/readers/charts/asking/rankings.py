@@ -8,10 +8,10 @@ from saccade.readers.charts.asking.meaning import (
     AGGREGATES,
     Dimension,
     Found,
+    NamedParts,
     Number,
     Relation,
     Reply,
-    Selection,
     Value,
     apart,
     holds,
@@ -25,7 +25,7 @@ from saccade.readers.charts.linearised import written
 from saccade.readers.charts.table import Cell
 
 
-def extreme_cell_reply(selection: Selection, *, is_highest: bool, place: int) -> Reply:
+def extreme_cell_reply(selection: NamedParts, *, is_highest: bool, place: int) -> Reply:
     """The name of the cell that is highest or lowest."""
 
     def reply(chart: Chart) -> Found:
@@ -38,7 +38,7 @@ def extreme_cell_reply(selection: Selection, *, is_highest: bool, place: int) ->
 
 
 def extreme_of_reply(
-    dimension: Dimension, selection: Selection, measure: str, *, is_highest: bool, place: int = 0
+    dimension: Dimension, selection: NamedParts, measure: str, *, is_highest: bool, place: int = 0
 ) -> Reply:
     """The category or series whose total, mean, ... is extreme."""
 
@@ -75,13 +75,13 @@ def extreme_truth_reply(one: Number, *, is_highest: bool) -> Reply:
 
     def reply(chart: Chart) -> Found:
         known = number(chart, one)
-        cells = ranked(chart, Selection(), is_highest=is_highest, place=0)
+        cells = ranked(chart, NamedParts(), is_highest=is_highest, place=0)
         return Found(answer="yes" if cells[0].name == known.name else "no", value=None, steps=(cells[0].told,))
 
     return reply
 
 
-def count_reply(selection: Selection, relation: Relation, limits: Sequence[Number], *, lists: bool = False) -> Reply:
+def count_reply(selection: NamedParts, relation: Relation, limits: Sequence[Number], *, lists: bool = False) -> Reply:
     """How many values, or which, keep a relation to a number or lie between two."""
 
     def reply(chart: Chart) -> Found:
@@ -139,7 +139,7 @@ def names_reply(dimension: Dimension, *, counts: bool) -> Reply:
     return reply
 
 
-def values_count_reply(selection: Selection) -> Reply:
+def values_count_reply(selection: NamedParts) -> Reply:
     def reply(chart: Chart) -> Found:
         count = len(selection.cells(chart))
         return number_found(float(count), f"{count} values")
@@ -161,7 +161,7 @@ def colours_count_reply() -> Reply:
     return reply
 
 
-def order_reply(selection: Selection, *, is_highest: bool, count: int | None = None) -> Reply:
+def order_reply(selection: NamedParts, *, is_highest: bool, count: int | None = None) -> Reply:
     def reply(chart: Chart) -> Found:
         cells = sorted(selection.cells(chart), key=lambda cell: cell.value, reverse=is_highest)
         for one, other in pairwise(cells if count is None else cells[: count + 1]):
@@ -173,7 +173,7 @@ def order_reply(selection: Selection, *, is_highest: bool, count: int | None = N
     return reply
 
 
-def _measured(chart: Chart, dimension: Dimension, selection: Selection, measure: str) -> list[tuple[str, float]]:
+def _measured(chart: Chart, dimension: Dimension, selection: NamedParts, measure: str) -> list[tuple[str, float]]:
     rows: dict[str, list[float]] = {}
     for cell in selection.cells(chart):
         rows.setdefault(cell.category if dimension == "category" else cell.series.name, []).append(cell.value)
@@ -192,7 +192,7 @@ def _measured(chart: Chart, dimension: Dimension, selection: Selection, measure:
     return [(name, function(values)) for name, values in rows.items()]
 
 
-def _which(cell: Cell, selection: Selection, chart: Chart) -> str:
+def _which(cell: Cell, selection: NamedParts, chart: Chart) -> str:
     """What tells the cell from the others that were asked for."""
     if len(chart.series) == 1 or (selection.series is not None and len(selection.series) == 1):
         return cell.category

@@ -7,10 +7,10 @@ from saccade.errors import ToolError
 from saccade.readers.charts.asking.meaning import (
     Found,
     Known,
+    NamedParts,
     Number,
     Relation,
     Reply,
-    Selection,
     holds,
     number,
     number_found,
@@ -29,7 +29,7 @@ def number_reply(asked: Number) -> Reply:
     return reply
 
 
-def cells_reply(selection: Selection) -> Reply:
+def cells_reply(selection: NamedParts) -> Reply:
     """All values of a name, where it has several."""
 
     def reply(chart: Chart) -> Found:
@@ -80,7 +80,7 @@ def change_reply(one: Number, other: Number, *, is_growth: bool | None = None) -
     return reply
 
 
-def share_reply(part: Selection, whole: Selection) -> Reply:
+def share_reply(part: NamedParts, whole: NamedParts) -> Reply:
     def reply(chart: Chart) -> Found:
         one = sum(cell.value for cell in part.cells(chart))
         cells = whole.cells(chart)
@@ -102,7 +102,7 @@ def truth_reply(one: Number, relation: Relation, other: Number) -> Reply:
     return reply
 
 
-def trend_reply(selection: Selection) -> Reply:
+def trend_reply(selection: NamedParts) -> Reply:
     def reply(chart: Chart) -> Found:
         cells = selection.cells(chart)
         if len({cell.series.name for cell in cells}) > 1:

@@ -23,7 +23,7 @@ HOW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class QuestionToken:
     """A part of the question: what it says, and all that it can stand for."""
 
     said: str
@@ -37,14 +37,14 @@ class Token:
 @dataclass(frozen=True, slots=True)
 class _Name:
     words: tuple[str, ...]
-    token: Token
+    token: QuestionToken
 
 
-def tokens_of(chart: Chart, question: str) -> tuple[Token, ...]:
+def tokens_of(chart: Chart, question: str) -> tuple[QuestionToken, ...]:
     """The tokens in their order; ``ToolError`` names the first word that is neither known nor in the chart."""
     pieces = [piece for piece in _PIECES.findall(_plain(question)) if piece not in "?!.:;\"'()"]
     names = sorted(_names(chart), key=lambda name: -len(name.words))
-    tokens: list[Token] = []
+    tokens: list[QuestionToken] = []
     place = 0
     while place < len(pieces):
         found = list(_fitting(names, pieces, place))
@@ -83,9 +83,9 @@ def _names(chart: Chart) -> Iterator[_Name]:
     """The chart's own names; colours too, where each stands for one thing."""
     named = list(chart.series) if len(chart.series) > 1 else []
     for series in named:
-        yield _Name(_split(series.name), Token(series.name, series=series))
+        yield _Name(_split(series.name), QuestionToken(series.name, series=series))
     for category in dict.fromkeys(chart.categories):
-        yield _Name(_split(category), Token(category, category=category))
+        yield _Name(_split(category), QuestionToken(category, category=category))
     taken = {_split(name) for name in (*chart.categories, *(series.name for series in named))}
     for colour, token in _coloured(chart).items():
         if (colour,) not in taken:
@@ -94,22 +94,22 @@ def _names(chart: Chart) -> Iterator[_Name]:
     # The nouns of the title before its first preposition, and of the value axis, say what is measured.
     for text in (chart.title, chart.y_axis.label, chart.x_axis.label if chart.is_horizontal else ""):
         if (words := _split(_TITLE_END.split(_plain(text))[0])) and not any(word in _SINGLE for word in words):
-            yield _Name(words, Token(" ".join(words), symbols=frozenset({"MEASURE"})))
+            yield _Name(words, QuestionToken(" ".join(words), symbols=frozenset({"MEASURE"})))
 
 
 _SINGLE = {words[0] for words in PHRASES if len(words) == 1}
 
 
-def _coloured(chart: Chart) -> dict[str, Token]:
+def _coloured(chart: Chart) -> dict[str, QuestionToken]:
     """Things by the name of their colour, where no other has it."""
-    found: dict[str, list[Token]] = {}
+    found: dict[str, list[QuestionToken]] = {}
     for series in chart.series:
         if len(chart.series) > 1 and series.colour is not None:
-            found.setdefault(colour_name(series.colour), []).append(Token(series.name, series=series))
+            found.setdefault(colour_name(series.colour), []).append(QuestionToken(series.name, series=series))
         if len(chart.series) == 1:
             for category, colour in zip(chart.categories, series.colours, strict=False):
                 if colour is not None:
-                    found.setdefault(colour_name(colour), []).append(Token(category, category=category))
+                    found.setdefault(colour_name(colour), []).append(QuestionToken(category, category=category))
     single = {name: tokens[0] for name, tokens in found.items() if len(tokens) == 1}
     for name in list(single):
         base = name.split()[-1]
@@ -118,24 +118,24 @@ def _coloured(chart: Chart) -> dict[str, Token]:
     return single
 
 
-def _known(pieces: list[str], place: int, chart: Chart) -> tuple[Token | None, int]:
+def _known(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken | None, int]:
     """The longest phrase of the vocabulary at a place, None for noise, and its length."""
     for length in range(min(LONGEST, len(pieces) - place), 0, -1):
         words = tuple(pieces[place : place + length])
         symbols = PHRASES.get(words)
         if symbols is not None:
-            return (Token(" ".join(words), symbols=frozenset(symbols)) if symbols else None), length
+            return (QuestionToken(" ".join(words), symbols=frozenset(symbols)) if symbols else None), length
     said = pieces[place]
     if said in NUMBER_NAMES:
-        return Token(said, number=float(NUMBER_NAMES.index(said) + 1)), 1
+        return QuestionToken(said, number=float(NUMBER_NAMES.index(said) + 1)), 1
     if said in ORDINALS:
-        return Token(said, ordinal=ORDINALS.index(said)), 1
+        return QuestionToken(said, ordinal=ORDINALS.index(said)), 1
     if re.fullmatch(r"\d(?:st|nd|rd|th)", "".join(pieces[place : place + 2])):
-        return Token(said, ordinal=int(said) - 1), 2
+        return QuestionToken(said, ordinal=int(said) - 1), 2
     if _NUMBER.fullmatch(said):
-        return Token(said, number=float(said.replace(",", ""))), 1 + (pieces[place + 1 : place + 2] == ["%"])
+        return QuestionToken(said, number=float(said.replace(",", ""))), 1 + (pieces[place + 1 : place + 2] == ["%"])
     if said == "%":
-        return Token(said, symbols=frozenset({"SHARE"})), 1
+        return QuestionToken(said, symbols=frozenset({"SHARE"})), 1
     raise ToolError(f"{said!r} is neither a known word nor in the chart; {HOW}. {known(chart, said)}")
 
 
