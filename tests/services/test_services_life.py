@@ -127,7 +127,7 @@ def test_a_port_that_is_taken_is_the_users_mistake(server: Served, tmp_path: Pat
     assert "choose another --port" in said
 
 
-@pytest.mark.parametrize("module", ["server", "client", "worker", "running"])
+@pytest.mark.parametrize("module", ["http.server", "client.remote_tools", "workers.worker", "workers.running"])
 def test_neither_server_nor_client_loads_torch(module: str) -> None:
     script = f"import sys, saccade.services.{module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
