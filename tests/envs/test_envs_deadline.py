@@ -1,5 +1,4 @@
 import threading
-import time
 
 import pytest
 
@@ -26,10 +25,8 @@ def test_what_the_operation_raises_comes_back() -> None:
 
 def test_an_operation_over_its_deadline_is_the_machines_failure_and_is_not_waited_for() -> None:
     release = threading.Event()
-    started = time.monotonic()
     with pytest.raises(MachineError, match=r"slow took longer than its deadline of 0\.05 s"):
-        run_within(lambda: release.wait(30), deadline_s=0.05, what="slow")
-    assert time.monotonic() - started < 5
+        run_within(lambda: release.wait(), deadline_s=0.05, what="slow")
     release.set()
 
 
@@ -38,7 +35,7 @@ def test_hanging_operations_keep_their_places_until_they_end() -> None:
     finished = threading.Semaphore(0)
 
     def hang() -> None:
-        release.wait(30)
+        release.wait()
         finished.release()
 
     for _ in range(MAX_RUNNING):

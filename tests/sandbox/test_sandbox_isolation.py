@@ -1,9 +1,8 @@
 """What code cannot reach or use up, tried."""
 
+import asyncio
 import os
 import socket
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -149,10 +148,7 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_fails_its_run_and_nothing_else(session: Session, bomb: str) -> None:
     assert session.run("mark = 1").ok
-    began = time.monotonic()
-    result = session.run(BOMBS[bomb], timeout_s=2.0)
-    assert not result.ok
-    assert time.monotonic() - began < 10
+    assert not session.run(BOMBS[bomb], timeout_s=2.0).ok
     assert session.run("import os; mark, os.listdir('.')").stdout == "(1, ['input_image.png'])\n"
 
 
@@ -210,14 +206,16 @@ def test_what_a_run_does_to_forks_and_signals_does_not_reach_the_next_run(sessio
 
 
 def test_a_run_that_is_stopped_for_long_does_not_hold_up_others(sandbox: Sandbox) -> None:
-    with sandbox.session() as slow, sandbox.session() as quick:
-        thread = threading.Thread(target=slow.run, args=("import time; time.sleep(2)",))
-        thread.start()
-        time.sleep(0.2)
-        began = time.monotonic()
-        assert quick.run("1").ok
-        assert time.monotonic() - began < 1.5
-        thread.join()
+    async def main() -> None:
+        async with sandbox.open_session() as slow, sandbox.open_session() as quick:
+            run = asyncio.create_task(slow.run_async("import time; time.sleep(3600)", timeout_s=3600))
+            await asyncio.sleep(0.2)
+            assert (await quick.run_async("1")).ok
+            assert not run.done()
+            run.cancel()
+            await asyncio.wait([run])
+
+    asyncio.run(main())
 
 
 def test_descriptors_cannot_be_sent(confined: Session) -> None:

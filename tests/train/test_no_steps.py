@@ -7,7 +7,7 @@ import pytest
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.recipes.codedance import TinySettings, tiny
+from saccade.recipes.codedance import TinyCodeDanceSettings, tiny
 from saccade.runs.progress import Progress
 from saccade.train.run import run_plan
 
@@ -21,4 +21,4 @@ def test_without_steps_a_recipe_measures(tmp_path: Path) -> None:
     assert list(summaries) == ["after_rl_easy", "after_rl_hard"]
     assert list((out / "checkpoints").iterdir()) == []
     with pytest.raises(UserError, match="steps=-1 must be a finite number of 0 or more"):
-        apply_overrides(TinySettings(), ("rl.steps=-1",))
+        apply_overrides(TinyCodeDanceSettings(), ("rl.steps=-1",))
