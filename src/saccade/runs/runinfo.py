@@ -163,9 +163,10 @@ def versions() -> dict[str, str]:
     ``saccade_source`` begins a hash of the package's own files, which may change under one version.
     """
     found = {"python": sys.version.split()[0], "saccade_source": _source_hash()}
-    for name in ("saccade", "torch", "transformers", "numpy", "pillow"):
+    packages = {name: name for name in ("torch", "transformers", "numpy", "pillow")}
+    for name, distribution in ({"saccade": "saccade-vlm"} | packages).items():
         try:
-            found[name] = metadata.version(name)
+            found[name] = metadata.version(distribution)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
