@@ -117,5 +117,6 @@ anything = st.recursive(
 @settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(["image", "box", "boxes", "point", "points", "x"]), anything, max_size=6))
 def test_no_argument_makes_the_conversion_raise(arguments: dict[str, Json]) -> None:
-    call_to_original(ToolCall(name="tool", arguments=arguments), SPEC, IMAGES, ABSOLUTE)
-    call_to_model(ToolCall(name="tool", arguments=arguments), SPEC, IMAGES, RELATIVE)
+    call = ToolCall(name="tool", arguments=arguments)
+    for converted in (call_to_original(call, SPEC, IMAGES, ABSOLUTE), call_to_model(call, SPEC, IMAGES, RELATIVE)):
+        assert converted.arguments.keys() == arguments.keys()

@@ -89,7 +89,8 @@ def test_wrong_calls_are_calls_of_tools_that_there_are() -> None:
     media = MediaStore()
     example = generate("big_shape", split="train", index=0, seed=0, media=media)
     for call in WRONG_CALLS:
-        gym_tools()[call.name].bind(call.arguments, example.task.images)
+        tool = gym_tools()[call.name]
+        assert tool.bind(call.arguments, example.task.images).tool is tool
 
 
 def test_turns_take_few_tokens_for_a_tiny_model() -> None:

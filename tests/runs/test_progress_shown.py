@@ -90,10 +90,12 @@ def test_a_stream_that_closes_does_not_stop_the_run() -> None:
     stream = io.StringIO()
     with Progress("bars", stream=stream).stage("rl", total=2) as stage:
         stage.advance()
+        shown = stream.getvalue()
         stream.close()
         stage.advance()
     with Progress("auto", stream=stream).stage("rl", total=1) as stage:
         stage.advance()
+    assert "1/2" in shown
 
 
 def test_a_pipe_whose_reader_leaves_does_not_stop_the_run() -> None:

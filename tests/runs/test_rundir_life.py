@@ -2,6 +2,7 @@ import json
 import logging
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,8 @@ def test_a_closed_run_can_be_opened_again_and_close_is_repeatable(tmp_path: Path
     run = create(tmp_path / "a")
     run.close()
     run.close()
-    create(tmp_path / "a", resume=True).close()
+    with closing(create(tmp_path / "a", resume=True)) as again:
+        assert again.is_resumed
 
 
 def test_what_a_killed_process_left_unfinished_is_removed(tmp_path: Path) -> None:

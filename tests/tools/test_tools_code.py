@@ -158,8 +158,9 @@ def test_code_does_nothing_exactly_when_its_statements_are_constants_or_pass(cod
 
 
 @pytest.mark.parametrize("piece", ["'", '"""', "\\\n", '"a', "#", "1", "pass ", "'\\", "\n"])
-def test_nothing_is_told_in_linear_time(piece: str) -> None:
-    run_within(lambda: does_nothing(piece * 16_384 + "x"), deadline_s=1.0, what="reading")
+def test_nothing_is_told_of_long_code_as_of_short(piece: str) -> None:
+    # With the square of the length this would take hours.
+    assert does_nothing(piece * 1_000_000 + "x") == does_nothing(piece * 100 + "x")
 
 
 def test_output_and_errors_over_the_limit_are_cut() -> None:

@@ -232,6 +232,7 @@ def test_an_edited_recipe_is_refused_with_the_lines_that_changed(tmp_path: Path)
 def test_comments_and_layout_of_a_recipe_may_change(tmp_path: Path) -> None:
     stopped(tmp_path / "run", source=source("WEIGHT = 0.3\n"))
     play(tmp_path / "run", plan(), resume=True, source=source("# The paper's.\nWEIGHT  =  (0.3)\n"))
+    assert json.loads((tmp_path / "run/run.json").read_text())["status"] == "finished"
 
 
 def test_the_source_of_a_recipe_holds_the_neighbours_that_it_imports(tmp_path: Path) -> None:

@@ -426,8 +426,10 @@ REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
 
 def test_a_critic_needs_no_group_to_compare_with() -> None:
     witness = Witness()
-    stage = replace(witness.reinforcement(), algorithm=ppo(), settings=replace(RL, group_size=1))
-    witness.plan_of(stage).check()
+    alone = replace(witness.reinforcement(), settings=replace(RL, group_size=1))
+    with pytest.raises(UserError, match="group_size=1 leaves nothing to compare"):
+        witness.plan_of(alone).check()
+    witness.plan_of(replace(alone, algorithm=ppo())).check()
 
 
 @pytest.mark.parametrize("why", REFUSED)

@@ -34,7 +34,7 @@ class WorkerCrew(Protocol):
         """Finish the call some time; ``QueueFullError``."""
 
 
-class WorkerProcess(Protocol):
+class ToolWorker(Protocol):
     """Who runs calls, one job at a time: a process here, or a replica elsewhere."""
 
     @property
@@ -62,5 +62,5 @@ class WorkerProcess(Protocol):
         """The exit status, once it has ended."""
 
 
-Start = Callable[[int], Awaitable[WorkerProcess]]
+Start = Callable[[int], Awaitable[ToolWorker]]
 """Gives a worker for the place of this number; ``OSError`` when the machine cannot."""

@@ -11,7 +11,7 @@ from saccade.errors import UserError
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall, failure
-from saccade.services.workers.crew import QueueFullError, Start, WorkerProcess
+from saccade.services.workers.crew import QueueFullError, Start, ToolWorker
 from saccade.services.workers.wire import BrokenFrameError
 from saccade.types import Json
 
@@ -155,7 +155,7 @@ class Pool:
         else:
             self._on_mistake(mistake)
 
-    async def _work(self, worker: WorkerProcess) -> str:
+    async def _work(self, worker: ToolWorker) -> str:
         """Gives the worker job after job, until it dies or hangs."""
         while True:
             calls = await self._next_calls(worker)
@@ -189,7 +189,7 @@ class Pool:
                     outcome = failure(409, "missing_images", "images are not here", missing=outcome.missing)
                 call.finish(outcome)
 
-    async def _next_calls(self, worker: WorkerProcess) -> list[QueuedCall]:
+    async def _next_calls(self, worker: ToolWorker) -> list[QueuedCall]:
         """The calls of the next job; none when the worker has died meanwhile."""
         while not (calls := self._taken()):
             if worker.has_ended:

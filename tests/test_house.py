@@ -1,0 +1,31 @@
+"""Rules of the house that no other tool checks."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def parsed(folder: str) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_each_test_asserts_something() -> None:
+    silent = [
+        f"{path}::{node.name}"
+        for path, tree in parsed("tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        if not any(_asserts(part) for part in ast.walk(node))
+    ]
+    assert silent == []
+
+
+def _asserts(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    called = node.func if isinstance(node, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in ("raises", "warns", "call_and_validate") or name.startswith(("assert_", "check_", "judge"))
