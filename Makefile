@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check bench setup clean
+.PHONY: demo test check bench ray setup clean
 
 setup: $(READY)
 
@@ -34,6 +34,11 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
+
+# Apart from `make test`: Ray takes 300 MB of disk, and a cluster a minute to start and end.
+ray: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,ray]'
+	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
 
 clean:
 	rm -rf $(VENV) runs

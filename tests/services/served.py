@@ -42,12 +42,15 @@ class Served:
         server: str = "",
         arguments: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        within_s: float = 60.0,
     ) -> None:
+        """``within_s`` is how long it may take to start."""
         self.file = folder / "tools.toml"
         self.file.write_text(HEAD + server + tools)
         self.log: list[dict[str, object]] = []
         self._arguments = arguments
         self._environment = environment or {}
+        self._within_s = within_s
 
     def start(self) -> subprocess.Popen[str]:
         paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
@@ -66,19 +69,27 @@ class Served:
         try:
             self.port = int(str(self.logged("serving")["port"]))
             self.url = f"http://127.0.0.1:{self.port}"
-            wait_for(lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready")
+            wait_for(
+                lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready", self._within_s
+            )
         except BaseException:
-            # Whoever is not entered is not left either.
-            self.process.kill()
+            # What is not entered is not left either; what the server has started ends with it.
+            self._end()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        try:
+            self.process.wait(self._within_s)
+        finally:
+            self.process.kill()
         self._reading.join(30)
         assert self.process.stderr is not None
         self.process.stderr.close()
@@ -92,9 +103,14 @@ class Served:
                 self.log.append({"message": text})
 
     def logged(self, message: str) -> dict[str, object]:
-        """The first line with this message, waited for."""
-        wait_for(lambda: any(line["message"] == message for line in self.log), message)
-        return next(line for line in self.log if line["message"] == message)
+        """The first line with this message, waited for while the server says anything."""
+
+        def found() -> list[dict[str, object]]:
+            return [line for line in self.log if line["message"] == message]
+
+        wait_for(lambda: found() or not self._reading.is_alive(), message, self._within_s)
+        assert found(), f"the server ended without {message!r}; it said {self.log[-5:]}"
+        return found()[0]
 
     def workers(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
@@ -111,7 +127,7 @@ class Served:
         return next((float(one.rsplit(" ", 1)[1]) for one in lines if one.startswith(line)), 0.0)
 
 
-def wait_for(is_so: Callable[[], bool], what: str, within_s: float = 60.0) -> None:
+def wait_for(is_so: Callable[[], object], what: str, within_s: float = 60.0) -> None:
     """Until it is so; an AssertionError when it never is."""
     ends_s = time.monotonic() + within_s
     while not is_so():

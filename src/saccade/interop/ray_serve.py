@@ -7,6 +7,7 @@ deployment of their own: ``serving.workers`` replicas, each with ``serving.fract
 import asyncio
 import logging
 import signal
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -188,15 +189,21 @@ def serve_on_ray(serving: Serving, token: str | None = None) -> None:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    serve.start(http_options={"host": serving.server.host, "port": serving.server.port})
+    address = {"host": serving.server.host, "port": serving.server.port or _free_port(serving.server.host)}
+    serve.start(http_options=address)
     try:
         serve.run(app, name=APPLICATION)
         log_as_json(logging.INFO)
-        fields = {"host": serving.server.host, "port": serving.server.port}
-        logger.info("serving", extra={"fields": fields})
+        logger.info("serving", extra={"fields": address})
         ended.wait()
     except ray.exceptions.RayError as error:
         raise SaccadeError(f"Ray could not deploy the tools: {error}") from error
     finally:
         serve.shutdown()
         ray.shutdown()
+
+
+def _free_port(host: str) -> int:
+    """Ray's proxies, which may be on other machines, must be told a number."""
+    with socket.create_server((host, 0)) as listener:
+        return int(listener.getsockname()[1])
