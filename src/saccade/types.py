@@ -286,3 +286,11 @@ class Example:
 
     task: Task
     turns: tuple[ExpertTurn, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamExample:
+    """An example and the stream in which it is shown."""
+
+    example: Example
+    stream: str = "main"

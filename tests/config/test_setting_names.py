@@ -38,7 +38,10 @@ def test_names_near_an_unknown_one(asked: str, found: list[str]) -> None:
 
 
 def test_an_unknown_setting_shows_the_groups_that_there_are() -> None:
-    with pytest.raises(UserError, match=r"Known here: max_turns, .*model\.\*, sft\.\*, rl\.\*, rollout\.\*$"):
+    with pytest.raises(
+        UserError,
+        match=r"Known here: max_turns, .*model\.\*, sft\.\*, rl\.\*, rollout\.\*, reward\.\*, pass_rates\.\*$",
+    ):
         apply_overrides(QuestionsSettings(), ["zzzz=1"])
 
 

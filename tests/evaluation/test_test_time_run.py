@@ -89,13 +89,13 @@ class Recipe:
         return tiny_model(texts, self.media, size=SIZE, vocab_size=320, seed=4)
 
     def imitation(self, name: str, *, is_dying: bool = False) -> SFTStage:
-        def demonstrations(step: int) -> list[Demonstration]:
+        def demonstration(index: int, _: float) -> Demonstration:
             if is_dying:
                 raise Killed
-            example = tiny_example(self.media, 50 + step)
-            return [Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=SILENT)]
+            example = tiny_example(self.media, 50 + index)
+            return Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=SILENT)
 
-        return SFTStage(name=name, demonstrations=demonstrations, settings=SFT)
+        return SFTStage(name=name, source=demonstration, settings=SFT)
 
     def look(self, name: str = "look") -> Evaluate:
         return Evaluate(

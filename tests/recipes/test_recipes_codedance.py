@@ -11,7 +11,7 @@ from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint
 from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDanceSettings
-from saccade.recipes.codedance import algorithm, codedance, reward, tiny
+from saccade.recipes.codedance import codedance, reward, tiny
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
@@ -107,8 +107,7 @@ def test_the_public_code_s_form_can_be_asked_for() -> None:
     task = Task(id="t", family="f", question="?", answer="red", answer_kind="exact", images=())
     alike = (played(FAILED, RUN, ANSWERED), played(FAILED, ANSWERED))
     batch = [Group(task=task, stream="main", trajectories=alike)]
-    episodes = reinforcement(plan).streams[0].episodes
-    public, ours = (algorithm(chosen, episodes).advantages(batch) for chosen in (settings, CodeDanceSettings()))
+    public, ours = (reinforcement(one).applied_algorithm.advantages(batch) for one in (plan, tiny(RecipeContext())))
     # Returns -0.5, 0 and -0.5, without the answers: mean -1/3, std sqrt(1/18).
     assert public == [[pytest.approx([-(0.02**0.5), 0.08**0.5, 0.0]), pytest.approx([-(0.02**0.5), 0.0])]]
     first, second = -0.06 / 0.06**0.5, 0.04 / 0.06**0.5
@@ -135,9 +134,9 @@ def test_one_turn_leaves_none_for_code_and_is_refused(name: str) -> None:
 
 
 def test_turns_have_credit_of_their_own_unless_it_is_switched_off() -> None:
-    episodes = reinforcement(tiny(RecipeContext())).streams[0].episodes
-    assert algorithm(TinyCodeDanceSettings(), episodes).name == "grpo with turn credit"
-    assert algorithm(TinyCodeDanceSettings(turn_credit=False), episodes).name == "grpo"
+    assert reinforcement(tiny(RecipeContext())).applied_algorithm.name == "grpo with turn credit"
+    plain = tiny(RecipeContext(overrides=("turn_credit=false",)))
+    assert reinforcement(plain).applied_algorithm.name == "grpo"
 
 
 def test_a_checkpoint_and_questions_are_needed() -> None:

@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from saccade.config.context import RecipeContext
+from saccade.config.held_out import split
 from saccade.errors import UserError
-from saccade.recipes.questions import questions, split
+from saccade.recipes.questions import questions
 from saccade.tasks.curriculum import shuffled_epochs
 from saccade.types import ImageRef, Task
 

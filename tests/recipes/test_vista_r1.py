@@ -98,7 +98,7 @@ def test_switches_choose_stages_tools_reward_and_algorithm() -> None:
         "sparse": VistaReward(form="sparse"),
         "difficulty": DifficultyAdaptiveReward(),
     }
-    assert stage(planned("rl.algorithm.name=ppo")[0], "rl").algorithm.critic is not None
+    assert stage(planned("rl.algorithm.name=ppo")[0], "rl").applied_algorithm.critic is not None
     families = planned("tool_families=charts")[0]
     offered = [tool.spec.name for tool in stage(families, "rl").streams[0].episodes.tools]
     assert offered == list(TOOL_FAMILIES["charts"])

@@ -1,7 +1,6 @@
 """What a checkpoint says of how it is asked and what it was trained on, and what a record from anywhere may do."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,12 +56,12 @@ def run(out: Path, *episodes: EpisodeSpec, lora: LoraSettings | None = None) -> 
     def build_model() -> VisionLanguageModel:
         return tiny_model(["Which colour has the square? I look."] * 9, media, size=SIZE, vocab_size=320, seed=4)
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        example = tiny_example(media, step)
-        return [Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=episodes[0])]
+    def demonstration(index: int, _: float) -> Demonstration:
+        example = tiny_example(media, index)
+        return Demonstration(example=Example(task=example.task, turns=example.turns[1:]), episodes=episodes[0])
 
     settings = SFTSettings(steps=1, batch_size=1, optimizer=OptimizerSettings(learning_rate=1e-3, lora=lora))
-    sft = SFTStage(name="sft", demonstrations=demonstrations, settings=settings)
+    sft = SFTStage(name="sft", source=demonstration, settings=settings)
     after = [
         Evaluate(name=f"after_{number}", tasks=lambda: tasks(media), episodes=how, reward=OutcomeReward())
         for number, how in enumerate(episodes)

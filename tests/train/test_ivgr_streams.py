@@ -46,11 +46,11 @@ def test_rewards_are_compared_inside_a_stream_only(tmp_path: Path) -> None:
 
     def watched(stage: RLStage) -> RLStage:
         def advantages(groups: Sequence[Group]) -> Sequence[GroupAdvantages]:
-            found = stage.algorithm.advantages(groups)
+            found = stage.applied_algorithm.advantages(groups)
             seen.append((groups, found))
             return found
 
-        return replace(stage, algorithm=replace(stage.algorithm, advantages=advantages))
+        return replace(stage, algorithm=replace(stage.applied_algorithm, advantages=advantages))
 
     run(tmp_path / "run", "rl.steps=2", change=watched)
     assert len(seen) == 2

@@ -1,6 +1,5 @@
 """A run whose demonstrations and questions have code to run."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def run(out: Path, sandbox: Sandbox, *, resume: bool = False, die_at: int = -1) 
         size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
         return tiny_model(["Which colour has the square? print(1)"] * 9, media, size=size, vocab_size=320, seed=4)
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
+    def demonstration(step: int, _: float) -> Demonstration:
         if step == die_at:
             raise KeyboardInterrupt
         task = tiny_example(media, step).task
@@ -56,11 +55,11 @@ def run(out: Path, sandbox: Sandbox, *, resume: bool = False, die_at: int = -1) 
             call("input_image.crop((0, 0, 64, 64))"),
             ExpertTurn(thought="", action=Answer(text=task.answer)),
         )
-        return [Demonstration(example=Example(task=task, turns=turns), episodes=episodes, may_fail=True)]
+        return Demonstration(example=Example(task=task, turns=turns), episodes=episodes, may_fail=True)
 
     optimizer = OptimizerSettings(learning_rate=1e-3)
     settings = SFTSettings(steps=2, batch_size=1, optimizer=optimizer, checkpoint_every=1)
-    sft = SFTStage(name="sft", demonstrations=demonstrations, settings=settings)
+    sft = SFTStage(name="sft", source=demonstration, settings=settings)
     after = Evaluate(
         name="after", tasks=lambda: [tiny_example(media, 9).task], episodes=episodes, reward=OutcomeReward()
     )

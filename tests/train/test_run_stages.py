@@ -113,8 +113,8 @@ class Witness:
         self.models.append(tiny_model(texts, self.media, size=self.size, vocab_size=320, seed=4))
         return self.models[-1]
 
-    def demonstrations(self, step: int) -> list[Demonstration]:
-        return [Demonstration(example=tiny_example(self.media, 2 * step + i), episodes=LOOKING) for i in range(2)]
+    def demonstration(self, index: int, _: float) -> Demonstration:
+        return Demonstration(example=tiny_example(self.media, index), episodes=LOOKING)
 
     def tasks(self, step: int, count: int) -> list[Task]:
         if step == self.die_at:
@@ -156,7 +156,7 @@ class Witness:
 
     def plan(self) -> Plan:
         return self.plan_of(
-            SFTStage(name="sft", demonstrations=self.demonstrations, settings=SFT),
+            SFTStage(name="sft", source=self.demonstration, settings=SFT),
             self.evaluation("after_sft"),
             self.reinforcement(),
             self.evaluation("after_rl"),
@@ -408,7 +408,7 @@ REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
     ),
     "'rl' has no streams": lambda w: (replace(w.reinforcement(), streams=()),),
     "steps=0 must be 1 or more": lambda w: (
-        SFTStage(name="sft", demonstrations=w.demonstrations, settings=replace(SFT, steps=0)),
+        SFTStage(name="sft", source=w.demonstration, settings=replace(SFT, steps=0)),
     ),
     "tasks_per_step=0 must be 1 or more": lambda w: (
         replace(w.reinforcement(), settings=replace(RL, tasks_per_step=0)),

@@ -126,10 +126,10 @@ def test_an_evaluation_of_no_tasks_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_five_steps_without_a_finite_loss_stop_the_run(tmp_path: Path) -> None:
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        return [Demonstration(example=bare_answer(TASKS[0]), episodes=FINE)]
+    def demonstration(index: int, _: float) -> Demonstration:
+        return Demonstration(example=bare_answer(TASKS[0]), episodes=FINE)
 
-    stage = SFTStage(name="sft", demonstrations=demonstrations, settings=SFTSettings(steps=9, batch_size=1))
+    stage = SFTStage(name="sft", source=demonstration, settings=SFTSettings(steps=9, batch_size=1))
     with pytest.raises(MachineError, match=r"stage 'sft': the last 5 steps gave no finite loss .* lower learning rate"):
         run(tmp_path / "run", stage, is_broken=True)
     recorded = [values for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")]

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
+from saccade.config.held_out import split, without_held_out
 from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.curation.difficulty import read_pass_rates
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
 from saccade.errors import UserError
-from saccade.recipes._held_out import without_held_out
 from saccade.recipes._ivgr_parts import Asked
 from saccade.recipes._ivgr_settings import IvgrSettings
-from saccade.recipes.questions import split
 from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Shuffled, TaskSampler

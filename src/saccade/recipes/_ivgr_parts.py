@@ -21,7 +21,6 @@ from saccade.rewards.reward import Reward
 from saccade.tasks.curriculum import Mixture, Share, TaskSampler
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
-from saccade.train.algorithm_choice import chosen
 from saccade.train.plan import EpisodeSpec, Evaluate, RLStage, Stream
 from saccade.types import Task
 
@@ -110,13 +109,11 @@ def reinforcement(
         return Mixture(parts)
 
     streams = tuple(Stream(name=name, episodes=how.of(name)) for name in names)
-    longest = max(stream.episodes.max_action_tokens for stream in streams)
     return RLStage(
         name="rl",
         streams=streams,
         questions=questions,
         reward=reward(settings, judged),
-        algorithm=chosen(settings.rl.algorithm, action_tokens=longest),
         settings=replace(settings.rl, tasks_per_step=sum(counts.values())),
         evaluation=curve if settings.rl.evaluate_every else None,
     )

@@ -12,7 +12,6 @@ from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tasks.tail_patch import EasyToHard, hard_questions, pass_rates
-from saccade.train.algorithm_choice import chosen
 from saccade.train.plan import EpisodeSpec, Evaluate, RLStage, Stage, Stream
 from saccade.types import Attempt, Task
 
@@ -69,7 +68,6 @@ def reinforcement(
         streams=(Stream(name="main", episodes=how.training),),
         questions=questions,
         reward=reward(settings),
-        algorithm=chosen(settings.rl.algorithm, action_tokens=how.training.max_action_tokens),
         settings=settings.rl if name == "rl" else replace(settings.rl, steps=settings.tail.steps),
         evaluation=curve if settings.rl.evaluate_every else None,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.config.context import RecipeContext
+from saccade.config.held_out import split, without_held_out
 from saccade.config.own_tasks import own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.curation.examples import read_examples
@@ -21,8 +22,6 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.instructions import Style
 from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDanceSettings
-from saccade.recipes._held_out import without_held_out
-from saccade.recipes.questions import split
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
@@ -31,11 +30,20 @@ from saccade.rewards.tool_use import execution_returns
 from saccade.sandbox.sandbox import Sandbox
 from saccade.seeding import seed_for
 from saccade.tasks.code_lessons import EASY, HARD, PHRASES, CodeQuestions, lesson_texts, lessons_on
-from saccade.tasks.curriculum import InOrder, Shuffled, TaskSampler, shuffled_epochs
+from saccade.tasks.curriculum import Epochs, InOrder, Shuffled, TaskSampler
 from saccade.tools.code import Sessions, python_tool
 from saccade.tools.remembered import RememberedSessions
-from saccade.train.algorithm_choice import chosen
-from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.train.plan import (
+    Demonstration,
+    DemonstrationSource,
+    EpisodeSpec,
+    Evaluate,
+    Plan,
+    RLStage,
+    SFTStage,
+    Stage,
+    Stream,
+)
 from saccade.types import Example, Task
 
 
@@ -62,7 +70,7 @@ def codedance(context: RecipeContext) -> Plan:
         stages += [
             SFTStage(
                 name="sft",
-                demonstrations=_shuffled(examples, settings, played.shown, context),
+                source=_shuffled(examples, played.shown, context),
                 settings=settings.sft,
             ),
             played.evaluate("after_sft", lambda: held_out),
@@ -96,10 +104,8 @@ def tiny(context: RecipeContext) -> Plan:
 
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        first, progress = step * settings.sft.batch_size, step / settings.sft.steps
-        examples = [lesson(index, progress) for index in range(first, first + settings.sft.batch_size)]
-        return [Demonstration(example=one, episodes=played.shown, may_fail=True) for one in examples]
+    def demonstration(index: int, progress: float) -> Demonstration:
+        return Demonstration(example=lesson(index, progress), episodes=played.shown, may_fail=True)
 
     # After the pictures of the imitation, so that no question comes twice.
     imitated = settings.sft_questions + 1
@@ -126,7 +132,7 @@ def tiny(context: RecipeContext) -> Plan:
         questions=lambda: InOrder(lambda number: asked.example("train", imitated + number, settings.easy_share).task),
         curve=played.evaluate("curve", mixture),
     )
-    imitation = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
+    imitation = SFTStage(name="sft", source=demonstration, settings=settings.sft)
     start = context.model
     measured = (reinforcement, *evaluations("after_rl"))
     return Plan(
@@ -164,12 +170,11 @@ def reward(settings: CodeDanceSettings) -> Reward | GroupReward:
             return outcome(settings)
 
 
-def algorithm(settings: CodeDanceSettings, episodes: EpisodeSpec) -> Algorithm:
-    """The chosen algorithm, with the turns' own credit where it is wanted."""
-    base = chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens)
+def turn_credit(settings: CodeDanceSettings) -> Callable[[Algorithm], Algorithm] | None:
+    """The turns' own credit, where it is wanted."""
     if not settings.turn_credit:
-        return base
-    return with_turn_credit(
+        return None
+    return lambda base: with_turn_credit(
         base,
         lambda trajectory: execution_returns(trajectory, penalty=settings.penalty, discount=settings.discount),
         weight=settings.turn_weight,
@@ -219,26 +224,18 @@ def _reinforcement(
         streams=(Stream(name="main", episodes=episodes),),
         questions=questions,
         reward=reward(settings),
-        algorithm=algorithm(settings, episodes),
+        adapt_algorithm=turn_credit(settings),
         settings=settings.rl,
         evaluation=curve,
     )
 
 
-def _shuffled(
-    examples: Sequence[Example], settings: CodeDanceSettings, episodes: EpisodeSpec, context: RecipeContext
-) -> Callable[[int], Sequence[Demonstration]]:
-    """The demonstrations of each step: all examples in random order, then again in another."""
-    size = settings.sft.batch_size
+def _shuffled(examples: Sequence[Example], episodes: EpisodeSpec, context: RecipeContext) -> DemonstrationSource:
+    """All examples in random order, then again in another."""
     # An expert's run may fail and be corrected; so was the example when it was curated.
-    shown = {example.task.id: Demonstration(example=example, episodes=episodes, may_fail=True) for example in examples}
-    tasks = [example.task for example in examples]
-
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        drawn = shuffled_epochs(tasks, step * size, size, seed=seed_for(context.seed, "sft"))
-        return [shown[task.id] for task in drawn]
-
-    return demonstrations
+    shown = [Demonstration(example=example, episodes=episodes, may_fail=True) for example in examples]
+    epochs = Epochs(shown, seed=seed_for(context.seed, "sft"))
+    return lambda index, _: epochs(index)
 
 
 def _random_model(settings: TinyCodeDanceSettings, context: RecipeContext) -> VisionLanguageModel:

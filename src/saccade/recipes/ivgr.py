@@ -21,7 +21,7 @@ from saccade.recipes._ivgr_parts import StreamEpisodes, played, reinforcement, s
 from saccade.recipes._ivgr_settings import IvgrSettings, TinyIvgrSettings, TwoStreamSettings
 from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder, Shuffled, shuffled_epochs
+from saccade.tasks.curriculum import Epochs, InOrder, Shuffled
 from saccade.tasks.families.plate_marks import MARKS
 from saccade.tasks.stream_lessons import (
     NUMBERS,
@@ -30,7 +30,7 @@ from saccade.tasks.stream_lessons import (
     lesson_texts,
     lessons_on,
 )
-from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
+from saccade.train.plan import Demonstration, DemonstrationSource, Plan, SFTStage, Stage
 from saccade.types import Task
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
@@ -58,7 +58,7 @@ def ivgr(context: RecipeContext) -> Plan:
     if settings.sft.steps and settings.sft_data is not None:
         stage = SFTStage(
             name="sft",
-            demonstrations=_imitated(settings, how, asked.held_out, context),
+            source=_imitated(settings, how, asked.held_out, context),
             settings=settings.sft,
         )
         imitation = (stage, *measured("after_sft"))
@@ -83,17 +83,17 @@ def ivgr(context: RecipeContext) -> Plan:
 
 def _imitated(
     settings: IvgrSettings, how: StreamEpisodes, held_out: Sequence[Task], context: RecipeContext
-) -> Callable[[int], Sequence[Demonstration]]:
-    """The demonstrations of each step: all examples of ``sft_data`` in random order, then again in another."""
+) -> DemonstrationSource:
+    """All examples of ``sft_data`` in random order, then again in another."""
     assert settings.sft_data is not None
     examples = read_trajectories(settings.sft_data, held_out, context)
-    size = settings.sft.batch_size
+    epochs = Epochs(examples, seed=seed_for(context.seed, "sft"))
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        drawn = shuffled_epochs(examples, step * size, size, seed=seed_for(context.seed, "sft"))
-        return [Demonstration(example=one.example, episodes=how.of(one.stream)) for one in drawn]
+    def demonstration(index: int, _: float) -> Demonstration:
+        shown = epochs(index)
+        return Demonstration(example=shown.example, episodes=how.of(shown.stream))
 
-    return demonstrations
+    return demonstration
 
 
 def _judges(settings: TwoStreamSettings, context: RecipeContext, *, exact: ExactJudge | None) -> Judges:
@@ -116,10 +116,9 @@ def tiny(context: RecipeContext) -> Plan:
     how = played(settings, "brief")
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        first = step * settings.sft.batch_size
-        shown = [lesson(index, step / settings.sft.steps) for index in range(first, first + settings.sft.batch_size)]
-        return [Demonstration(example=one.example, episodes=how.of(one.stream)) for one in shown]
+    def demonstration(index: int, progress: float) -> Demonstration:
+        shown = lesson(index, progress)
+        return Demonstration(example=shown.example, episodes=how.of(shown.stream))
 
     def boxed(number: int) -> Task:
         epoch, place = divmod(number, settings.rl_questions)
@@ -146,7 +145,7 @@ def tiny(context: RecipeContext) -> Plan:
     start = context.model
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and start is None:
-        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        stage = SFTStage(name="sft", source=demonstration, settings=settings.sft)
         before = how.evaluate("before_textual", TEXTUAL, held_out(settings.curve_tasks))
         imitation = (before, stage, *how.evaluations("after_sft", tasks, looks))
     return Plan(

@@ -23,7 +23,7 @@ from saccade.tasks.curriculum import InOrder
 from saccade.tasks.guessing import centred
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.algorithm_choice import AlgorithmSettings, chosen
+from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.stage_settings import ImitationSettings, RLSettings
 from saccade.types import Example, Task
@@ -89,16 +89,12 @@ def look_closer(context: RecipeContext) -> Plan:
     def task(split: str, index: int) -> Task:
         return example(split, index).task
 
-    def demonstration(index: int) -> Demonstration:
+    def demonstration(index: int, _: float) -> Demonstration:
         chance = generator_for(context.seed, "demonstration", index)
         shown, other = example("train", 2 * index), example("train", 2 * index + 1)
         if chance.random() < settings.careless_share:
             shown = centred(shown, other=other)
         return Demonstration(example=shown, episodes=episodes)
-
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        first = step * settings.sft.batch_size
-        return [demonstration(index) for index in range(first, first + settings.sft.batch_size)]
 
     def evaluation(name: str, count: int) -> Evaluate:
         def held_out() -> Sequence[Task]:
@@ -112,7 +108,7 @@ def look_closer(context: RecipeContext) -> Plan:
     imitated = 2 * settings.sft.steps * settings.sft.batch_size
     habit: tuple[Stage, ...] = ()
     if settings.sft.steps:
-        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
+        stage = SFTStage(name="sft", source=demonstration, settings=settings.sft)
         habit = (stage, evaluation("after_sft", settings.evaluation_tasks))
     return Plan(
         title=f"{path.name} learns where to look",
@@ -128,7 +124,6 @@ def look_closer(context: RecipeContext) -> Plan:
                 # After the pictures of the imitation, so that no question comes twice.
                 questions=lambda: InOrder(lambda index: task("train", imitated + index)),
                 reward=reward,
-                algorithm=chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens),
                 settings=settings.rl,
                 evaluation=evaluation("curve", settings.curve_tasks),
             ),

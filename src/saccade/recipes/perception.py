@@ -146,7 +146,7 @@ def perception(context: RecipeContext) -> Plan:
     def example(family: str, split: str, index: int, difficulty: float) -> Example:
         return generate(family, split=split, index=index, seed=context.seed, media=context.media, difficulty=difficulty)
 
-    def demonstration(index: int) -> Demonstration:
+    def demonstration(index: int, _: float) -> Demonstration:
         chance = generator_for(context.seed, "demonstration", index)
         families, difficulties = _drawn_from(settings, index // settings.sft.batch_size, chance.random())
         difficulty = float(chance.choice(difficulties))
@@ -154,10 +154,6 @@ def perception(context: RecipeContext) -> Plan:
         if shown.task.family in LESSON_FAMILIES or chance.random() < settings.direct_share:
             return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)
         return Demonstration(example=shown, episodes=looking)
-
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        first = step * settings.sft.batch_size
-        return [demonstration(index) for index in range(first, first + settings.sft.batch_size)]
 
     def held_out() -> Sequence[Task]:
         families = settings.families
@@ -180,7 +176,7 @@ def perception(context: RecipeContext) -> Plan:
         settings=settings,
         build_model=build_model,
         stages=(
-            SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            SFTStage(name="sft", source=demonstration, settings=settings.sft),
             Evaluate(name="with_tools", tasks=held_out, episodes=looking, reward=reward),
             Evaluate(name="without_tools", tasks=held_out, episodes=silent, reward=reward),
         ),

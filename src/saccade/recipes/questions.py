@@ -7,23 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.config.context import RecipeContext
+from saccade.config.held_out import split
 from saccade.config.own_tasks import own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style, is_tiny
 from saccade.models.loading import LoadSettings, load_model
-from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import Band, ByPassRate, Shuffled, TaskSampler, shuffled_epochs
+from saccade.seeding import seed_for
+from saccade.tasks.curriculum import Band, ByPassRate, Epochs, Shuffled, TaskSampler
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.algorithm_choice import AlgorithmSettings, chosen
-from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.train.algorithm_choice import AlgorithmSettings
+from saccade.train.material import Material
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.stage_settings import ImitationSettings, RLSettings
-from saccade.types import Answer, Example, ExpertTurn, Task
+from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,10 @@ class QuestionsSettings:
     """Whether the model may use the image tools; without, it learns to look silently."""
     held_out_share: float = 0.25
     """Share of the questions that is never trained on, chosen by a hash of their images."""
-    accuracy_weight: float = 1.0
-    format_weight: float = 0.1
-    pass_rate_low: float = 0.0
-    """Questions whose last pass rate was below this are left out of later epochs for a while."""
-    pass_rate_high: float = 1.0
-    """Likewise above this; 0.999 leaves out what is always answered right."""
+    reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
+    pass_rates: Band = Band()
+    """Questions whose last pass rate lay outside are left out of later epochs for a while; a ``high`` of 0.999 leaves
+    out what is always answered right."""
 
     def check(self) -> None:
         if not 0 < self.held_out_share < 1:
@@ -74,8 +73,36 @@ TINY = QuestionsSettings(
 seen answers, and at the rate of a published model nothing changes it."""
 
 
+def method(settings: QuestionsSettings, material: Material) -> Sequence[Stage]:
+    """Evaluation, imitation if wanted, reinforcement, evaluation."""
+    protocol = tagged_protocol if settings.with_tools else direct_protocol
+    episodes = EpisodeSpec(
+        protocol=protocol(style=material.style, max_turns=settings.max_turns),
+        tools=IMAGE_TOOLS if settings.with_tools else (),
+        rollout=settings.rollout,
+        max_turns=settings.max_turns,
+    )
+
+    def evaluation(name: str) -> Evaluate:
+        return Evaluate(name=name, tasks=material.held_out["all"], episodes=episodes, reward=settings.reward)
+
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps:
+        shown = material.demonstrations({"main": episodes})
+        imitation = (SFTStage(name="sft", source=shown, settings=settings.sft), evaluation("after_sft"))
+    reinforcement = RLStage(
+        name="rl",
+        streams=(Stream(name="main", episodes=episodes),),
+        questions=material.questions,
+        reward=settings.reward,
+        settings=settings.rl,
+        evaluation=evaluation("curve"),
+    )
+    return (evaluation("before"), *imitation, reinforcement, evaluation("after_rl"))
+
+
 def questions(context: RecipeContext) -> Plan:
-    """Evaluation, imitation if wanted, GRPO, evaluation; needs ``--data``; ``--model`` for any but the base model.
+    """GRPO on your own questions: needs ``--data``; ``--model`` for any but the base model.
 
     The defaults are those of ``QuestionsSettings``, or of ``TINY`` for a tiny model.
     """
@@ -84,80 +111,24 @@ def questions(context: RecipeContext) -> Plan:
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
     training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
-    style = instruction_style(path)
-    protocol = tagged_protocol if settings.with_tools else direct_protocol
-    episodes = EpisodeSpec(
-        protocol=protocol(style=style, max_turns=settings.max_turns),
-        tools=IMAGE_TOOLS if settings.with_tools else (),
-        rollout=settings.rollout,
-        max_turns=settings.max_turns,
+    answers = Epochs(
+        [StreamExample(example=bare_answer(task)) for task in training], seed=seed_for(context.seed, "sft")
     )
-    reward = OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
-
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        size = settings.sft.batch_size
-        tasks = shuffled_epochs(training, step * size, size, seed=seed_for(context.seed, "sft"))
-        return [Demonstration(example=bare_answer(task), episodes=episodes) for task in tasks]
 
     def asked() -> TaskSampler:
         shuffled = Shuffled(training, seed=seed_for(context.seed, "rl"))
-        band = Band(low=settings.pass_rate_low, high=settings.pass_rate_high)
-        return shuffled if band == Band() else ByPassRate(shuffled, band)
+        return shuffled if settings.pass_rates == Band() else ByPassRate(shuffled, settings.pass_rates)
 
-    def build_model() -> VisionLanguageModel:
-        return load_model(path, context.media, settings.model)
-
-    def evaluation(name: str) -> Evaluate:
-        return Evaluate(name=name, tasks=lambda: held_out, episodes=episodes, reward=reward)
-
-    imitation: tuple[Stage, ...] = ()
-    if settings.sft.steps:
-        stage = SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft)
-        imitation = (stage, evaluation("after_sft"))
-    return Plan(
+    material = Material(
         title=f"{path.name} on {context.data.name}",
-        settings=settings,
-        build_model=build_model,
+        build_model=lambda: load_model(path, context.media, settings.model),
         load=settings.model,
-        stages=(
-            evaluation("before"),
-            *imitation,
-            RLStage(
-                name="rl",
-                streams=(Stream(name="main", episodes=episodes),),
-                questions=asked,
-                reward=reward,
-                algorithm=chosen(settings.rl.algorithm, action_tokens=episodes.max_action_tokens),
-                settings=settings.rl,
-                evaluation=evaluation("curve"),
-            ),
-            evaluation("after_rl"),
-        ),
+        style=instruction_style(path),
+        questions=asked,
+        held_out={"all": lambda: held_out},
+        examples=lambda index, _: answers(index),
     )
-
-
-def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[list[Task], list[Task]]:
-    """Training and held-out tasks, neither empty; all questions on one picture fall on the same side.
-
-    A picture's side depends on its pixels, the share and the seed, so that new questions leave the old ones where they
-    are. Raises UserError when there is only one picture.
-    """
-    draws = {key: generator_for(seed, "held out", key).random() for key in map(_picture_of, tasks)}
-    if len(draws) < 2:
-        raise UserError(
-            f"{len(tasks)} questions on {len(draws)} picture cannot be split into training and held-out ones, since "
-            "questions on one picture stay together; give questions on at least 2 pictures"
-        )
-    # With few pictures chance may put all on one side: then the nearest one changes sides.
-    ordered = sorted(draws.values())
-    bound = min(max(held_out_share, ordered[0]), ordered[-2])
-    held_out = [task for task in tasks if draws[_picture_of(task)] <= bound]
-    training = [task for task in tasks if draws[_picture_of(task)] > bound]
-    return training, held_out
-
-
-def _picture_of(task: Task) -> str:
-    return "+".join(sorted(image.hash for image in task.images)) or task.id
+    return material.plan(settings, method(settings, material))
 
 
 def bare_answer(task: Task) -> Example:

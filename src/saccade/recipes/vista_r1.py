@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from saccade.config.context import RecipeContext
+from saccade.config.held_out import without_held_out
 from saccade.config.settings import apply_overrides
 from saccade.curation.vista.tool_examples import read_tool_examples
 from saccade.errors import UserError
@@ -17,7 +18,6 @@ from saccade.models.base import instruction_style
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.tiny import tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.recipes._held_out import without_held_out
 from saccade.recipes._vista_data import read_questions
 from saccade.recipes._vista_gym import NUMBERS, PHRASES, TASK_TYPES, VistaQuestions, gym_tools, lesson_texts
 from saccade.recipes._vista_lessons import LOOPS, lessons_on, without_thoughts
@@ -25,8 +25,8 @@ from saccade.recipes._vista_parts import TailPatch, ToolEpisodes, played, reinfo
 from saccade.recipes._vista_settings import GymSettings, TinyVistaSettings, VistaSettings
 from saccade.recipes._vista_tools import ToolsOfRun, of_families, tools_of_run
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder, Shuffled, TaskSampler, shuffled_epochs
-from saccade.train.plan import Demonstration, Evaluate, Plan, SFTStage, Stage
+from saccade.tasks.curriculum import Epochs, InOrder, Shuffled, TaskSampler
+from saccade.train.plan import Demonstration, DemonstrationSource, Evaluate, Plan, SFTStage, Stage
 from saccade.types import Task
 
 
@@ -55,7 +55,7 @@ def vista_r1(context: RecipeContext) -> Plan:
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps and settings.sft_data:
         shown = _imitated(settings, how, asked.held_out, context)
-        imitation = (SFTStage(name="sft", demonstrations=shown, settings=settings.sft),)
+        imitation = (SFTStage(name="sft", source=shown, settings=settings.sft),)
     tail = TailPatch(
         settings=settings, how=how, keys=lambda: list(by_id), task_of=by_id.__getitem__, again=again, seed=context.seed
     )
@@ -74,21 +74,16 @@ def vista_r1(context: RecipeContext) -> Plan:
 
 def _imitated(
     settings: VistaSettings, how: ToolEpisodes, held_out: Sequence[Task], context: RecipeContext
-) -> Callable[[int], Sequence[Demonstration]]:
-    """The demonstrations of each step: all trajectories of ``sft_data`` in random order, then again in another."""
+) -> DemonstrationSource:
+    """All trajectories of ``sft_data`` in random order, then again in another."""
     read = [one for data in settings.sft_data for one in read_tool_examples(data, context.media)]
     examples = without_held_out(read, held_out, lambda one: one.task, what="trajectories to imitate")
     if not settings.with_tools:
         examples = [replace(one, turns=one.turns[-1:]) for one in examples]
     if not settings.reasoning:
         examples = [without_thoughts(one) for one in examples]
-    size = settings.sft.batch_size
-
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        drawn = shuffled_epochs(examples, step * size, size, seed=seed_for(context.seed, "sft"))
-        return [Demonstration(example=one, episodes=how.everywhere, may_fail=True) for one in drawn]
-
-    return demonstrations
+    epochs = Epochs(examples, seed=seed_for(context.seed, "sft"))
+    return lambda index, _: Demonstration(example=epochs(index), episodes=how.everywhere, may_fail=True)
 
 
 def _stages(
@@ -131,11 +126,9 @@ def tiny(context: RecipeContext) -> Plan:
         reasoning=settings.reasoning,
     )
 
-    def demonstrations(step: int) -> Sequence[Demonstration]:
-        first, progress = step * settings.sft.batch_size, step / settings.sft.steps
-        examples = [lesson(index, progress) for index in range(first, first + settings.sft.batch_size)]
+    def demonstration(index: int, progress: float) -> Demonstration:
         # A careless expert's tool finds nothing in the wrong picture.
-        return [Demonstration(example=one, episodes=how.everywhere, may_fail=True) for one in examples]
+        return Demonstration(example=lesson(index, progress), episodes=how.everywhere, may_fail=True)
 
     def question(number: int) -> Task:
         # After the pictures of the imitation, so that none comes twice.
@@ -167,7 +160,7 @@ def tiny(context: RecipeContext) -> Plan:
     if settings.sft.steps and start is None:
         imitation = (
             how.evaluate("before", held_out(settings.curve_tasks)),
-            SFTStage(name="sft", demonstrations=demonstrations, settings=settings.sft),
+            SFTStage(name="sft", source=demonstration, settings=settings.sft),
         )
     return Plan(
         title="A tiny model learns when to call which tool",

@@ -6,7 +6,8 @@ All of them remember where they are (``state_dict``), so that a resumed run asks
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import lru_cache
+from typing import Generic, Protocol, TypeVar
 
 from saccade.errors import UserError
 from saccade.seeding import generator_for
@@ -95,6 +96,18 @@ def shuffled_epochs(items: Sequence[Item], first: int, count: int, *, seed: int)
         start = max(0, first - epoch * size)
         chosen += [items[int(place)] for place in order[start : first + count - epoch * size]]
     return chosen
+
+
+class Epochs(Generic[Item]):
+    """Items by number without an end: the items that ``shuffled_epochs`` gives from that place on."""
+
+    def __init__(self, items: Sequence[Item], *, seed: int) -> None:
+        self._items = items
+        self._order = lru_cache(maxsize=2)(lambda epoch: generator_for(seed, "epoch", epoch).permutation(len(items)))
+
+    def __call__(self, index: int) -> Item:
+        epoch, place = divmod(index, len(self._items))
+        return self._items[int(self._order(epoch)[place])]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,6 +42,7 @@ class Collector:
         self, stage: RLStage, model: VisionLanguageModel, engine: Engine, questions: TaskSampler, *, seed: int
     ) -> None:
         self._stage = stage
+        self._algorithm = stage.applied_algorithm
         self._model = model
         self._engine = engine
         self._questions = questions
@@ -52,14 +53,14 @@ class Collector:
 
     def collect(self, step: int) -> Batch:
         """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""
-        keep = self._stage.algorithm.keep_group
+        keep = self._algorithm.keep_group
         wanted = self._stage.settings.tasks_per_step
         asked: Counter[tuple[str, str]] = Counter()
         kept: list[Group] = []
         evicted: list[Group] = []
         rounds = 0
         missing = wanted
-        while missing and rounds <= (self._stage.algorithm.max_refills if keep else 0):
+        while missing and rounds <= (self._algorithm.max_refills if keep else 0):
             rounds += 1
             played = self._play(self._questions.sample(missing), step, asked)
             for groups in played:
@@ -135,7 +136,7 @@ class Collector:
 
     def _shaped(self, group: Group) -> Group:
         """With the algorithm's own term in the scores, where it has one."""
-        shape = self._stage.algorithm.shape_reward
+        shape = self._algorithm.shape_reward
         if shape is None:
             return group
         return replace(group, trajectories=tuple(with_term(one, "shaping", shape(one)) for one in group.trajectories))

@@ -21,6 +21,7 @@ from saccade.rewards.reward import AnyReward, Reward
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
+from saccade.train.algorithm_choice import chosen
 from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Attempt, Example, Task
 
@@ -98,14 +99,25 @@ class Demonstration:
     """Whether a tool may fail on the expert, who then shows how to go on."""
 
 
+DemonstrationSource = Callable[[int, float], Demonstration]
+"""Demonstrations without an end: from a number, and the share of the stage's steps that is over when it is shown.
+
+A function of these alone, so that a resumed run sees the same ones.
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SFTStage:
-    """Imitates demonstrations (SFT), with the loss on the model's own tokens only."""
+    """Supervised fine-tuning: imitates demonstrations, with the loss on the model's own tokens only."""
 
     name: str
-    demonstrations: Callable[[int], Sequence[Demonstration]]
-    """The demonstrations of a step, a function of the step alone."""
+    source: DemonstrationSource
     settings: SFTSettings
+
+    def demonstrations(self, step: int) -> list[Demonstration]:
+        """The batch of the step with this index, from 0."""
+        size, progress = self.settings.batch_size, step / max(1, self.settings.steps)
+        return [self.source(index, progress) for index in range(step * size, (step + 1) * size)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +137,24 @@ class RLStage:
     questions: Callable[[], TaskSampler]
     """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
     reward: AnyReward
-    algorithm: Algorithm
     settings: RLSettings
+    algorithm: Algorithm | None = None
+    """An algorithm of one's own; None is the one that ``settings.algorithm`` names."""
+    adapt_algorithm: Callable[[Algorithm], Algorithm] | None = None
+    """Adds to either of them, as ``with_turn_credit`` does."""
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""
+
+    @property
+    def max_action_tokens(self) -> int:
+        """The most tokens that a model may write in one trajectory of any stream."""
+        return max(stream.episodes.max_action_tokens for stream in self.streams)
+
+    @property
+    def applied_algorithm(self) -> Algorithm:
+        """The algorithm that the stage learns by."""
+        base = self.algorithm or chosen(self.settings.algorithm, action_tokens=self.max_action_tokens)
+        return base if self.adapt_algorithm is None else self.adapt_algorithm(base)
 
 
 Stage = SFTStage | RLStage | Evaluate
@@ -185,7 +211,7 @@ class Plan:
 def _check_groups(stage: RLStage) -> None:
     """By the algorithm's value, which a recipe may pass whatever name its settings have."""
     size = stage.settings.group_size
-    if size < 2 and stage.algorithm.critic is None:
+    if size < 2 and stage.applied_algorithm.critic is None:
         raise UserError(
             f"stage {stage.name}: group_size={size} leaves nothing to compare inside a group; use 2 or more (8 is "
             "usual), or an algorithm with a critic (ppo)"

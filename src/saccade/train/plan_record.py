@@ -24,7 +24,9 @@ def described(plan: Plan) -> dict[str, Json]:
 def tell_of_own_algorithms(plan: Plan) -> None:
     """Log each stage whose algorithm is not the one that its settings name: those have no effect then."""
     for stage in plan.stages:
-        if isinstance(stage, RLStage) and not stage.algorithm.name.startswith(stage.settings.algorithm.name):
+        if not isinstance(stage, RLStage) or stage.algorithm is None:
+            continue
+        if not stage.algorithm.name.startswith(stage.settings.algorithm.name):
             logger.warning(
                 "stage %s learns by %r, as the recipe passed it; algorithm.name=%s in its settings has no effect",
                 stage.name,
@@ -63,7 +65,7 @@ def _stage(stage: Stage) -> dict[str, Json]:
         case RLStage():
             return {
                 "kind": "rl",
-                "algorithm": value_record(stage.algorithm),
+                "algorithm": value_record(stage.applied_algorithm),
                 "reward": value_record(stage.reward),
                 "streams": {
                     stream.name: {

@@ -4,7 +4,6 @@ import difflib
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -85,8 +84,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
 
 def recipe_names() -> list[str]:
     """The shipped recipes, in alphabetical order; nothing of them is imported."""
-    package = importlib.import_module(SHIPPED)
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+    return sorted(importlib.import_module(SHIPPED).__all__)
 
 
 def shipped_recipes() -> list[tuple[str, str]]:
@@ -137,6 +135,7 @@ def _function(module: ModuleType, name: str, place: str) -> object:
         other
         for other, value in vars(module).items()
         if inspect.isfunction(value) and value.__module__ == module.__name__ and not other.startswith("_")
+        if len(inspect.signature(value).parameters) == 1
     ]
     listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
     if not name:

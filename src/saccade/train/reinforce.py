@@ -47,6 +47,7 @@ class RLLoop(Iterator[StepOutcome]):
         the algorithm wants it.
         """
         self._stage = stage
+        self._algorithm = stage.applied_algorithm
         self._model = model
         self._engine = engine
         self._learner = learner
@@ -57,7 +58,7 @@ class RLLoop(Iterator[StepOutcome]):
         self._collector = Collector(stage, model, engine, self._questions, seed=seed)
         self._ahead: deque[Batch] = deque()
         """Batches that were rolled out and not yet trained on, oldest first."""
-        self._reference = self._reference_policy(load_reference) if stage.algorithm.needs_reference else None
+        self._reference = self._reference_policy(load_reference) if self._algorithm.needs_reference else None
         self._is_probed = False
 
     def _reference_policy(self, load: Callable[[], VisionLanguageModel]) -> LogProbabilities:
@@ -73,7 +74,7 @@ class RLLoop(Iterator[StepOutcome]):
         return with_first_adapter
 
     def __next__(self) -> StepOutcome:
-        settings, algorithm = self._stage.settings, self._stage.algorithm
+        settings, algorithm = self._stage.settings, self._algorithm
         if self._step >= settings.steps:
             raise StopIteration
         batch = self._next_batch()
@@ -133,10 +134,10 @@ class RLLoop(Iterator[StepOutcome]):
                     reports.append(
                         self._learner.update(
                             sequences,
-                            self._stage.algorithm.loss,
+                            self._algorithm.loss,
                             temperature=settings.temperature,
                             learning_rate=rate_at(settings, self._step),
-                            entropy_gradient=self._stage.algorithm.needs_entropy_gradient,
+                            entropy_gradient=self._algorithm.needs_entropy_gradient,
                         )
                     )
         return {"updates": float(len(reports)), **mean_of_updates(reports)}
@@ -164,8 +165,8 @@ class RLLoop(Iterator[StepOutcome]):
 
     def _taught(self, minibatch: Sequence[Sequence[TrainingSequence]]) -> list[TrainingSequence]:
         """The sequences that have a gradient, with weights that count the others too."""
-        sequences = weighted([one for group in minibatch for one in group], self._stage.algorithm.aggregation)
-        if self._stage.algorithm.learns_without_advantage:
+        sequences = weighted([one for group in minibatch for one in group], self._algorithm.aggregation)
+        if self._algorithm.learns_without_advantage:
             return sequences
         return [one for one in sequences if any(one.advantages)]
 

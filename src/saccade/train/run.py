@@ -151,7 +151,7 @@ def _run_stage(run: RunState, stage: Stage) -> None:
 
 def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> Learner:
     """With a critic where the stage's algorithm has one."""
-    critic = stage.algorithm.critic if isinstance(stage, RLStage) else None
+    critic = stage.applied_algorithm.critic if isinstance(stage, RLStage) else None
     if critic is None:
         return Learner(run.model, stage.settings.optimizer, on_nonfinite=skipped.append)
     head = ValueHead(run.model.hidden_size, seed=seed_for(run.seed, stage.name, "critic"))

@@ -1,0 +1,66 @@
+"""Material of a method: a model, questions, examples to imitate, and tasks to measure on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from saccade.models.loading import LoadSettings
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.instructions import Style
+from saccade.tasks.curriculum import TaskSampler
+from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Plan, Stage
+from saccade.types import StreamExample, Task
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+ExampleSource = Callable[[int, float], StreamExample]
+"""Examples without an end: from a number, and the share of the imitation that is over when it is shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """Everything that a method works on and does not choose itself.
+
+    A recipe makes it from the user's files or from drawn tasks (``saccade.miniature``), and the same method turns
+    either into stages.
+    """
+
+    title: str
+    build_model: Callable[[], VisionLanguageModel]
+    load: LoadSettings = LoadSettings(device="cpu")
+    """How a resumed run loads its checkpoints; as the model was first loaded."""
+    style: Style = "full"
+    """Of the instructions: ``brief`` for tiny models, which cannot read them."""
+    questions: Callable[[], TaskSampler]
+    """Makes the source of the questions of reinforcement."""
+    held_out: Mapping[str, Callable[[], Sequence[Task]]]
+    """Tasks that are measured on, by name; ``curve`` are those of learning curves."""
+    examples: ExampleSource | None = None
+    """What is imitated; None where there is nothing to imitate, as for a model that has imitated already."""
+    resources: tuple[AbstractContextManager[object], ...] = ()
+    meters: Callable[[], Mapping[str, float]] = field(default=dict)
+
+    def demonstrations(self, episodes: Mapping[str, EpisodeSpec], *, may_fail: bool = False) -> DemonstrationSource:
+        """The examples, each played as its stream is."""
+        assert self.examples is not None
+        source = self.examples
+
+        def demonstration(index: int, progress: float) -> Demonstration:
+            shown = source(index, progress)
+            return Demonstration(example=shown.example, episodes=episodes[shown.stream], may_fail=may_fail)
+
+        return demonstration
+
+    def plan(self, settings: "DataclassInstance", stages: Sequence[Stage]) -> Plan:
+        """The plan of these stages on this model."""
+        return Plan(
+            title=self.title,
+            settings=settings,
+            build_model=self.build_model,
+            load=self.load,
+            stages=tuple(stages),
+            resources=self.resources,
+            meters=self.meters,
+        )
