@@ -54,10 +54,10 @@ def image_hash(image: Image.Image) -> str:
     return digest.hexdigest()
 
 
-def png_bytes(image: Image.Image) -> bytes:
+def png_bytes(image: Image.Image, compress_level: int = 1) -> bytes:
     """The image as PNG, lightly compressed: written often and read seldom."""
     buffer = io.BytesIO()
-    image.save(buffer, format="PNG", compress_level=1)
+    image.save(buffer, format="PNG", compress_level=compress_level)
     return buffer.getvalue()
 
 

@@ -5,19 +5,15 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import quote
 
 from saccade.chat.pacing import asked_wait_s
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
 from saccade.services.client.breaker import CircuitBreaker
-from saccade.services.client.lines import Lines
+from saccade.services.client.lines import LINE_ERRORS, LineAnswer, Lines
 from saccade.services.client.sent_images import SentImages
 from saccade.types import ImageRef, Json
-
-try:
-    import httpx
-except ImportError as error:
-    raise UserError('asking a tool server needs the package httpx: pip install "saccade[services]"') from error
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +107,7 @@ class Exchange:
             for _ in range(2):
                 self._send_images(images, media, left_s)
                 try:
-                    return self._send("POST", f"/tools/{name}", body, left_s)
+                    return self._send("POST", f"/tools/{quote(name)}", body, left_s)
                 except _MissingImagesError as error:
                     # Evicted, or the server is another one by now: sent again at once, but not for ever.
                     self._images.forget(error.hashes)
@@ -161,33 +157,34 @@ class Exchange:
         kind = "image/png" if method == "PUT" else "application/json"
         try:
             with self._lines.line() as line:
-                response = line.request(
+                answer = line.request(
                     method,
-                    path,
-                    content=body,
-                    headers={"Content-Type": kind},
-                    timeout=httpx.Timeout(left_s + ANSWER_MARGIN_S, connect=min(CONNECT_WITHIN_S, left_s)),
+                    self._lines.path + path,
+                    body,
+                    kind,
+                    connect_s=min(CONNECT_WITHIN_S, left_s),
+                    silence_s=left_s + ANSWER_MARGIN_S,
                 )
-        except httpx.TransportError as error:
+        except LINE_ERRORS as error:
             raise _TryAgainError(f"{type(error).__name__}: {error}") from error
-        return _answer(response, self.url)
+        return _content(answer, self.url)
 
 
-def _answer(response: httpx.Response, url: str) -> Json:
+def _content(answer: LineAnswer, url: str) -> Json:
     """The JSON of a success; the error that a failure means."""
     try:
-        content: Json = json.loads(response.content)
+        content: Json = json.loads(answer.content)
     except ValueError as error:
         # A proxy's page, say.
-        if response.status_code in (429, 502, 503, 504):
-            raise _TryAgainError(f"status {response.status_code}", asked_wait_s(response.headers)) from error
-        raise MachineError(f"{url} answered with {response.status_code} and no JSON; is it a tool server?") from error
-    if response.status_code in (200, 201):
+        if answer.status in (429, 502, 503, 504):
+            raise _TryAgainError(f"status {answer.status}", asked_wait_s(answer.headers)) from error
+        raise MachineError(f"{url} answered with {answer.status} and no JSON; is it a tool server?") from error
+    if answer.status in (200, 201):
         return content
     about = content.get("error") if isinstance(content, Mapping) else None
     kind = str(about.get("kind")) if isinstance(about, Mapping) else ""
-    said = f"status {response.status_code}: {about.get('message') if isinstance(about, Mapping) else content}"[:500]
-    match response.status_code, kind:
+    said = f"status {answer.status}: {about.get('message') if isinstance(about, Mapping) else content}"[:500]
+    match answer.status, kind:
         case 401, _:
             raise UserError(f"{url} refuses the token; give the one that the server was started with as token=")
         case 409, "missing_images":
@@ -195,7 +192,7 @@ def _answer(response: httpx.Response, url: str) -> Json:
             raise _MissingImagesError([str(key) for key in missing] if isinstance(missing, list) else [])
         case 429 | 502 | 503, _:
             finer_s = about.get("retry_after_s") if isinstance(about, Mapping) else None
-            asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(response.headers)
+            asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(answer.headers)
             raise _TryAgainError(said, asked_s)
         case 500, "killed":
             raise _KilledError(said)

@@ -8,6 +8,9 @@ from saccade.media.decode import decode_image, to_rgb
 from saccade.media.store import MediaStore, image_hash, png_bytes
 from saccade.types import ImageRef
 
+PLAIN_PIXELS = 128 * 128
+"""Smaller pictures are sent uncompressed: packing them takes longer than sending what it saves."""
+
 
 class JobMedia(MediaStore):
     """What one call sees as its store: the picture that it is about, and the files of those that it makes."""
@@ -21,7 +24,7 @@ class JobMedia(MediaStore):
         # Encoded once, to be sent; the store's own way would decode it again for that.
         rgb = to_rgb(image, "an image that a tool made")
         key = image_hash(rgb)
-        self.made[key] = png_bytes(rgb)
+        self.made[key] = png_bytes(rgb, compress_level=0 if rgb.width * rgb.height < PLAIN_PIXELS else 1)
         return ImageRef(hash=key, width=rgb.width, height=rgb.height)
 
     def get(self, image: ImageRef | str) -> Image.Image:

@@ -13,7 +13,7 @@ from saccade.errors import UserError
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.running import CallReply
-from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, read
+from saccade.services.workers.wire import END, BrokenFrameError, WireFrame, packed, read
 from saccade.services.workers.worker import outcomes_of
 from saccade.types import Json
 
@@ -103,7 +103,7 @@ class WorkerProcess:
     async def end(self) -> int:
         """The exit status, after it has been told to end, or killed when it does not."""
         # The worker ends by itself when its socket closes too, but would then hold the server for killed.
-        self._writer.write(packed(WireFrame({"end": True})))
+        self._writer.write(packed(END))
         self._writer.close()
         try:
             async with asyncio.timeout(END_WITHIN_S):

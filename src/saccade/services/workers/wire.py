@@ -28,6 +28,10 @@ class WireFrame:
     parts: Sequence[bytes] = ()
 
 
+END = WireFrame({"end": True}, [])
+"""The last that a server says to a worker."""
+
+
 def packed(frame: WireFrame) -> bytes:
     """The frame's bytes."""
     pieces = [json.dumps(frame.header).encode("ascii"), *frame.parts]

@@ -8,7 +8,7 @@ What tools print goes to stderr. The process ends when its server does, however 
 import json
 import logging
 import os
-import queue
+import select
 import signal
 import socket
 import sys
@@ -23,7 +23,7 @@ from saccade.services.http.images import image_file
 from saccade.services.image_folder import remove_if_abandoned
 from saccade.services.logs import log_as_json
 from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
-from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, receive
+from saccade.services.workers.wire import END, BrokenFrameError, WireFrame, packed, receive
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.types import Json
 
@@ -43,32 +43,37 @@ def main() -> NoReturn:
 
 
 def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
-    jobs: queue.SimpleQueue[WireFrame] = queue.SimpleQueue()
     # From the start, since loading a model takes time in which a server may end.
-    threading.Thread(target=_listen, args=(connection, jobs, Path(str(settings["shelf"]))), daemon=True).start()
+    watch = threading.Thread(target=_watch, args=(connection, Path(str(settings["shelf"]))), daemon=True)
+    watch.start()
     try:
         runner = _runner(settings)
     except UserError as error:
         connection.sendall(packed(WireFrame({"mistake": str(error)})))
         return
-    connection.sendall(packed(WireFrame({"tools": runner.about()})))
-    while True:
-        job = jobs.get()
-        outcomes = runner.run(str(job.header["tool"]), _requests(job.header))
-        connection.sendall(packed(_answer(outcomes)))
-
-
-def _listen(connection: socket.socket, jobs: "queue.SimpleQueue[WireFrame]", shelf: Path) -> NoReturn:
-    """Hands the jobs on; ends the process when the server has gone, also in the middle of a job."""
     try:
-        while True:
-            job = receive(connection)
-            if "end" in job.header:
-                os._exit(0)
-            jobs.put(job)
-    except BrokenFrameError:
+        connection.sendall(packed(WireFrame({"tools": runner.about()})))
+        while (job := receive(connection)) != END:
+            outcomes = runner.run(str(job.header["tool"]), _requests(job.header))
+            connection.sendall(packed(_answer(outcomes)))
+    except (BrokenFrameError, OSError):
+        # The server has gone, and the other thread is about to end the process.
+        watch.join()
+
+
+def _watch(connection: socket.socket, shelf: Path) -> NoReturn:
+    """Ends the process when the server has gone, also in the middle of a job."""
+    gone = select.poll()
+    # Of no event but the other side's end, which is always told: jobs are read where they are run.
+    gone.register(connection, 0)
+    gone.poll()
+    try:
+        last = connection.recv(1 << 16, socket.MSG_PEEK)
+    except OSError:
+        last = b""
+    if not last.endswith(packed(END)):
         _clear_away(shelf)
-        os._exit(0)
+    os._exit(0)
 
 
 def _clear_away(shelf: Path) -> None:
