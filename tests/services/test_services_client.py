@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -190,3 +192,45 @@ def test_an_answer_that_is_none_is_a_machine_error(body: str) -> None:
         with pytest.raises(MachineError):
             result_of(exchange.call("echo", {}, (), MediaStore(), call_id="x"), MediaStore(), exchange)
         exchange.close()
+
+
+def test_a_body_that_is_refused_unread_is_told_and_not_sent_again(tmp_path: Path) -> None:
+    media = MediaStore()
+    noise = media.add(Image.effect_noise((1600, 1600), 200))
+    tools = "[tools.stripes]\n"
+    with (
+        Served(tmp_path, server="max_image_mb = 1\n", tools=tools) as served,
+        RemoteTools(served.url) as remote,
+        pytest.raises(MachineError, match="status 413"),
+    ):
+        remote.tool("stripes").call({"count": 2}, (noise,), media)
+
+
+def test_a_connection_that_the_server_ended_meanwhile_is_made_anew() -> None:
+    asked: list[bytes] = []
+    ended = threading.Event()
+
+    def answer_once_each(listener: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            with connection:
+                asked.append(connection.recv(65_536))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+            ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = threading.Thread(target=answer_once_each, args=(listener,))
+        serving.start()
+        exchange = Exchange(f"http://127.0.0.1:{listener.getsockname()[1]}/below", None, patience_s=20)
+        assert exchange.get_json("/tools") == []
+        ended.wait()
+        assert exchange.get_json("/tools") == []
+        serving.join()
+        exchange.close()
+    assert [one.split(b"\r\n")[0] for one in asked] == [b"GET /below/tools HTTP/1.1"] * 2
+
+
+def test_an_address_without_a_host_or_with_an_odd_port_and_a_token_of_two_lines_are_the_users_mistakes() -> None:
+    for url, token in (("http://", None), ("http://host:port", None), ("http://host", "a\r\nb")):
+        with pytest.raises(UserError):
+            Exchange(url, token, patience_s=1)
