@@ -1,4 +1,4 @@
-"""Held-out questions: no picture that is measured on is trained on."""
+"""Held-out questions: no picture, and no question without one, that is measured on is trained on."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ logger = logging.getLogger(__name__)
 def without_held_out(
     items: Sequence[Item], held_out: Sequence[Task], task_of: Callable[[Item], Task], *, what: str
 ) -> list[Item]:
-    """The items whose task shows no picture of ``held_out``; ``what`` names them in the log.
+    """The items whose task shows no picture of ``held_out``, nor is the same text; ``what`` names them in the log.
 
     UserError when there were some and none is left.
     """
-    measured = {image.hash for task in held_out for image in task.images}
-    shown = [one for one in items if measured.isdisjoint(image.hash for image in task_of(one).images)]
+    measured = {key for task in held_out for key in _seen_in(task)}
+    shown = [one for one in items if measured.isdisjoint(_seen_in(task_of(one)))]
     if items and not shown:
         raise UserError(f"all {len(items)} {what} show held-out pictures; give others")
     if len(shown) < len(items):
@@ -33,7 +33,7 @@ def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[l
     """Training and held-out tasks, neither empty; all questions on one picture fall on the same side.
 
     A picture's side depends on its pixels, the share and the seed, so that new questions leave the old ones where they
-    are. Raises UserError when there is only one picture.
+    are. The text of a question without a picture stands for one. Raises UserError when there is only one picture.
     """
     draws = {key: generator_for(seed, "held out", key).random() for key in map(_picture_of, tasks)}
     if len(draws) < 2:
@@ -50,4 +50,9 @@ def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[l
 
 
 def _picture_of(task: Task) -> str:
-    return "+".join(sorted(image.hash for image in task.images)) or task.id
+    return "+".join(sorted(_seen_in(task)))
+
+
+def _seen_in(task: Task) -> list[str]:
+    """What may not be on both sides: the task's pictures, or its text where it has none."""
+    return [image.hash for image in task.images] or [f"the text {task.question!r}"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from saccade.chat.chat_model import ChatModel
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import Environment, ExpertEnvironment
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule
 from saccade.rollout.trajectory import RunBlocking
@@ -25,7 +25,7 @@ def no_fault(_: Turn) -> str:
 
 async def play(
     teacher: ChatModel,
-    env: VisualReasoningEnv,
+    env: Environment,
     task: Task,
     *,
     temperature: float,
@@ -55,14 +55,14 @@ async def play(
     return env.turns
 
 
-def replay(example: Example, env: VisualReasoningEnv) -> tuple[Turn, ...]:
+def replay(example: Example, env: ExpertEnvironment) -> tuple[Turn, ...]:
     """An example's turns as the environment takes them, up to the first that has a fault.
 
-    UserError when a turn cannot be written in the environment's protocol.
+    UserError when the environment cannot write a turn.
     """
     env.reset(options={"task": example.task})
     for turn in example.turns:
-        _, _, terminated, truncated, _ = env.step(env.protocol.write(turn))
+        _, _, terminated, truncated, _ = env.step(env.write_turn(turn))
         if terminated or truncated or demonstration_fault(env.turns[-1]):
             break
     return env.turns

@@ -11,6 +11,7 @@ from gymnasium.utils import EzPickle
 from PIL import Image
 
 from saccade.envs.calls import in_original_pixels, run_call
+from saccade.envs.expert_turns import in_model_frame
 from saccade.envs.latency import ToolLatencies
 from saccade.envs.opened import OpenedTools
 from saccade.envs.sources import TaskSource, task_source
@@ -29,6 +30,7 @@ from saccade.tools.tool import Episode, EpisodeTool, Tool, check_names
 from saccade.types import (
     Action,
     Answer,
+    ExpertTurn,
     ImageRef,
     Malformed,
     Message,
@@ -66,7 +68,8 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
 
     An episode is a function of its task and the texts of its actions. ``terminated`` means answered, ``truncated``
     means out of turns; a call in the last turn is not run, for nobody would see its result. The reward is
-    ``reward(task, answer)`` at the answer and 0.0 everywhere else.
+    ``reward(task, answer)`` at the answer and 0.0 everywhere else; with ``reward=None`` it is 0.0 there too, for a
+    rollout, which scores whole trajectories.
 
     Tasks come from ``reset(options={"task": task})``, or are drawn at ``reset`` from ``tasks`` (a sequence, or a
     function of an index) or from a procedural ``family``. ``media`` holds the images of the tasks and takes those of
@@ -98,7 +101,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         media: MediaStore | None = None,
         view: ViewRule = DEFAULT_VIEW,
         max_turns: int = 6,
-        reward: AnswerReward = answer_reward,
+        reward: AnswerReward | None = answer_reward,
         shows_pixels: bool = True,
         latencies: ToolLatencies | None = None,
         render_mode: str | None = None,
@@ -213,13 +216,18 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         reward = 0.0
         if isinstance(turn.action, Answer):
             self._status = "answered"
-            reward = float(self._reward(task, turn.action.text))
+            reward = 0.0 if self._reward is None else float(self._reward(task, turn.action.text))
         elif is_last:
             self._status = "turn_limit"
         if self._status != "running":
             self._opened.close()
         terminated, truncated = self._status == "answered", self._status == "turn_limit"
         return self._observation(shown.text, shown.images), reward, terminated, truncated, self._info()
+
+    def write_turn(self, turn: ExpertTurn) -> str:
+        """An expert's turn as the model of this episode should write it; ``UserError`` where it cannot."""
+        specs = [tool.spec for tool in self.tools]
+        return self.protocol.write(in_model_frame(turn, specs, self.task.images, self._images, self.view))
 
     def render(self) -> Picture | None:
         """The newest picture that was shown, at the size of the view; None without a render mode."""

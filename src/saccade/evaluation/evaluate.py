@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from saccade.engines.engine import Engine
+from saccade.envs.environment import MakeEnvironment
 from saccade.models.chat import Chat
 from saccade.rewards.reward import Reward
 from saccade.rollout.batch import ignore_trajectory, rollout_batch
-from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.types import Attempt, Task, Trajectory

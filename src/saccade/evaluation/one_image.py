@@ -7,7 +7,7 @@ from PIL import Image
 
 from saccade.engines.engine import Engine
 from saccade.engines.local import LocalEngine
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError
 from saccade.evaluation.two_pass import play_with_views
 from saccade.evaluation.views import ViewKind, Views
@@ -19,6 +19,7 @@ from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.boxes.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs
+from saccade.rollout.episodes import visual_reasoning
 from saccade.rollout.settings import RolloutSettings
 from saccade.types import Score, Task, Trajectory
 
@@ -72,8 +73,8 @@ def answer_one(
 
     def one_turn(protocol: ChatProtocol) -> PlayedAs:
         return PlayedAs(
-            make_env=lambda: VisualReasoningEnv(
-                protocol=protocol, tools=(), media=model.media, view=model.view, max_turns=1, shows_pixels=False
+            make_env=lambda: visual_reasoning(
+                EnvironmentContext(protocol=protocol, media=model.media, view=model.view, max_turns=1)
             ),
             settings=settings,
         )

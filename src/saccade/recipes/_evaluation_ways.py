@@ -61,7 +61,7 @@ class Ways:
                 count = sum(other == name for other, _ in made.values())
                 made[f"{name}_{count + 1}" if count else name] = name, way
             else:
-                part = f"the tool {foreign[0]}" if foreign and name else f"the protocol {way.protocol!r}"
+                part = f"the tool {foreign[0]}" if foreign and name else f"the environment or protocol {way.protocol!r}"
                 self.remarks.append(
                     f"{self.checkpoint} was trained to be asked by {way.describe()}; {part} is its recipe's own and "
                     "cannot be made again here."

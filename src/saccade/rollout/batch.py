@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from saccade.engines.engine import Engine
+from saccade.envs.environment import MakeEnvironment
 from saccade.models.chat import Chat
-from saccade.rollout.environment import MakeEnvironment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory

@@ -1,22 +1,21 @@
 """An expert's turns played through the environment, as a trajectory to imitate."""
 
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import Environment, ExpertEnvironment
 from saccade.errors import UserError
 from saccade.models.chat import Chat
-from saccade.protocols.box_text import thought_to_model
-from saccade.protocols.coordinates import call_to_model
-from saccade.types import Example, ExpertTurn, Segment, ToolCall, Trajectory
+from saccade.types import Example, Segment, ToolCall, Trajectory
 
 
 def demonstrate(
-    example: Example, *, env: VisualReasoningEnv, chat: Chat, stream: str = "expert", may_fail: bool = False
+    example: Example, *, env: Environment, chat: Chat, stream: str = "expert", may_fail: bool = False
 ) -> Trajectory:
-    """The expert's turns written by the environment's protocol, with what the tools really answered.
+    """The expert's turns as the environment writes them, with what the tools really answered.
 
     Action segments end with the end-of-turn token, so that the imitator learns to stop. Raises UserError when a turn
     is refused by the environment or its tool, or the last one is no answer: a demonstration must follow its own rules.
     With ``may_fail`` a tool that ran may have failed: the expert shows how to go on.
     """
+    expert_env = for_experts(env)
     env.reset(options={"task": example.task})
     prompt = chat.prompt(env.prompt)
     segments = [Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images)]
@@ -24,7 +23,7 @@ def demonstrate(
     for index, turn in enumerate(example.turns):
         if is_over:
             raise UserError(f"the expert of {example.task.id} goes on after the episode has ended")
-        text = env.protocol.write(_in_model_frame(turn, env))
+        text = expert_env.write_turn(turn)
         segments.append(Segment(role="action", turn=index, ids=(*chat.encode(text), chat.eos_id)))
         _, _, terminated, truncated, _ = env.step(text)
         is_over = terminated or truncated
@@ -52,11 +51,11 @@ def demonstrate(
     )
 
 
-def _in_model_frame(turn: ExpertTurn, env: VisualReasoningEnv) -> ExpertTurn:
-    thought = thought_to_model(turn.thought, env.task.images, env.view)
-    if not isinstance(turn.action, ToolCall):
-        return ExpertTurn(thought=thought, action=turn.action)
-    spec = next((tool.spec for tool in env.tools if tool.spec.name == turn.action.name), None)
-    if spec is None:
-        raise UserError(f"the expert calls {turn.action.name!r}, which the environment does not offer")
-    return ExpertTurn(thought=thought, action=call_to_model(turn.action, spec, env.images, env.view))
+def for_experts(env: Environment) -> ExpertEnvironment:
+    """The environment, if an expert can be played in it; UserError that says what it lacks."""
+    if not isinstance(env, ExpertEnvironment):
+        raise UserError(
+            f"nothing can be imitated in {type(env).__name__}, which cannot write an expert's turns; give it a method "
+            "write_turn(turn: ExpertTurn) -> str, or leave the imitation out"
+        )
+    return env

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from saccade.engines.engine import Sampling, Seat
+from saccade.envs.environment import Environment
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
-from saccade.rollout.environment import Environment
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.types import ImageRef, Message, Observation, Segment, Tokens, Trajectory, TrajectoryStatus
 

@@ -13,7 +13,7 @@ from saccade.media.store import MediaStore
 from saccade.tasks.readers.answers import accepted_texts, choice_texts, kind_of_all
 from saccade.tasks.readers.frames import read_event, read_frame_times
 from saccade.tasks.readers.images import ImageReader
-from saccade.tasks.readers.layouts import LAYOUTS, RowParts, detect
+from saccade.tasks.readers.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
 from saccade.tasks.readers.rows import NumberedRow, Row, RowError, open_text_rows
 from saccade.tasks.readers.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.readers.targets import read_targets
@@ -90,8 +90,9 @@ def read_tasks(
 
     ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here. ``UserError``
-    lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
+    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here; a row without one
+    is asked as text alone. ``UserError`` lists the bad rows, unless they are to be skipped; without a single good row
+    it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
@@ -112,6 +113,14 @@ def read_tasks(
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
+    if bare := sum(not task.images for task in tasks):
+        logger.warning(
+            "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
+            path,
+            bare,
+            len(tasks),
+            ", ".join(IMAGE_KEYS),
+        )
     return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
 
 
@@ -207,8 +216,6 @@ def _task(parts: RowParts, images: ImageReader, source: _FileSource, number: int
     answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     choices = choice_texts(parts.choices)
     kind = kind_of_all(parts.answer_kind, accepted, choices, parts.question, parts.answer_key)
-    if not parts.images:
-        raise RowError(parts.images_key, "there is no image")
     refs = tuple(
         images.read(value, parts.images_key, f"{source.name}, row {number}, image {place}")
         for place, value in enumerate(parts.images, start=1)

@@ -2,7 +2,7 @@
 
 Every picture belongs to exactly one split, by a hash of its pixels: a scene that lands in another split is
 thrown away and drawn again. So no held-out picture is ever a training picture, whatever the seed, index or
-difficulty.
+difficulty. A scene without a picture is split by its question.
 """
 
 import zlib
@@ -155,7 +155,7 @@ def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[str] | 
 def _content(scene: Scene) -> int:
     if scene.split_key:
         return zlib.crc32(scene.split_key)
-    checksum = 0
+    checksum = 0 if scene.images else zlib.crc32(repr((scene.asked.question, scene.asked.choices)).encode())
     for image in scene.images:
         checksum = zlib.crc32(image.tobytes(), checksum)
     return checksum

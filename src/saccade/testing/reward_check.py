@@ -5,15 +5,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import EnvironmentContext
 from saccade.media.store import MediaStore
+from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.groups import score_question
 from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupReward, Reward
 from saccade.rollout.batch import rollout_batch
+from saccade.rollout.episodes import visual_reasoning
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import TINY_VIEW, tiny_example
+from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Group, Observation, Score, Task, Trajectory, Turn
 
 _LOOK = '<think>I look.</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 250, 250]}}</tool_call>'
@@ -84,12 +87,15 @@ def _trajectories() -> tuple[Task, Sequence[Trajectory]]:
     media = MediaStore()
     task = tiny_example(media).task
     chat = letter_chat(TINY_VIEW)
+    context = EnvironmentContext(
+        media=media, view=TINY_VIEW, protocol=tagged_protocol(max_turns=4), tools=IMAGE_TOOLS, max_turns=4
+    )
     requests = [RolloutRequest(task=task, stream="main", sample=sample, seed=sample) for sample in range(len(_SCRIPTS))]
     trajectories = rollout_batch(
         requests,
         engine=ScriptedEngine(script=_SCRIPTS, chat=chat),
         chat=chat,
-        make_env=lambda: VisualReasoningEnv(media=media, view=TINY_VIEW, max_turns=4, shows_pixels=False),
+        make_env=lambda: visual_reasoning(context),
         settings=RolloutSettings(max_turn_tokens=1 << 14, max_tokens=1 << 17),
     )
     return task, trajectories

@@ -42,8 +42,10 @@ def asking_of(plan: Plan, view: ViewRule) -> AskingRecord:
 def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
     """The way in which these episodes ask."""
     protocol, name = episodes.protocol, name_of(episodes.protocol)
+    if (own := episodes.environment_name) is not None:
+        name = None
     return Way(
-        protocol=protocol.name,
+        protocol=own or protocol.name,
         is_known=name is not None,
         style=protocol.style,
         box_form=protocol.box_form,

@@ -3,6 +3,7 @@
 import heapq
 import logging
 from collections.abc import Sequence
+from contextlib import closing
 
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
@@ -59,8 +60,8 @@ def check_prompts_fit(where: str, episodes: EpisodeSpec, tasks: Sequence[Task], 
     if tokens >= limit:
         raise UserError(
             f"{where}: about {max(1, too_large)} of {len(tasks)} questions do not fit rollout.max_tokens={limit}. The "
-            f"prompt of {task.id} takes {tokens} tokens, {tokens - of_text} of them for {_pictures(task)}: "
-            f"lower model.max_pixels, or raise rollout.max_tokens above {tokens + episodes.rollout.max_turn_tokens}"
+            f"prompt of {task.id} takes {tokens} tokens{_advice(task, tokens - of_text)}raise rollout.max_tokens above "
+            f"{tokens + episodes.rollout.max_turn_tokens}"
         )
     if tokens + episodes.rollout.max_turn_tokens > limit:
         logger.warning(
@@ -94,13 +95,17 @@ def _image_tokens(task: Task, model: VisionLanguageModel) -> int:
 
 
 def _prompt_tokens(task: Task, episodes: EpisodeSpec, model: VisionLanguageModel) -> int:
-    specs = [tool.spec for tool in episodes.tools]
-    return len(model.chat.prompt(episodes.protocol.prompt(task, specs, model.view)).ids)
+    with closing(episodes.environment(model.media, model.view, is_timed=False)) as env:
+        env.reset(options={"task": task})
+        return len(model.chat.prompt(env.prompt).ids)
+
+
+def _advice(task: Task, image_tokens: int) -> str:
+    """How much of a prompt is pictures, and what may be done about them."""
+    return f", {image_tokens} of them for {_pictures(task)}: lower model.max_pixels, or " if task.images else ": "
 
 
 def _pictures(task: Task) -> str:
-    if not task.images:
-        return "no picture"
     largest = max(task.images, key=lambda image: image.width * image.height)
     size = f"{largest.width} x {largest.height} px"
     return f"a picture of {size}" if len(task.images) == 1 else f"{len(task.images)} pictures of up to {size}"

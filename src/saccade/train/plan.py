@@ -3,59 +3,25 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.config.settings import check_settings
-from saccade.envs.latency import ToolLatencies
-from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.evaluation.views import Views
-from saccade.media.resize import ViewRule
-from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.reward import AnyReward, Reward
+from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
-from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.algorithm_choice import chosen
 from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Attempt, Example, Task
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpisodeSpec:
-    """How a question is played: protocol, tools, limits."""
-
-    protocol: ChatProtocol
-    tools: tuple[Tool | EpisodeTool, ...]
-    rollout: RolloutSettings
-    max_turns: int = 3
-    latencies: ToolLatencies = field(default_factory=ToolLatencies, compare=False, repr=False)
-    """How long its tools take: collected by its environments, recorded below ``time/`` with the next metrics."""
-
-    @property
-    def max_action_tokens(self) -> int:
-        """The most tokens that a model may write in one episode."""
-        return min(self.max_turns * self.rollout.max_turn_tokens, self.rollout.max_tokens)
-
-    def environment(self, media: MediaStore, view: ViewRule, *, is_timed: bool = True) -> VisualReasoningEnv:
-        """An environment that takes its tasks at ``reset``."""
-        return VisualReasoningEnv(
-            protocol=self.protocol,
-            tools=self.tools,
-            media=media,
-            view=view,
-            max_turns=self.max_turns,
-            shows_pixels=False,
-            latencies=self.latencies if is_timed else None,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,6 +61,10 @@ class ExampleView:
     turns: tuple[TurnView, ...]
     turns_left_out: int
 
+    @property
+    def has_pictures(self) -> bool:
+        return bool(self.figures) or any(turn.figures for turn in self.turns)
+
 
 def chosen(evaluation: Evaluation, other: Evaluation | None = None) -> list[Attempt]:
     """Some right and some wrong attempts, the families taken in turn; the same ones whenever they are asked for.

@@ -127,6 +127,7 @@ def report_page(evidence: Evidence) -> str:
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
         sections=sections,
+        has_pictures=any(view.has_pictures for section in sections for view in section.examples),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
         notes=[visible(note, 500) for note in evidence.notes],

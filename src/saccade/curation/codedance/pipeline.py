@@ -11,7 +11,7 @@ from saccade.curation.codedance.checking import Checker
 from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
 from saccade.curation.codedance.report import Counts, CurationReport, curation_report
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
-from saccade.curation.codedance.solutions import PLAYED, MakeVisualEnvironment, Solved, Solver
+from saccade.curation.codedance.solutions import PLAYED, MakeSeededEnvironment, Solved, Solver
 from saccade.curation.difficulty import PassRates, level_of
 from saccade.curation.examples import EXAMPLES, code_kind, example_row
 from saccade.curation.journal import Journal
@@ -44,7 +44,7 @@ class Curation:
     """Curates questions into the folder of a journal."""
 
     roles: Roles
-    make_env: MakeVisualEnvironment
+    make_env: MakeSeededEnvironment
     media: MediaStore
     settings: CurationSettings
     seed: int = 0

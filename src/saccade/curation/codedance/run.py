@@ -1,7 +1,7 @@
 """Puts a curation together from what the command line says: questions, who does what, sandbox, folder."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -15,7 +15,7 @@ from saccade.curation.by_id import read_chains
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Player, Roles
 from saccade.curation.codedance.report import CurationReport
-from saccade.curation.codedance.solutions import REPLAYED
+from saccade.curation.codedance.solutions import REPLAYED, MakeSeededEnvironment
 from saccade.curation.difficulty import check_covered
 from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
 from saccade.curation.journal import Journal
@@ -76,6 +76,7 @@ def curate_codedance(request: CodeDanceRequest) -> CurationReport:
                 view=ORIGINAL_VIEW,
                 max_turns=settings.max_turns,
                 seed=seed,
+                reward=None,
                 shows_pixels=False,
             )
 
@@ -90,7 +91,7 @@ async def _run(
     tasks: Sequence[Task],
     *,
     media: MediaStore,
-    make_env: Callable[[int], VisualReasoningEnv],
+    make_env: MakeSeededEnvironment,
     journal: Journal[QuestionOutcome],
 ) -> CurationReport:
     async with Teachers(

@@ -16,7 +16,7 @@ from saccade.curation.playing import (
     play,
     replay,
 )
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.tool_use import call_outcome
@@ -24,7 +24,7 @@ from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall, Turn
 
-MakeVisualEnvironment = Callable[[int], VisualReasoningEnv]
+MakeSeededEnvironment = Callable[[int], ExpertEnvironment]
 """An environment of the code protocol with the Python tool, from the seed of its tools. Its tool checks the work of
 runs, by ``saccade.tools.code_work``, at least with the seed ``REPLAYED``."""
 
@@ -51,7 +51,7 @@ class Solver:
     """Tries one question in one way."""
 
     teacher: ChatModel
-    make_env: MakeVisualEnvironment
+    make_env: MakeSeededEnvironment
     settings: CurationSettings
     run_blocking: RunBlocking
     chains: Mapping[str, str] = field(default_factory=dict)

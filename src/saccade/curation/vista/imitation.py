@@ -21,7 +21,7 @@ from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at
 from saccade.curation.vista.imitation_report import ImitationReport, imitation_report
 from saccade.curation.vista.tool_examples import read_tool_turns, tool_example_row, turn_rows
 from saccade.curation.working import work_off
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -37,7 +37,7 @@ PlayReason = Literal["ill_formed", "failed_run", "no_answer", "wrong_answer", "n
 wrong; no tool was called."""
 Reason = Literal[PlayReason, DenseReason]
 
-Player = Callable[[Task, VisualReasoningEnv, int], Awaitable[tuple[Turn, ...]]]
+Player = Callable[[Task, ExpertEnvironment, int], Awaitable[tuple[Turn, ...]]]
 """Plays a task in an environment, with a seed; ``taught`` and ``shown`` make players."""
 
 
@@ -72,7 +72,7 @@ class VistaImitationSettings:
 def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
     """The player that asks a teacher turn by turn: a server, an engine in this process, a script."""
 
-    async def played(task: Task, env: VisualReasoningEnv, seed: int) -> tuple[Turn, ...]:
+    async def played(task: Task, env: ExpertEnvironment, seed: int) -> tuple[Turn, ...]:
         return await play(
             teacher,
             env,
@@ -89,7 +89,7 @@ def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
 def shown(expert: Callable[[Task], Example]) -> Player:
     """The player that knows the turns of a task without a model."""
 
-    async def played(task: Task, env: VisualReasoningEnv, seed: int) -> tuple[Turn, ...]:
+    async def played(task: Task, env: ExpertEnvironment, seed: int) -> tuple[Turn, ...]:
         return await asyncio.to_thread(lambda: replay(expert(task), env))
 
     return played
@@ -137,7 +137,7 @@ class Imitation:
     """Makes trajectories to imitate into the folder of a journal."""
 
     player: Player
-    make_env: Callable[[int], VisualReasoningEnv]
+    make_env: Callable[[int], ExpertEnvironment]
     """An environment of its own for each try, from a seed."""
     media: MediaStore
     densifier: ChatModel | None = None

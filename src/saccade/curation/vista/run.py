@@ -90,6 +90,7 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
                 view=ORIGINAL_VIEW,
                 max_turns=settings.max_turns,
                 seed=seed,
+                reward=None,
                 shows_pixels=False,
             )
 
