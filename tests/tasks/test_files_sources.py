@@ -290,9 +290,6 @@ def test_linked_folder_of_images_is_inside(tmp_path: Path) -> None:
     ("image", "message"),
     [
         ("gone.png", r"image: .*gone\.png: the image file cannot be read \(No such file"),
-        ("", r"images: there is no image"),
-        ([], r"images: there is no image"),
-        (None, r"images: there is no image"),
         (3, r'image: must be a path, bytes, \{"bytes": \.\.\., "path": \.\.\.\} or a data URL, not int'),
         ({"url": "x"}, r"image: must be a path, .* not an object with the keys url"),
         (["red.png", None], r"image: must be a path, .* not nothing"),
@@ -475,3 +472,19 @@ def test_frames_of_a_video_have_their_times(tmp_path: Path) -> None:
     }
     task = only_task(write_lines(tmp_path / "rows.jsonl", [row]))
     assert (task.frame_times_s, task.event_s) == ((0.0, 1.5, 3.0), (1.0, 2.0))
+
+
+@pytest.mark.parametrize("image", ["", [], None])
+def test_a_row_without_an_image_is_asked_as_text_alone(
+    tmp_path: Path, image: str | list[str] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_picture(tmp_path / "red.png")
+    path = write_lines(tmp_path / "rows.jsonl", [good(1), good(2) | {"image": image}])
+    assert [len(task.images) for task in read_tasks(path, media=MediaStore()).tasks] == [1, 0]
+    assert "1 of 2 rows have no image and are asked as text alone; images are read from images, image" in caplog.text
+
+
+def test_a_row_that_marks_an_image_it_lacks_is_refused(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [{"question": "<image> Which colour?", "answer": "red"}])
+    with pytest.raises(UserError, match="images: 1 <image> markers in the text but 0 images"):
+        read_tasks(path, media=MediaStore())

@@ -150,7 +150,6 @@ def test_targets_as_text_and_labels_that_are_numbers(tmp_path: Path) -> None:
         ({"answer": {"a": 1}}, "answer: must be text or a number, not dict"),
         ({"answer": "x" * 5000}, "answer: the answer has 5000 characters"),
         ({"images": []}, "images: 1 <image> markers in the text but 0 images"),
-        ({"images": ..., "problem": "?", "query": "?"}, "images: there is no image"),
         ({"images": ["b.jpg"]}, "images: "),
         ({"images": ["b" * 5000]}, "images: "),
         ({"images": [5]}, "images: must be a path"),
