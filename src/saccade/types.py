@@ -174,14 +174,60 @@ class Segment:
     """The images whose placeholder tokens lie in this segment, in order."""
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One named part of a reward: ``weight`` times ``value`` of it is in the total."""
+
+    name: str
+    value: float
+    weight: float = 1.0
+    filled_from: str = field(default="", kw_only=True)
+    """Where a value comes from that was not found on this trajectory: its judge's machine failed, and the lowest of
+    its siblings stands in, say. Empty for a value that was found."""
+    added_by: str = field(default="", kw_only=True)
+    """What put the term there, where it was not the reward: the algorithm's shaping, a KL. Empty for the reward."""
+
+    @property
+    def contribution(self) -> float:
+        return self.weight * self.value
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A trajectory's reward, taken apart; ``total`` is what the algorithm sees."""
+    """A trajectory's reward: named terms that add up to the total.
 
-    total: float
-    parts: Mapping[str, float]
+    ValueError for two terms of one name.
+    """
+
+    terms: tuple[Term, ...] = ()
+    is_right: bool | None = None
+    """Whether the answer is right, whatever else is rewarded; None where the reward tells no right from wrong."""
     notes: Mapping[str, float] = field(default_factory=dict)
     """How the score came about, for curves and counts; nothing of it is in ``total``."""
+
+    def __post_init__(self) -> None:
+        names = [term.name for term in self.terms]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two of the terms {', '.join(names)} have one name; give each term its own")
+
+    @property
+    def total(self) -> float:
+        """What the algorithm sees: the contributions, added in the order of the terms."""
+        total = 0.0
+        for term in self.terms:
+            # Not ``sum``, which rounds differently from Python 3.12 on.
+            total += term.contribution
+        return total
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """What was found on this trajectory, by term: values that were filled in are left out."""
+        return {term.name: term.value for term in self.terms if not term.filled_from}
+
+    @property
+    def accuracy(self) -> float | None:
+        """The term ``accuracy``, which may be a share, else 1.0 or 0.0 by ``is_right``; None without either."""
+        return self.values.get("accuracy", None if self.is_right is None else float(self.is_right))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -228,6 +274,8 @@ class Attempt:
 
     task: Task
     trajectory: Trajectory
+    advantages: tuple[float, ...] | None = None
+    """Of each turn, where a policy was trained on it; the mean over a turn's tokens where they differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

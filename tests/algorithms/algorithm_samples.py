@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from saccade.algorithms.algorithm import PolicyTokens
-from saccade.types import Answer, Group, Score, Segment, Task, Trajectory, TrajectoryStatus, Turn
+from saccade.types import Answer, Group, Score, Segment, Task, Term, Trajectory, TrajectoryStatus, Turn
 
 TASK = Task(id="t", family="f", question="?", answer="a", answer_kind="exact", images=())
 
@@ -32,7 +32,7 @@ def trajectory(
         else (),
         turns=(turn,) * turns,
         status=status,
-        score=None if reward is None else Score(total=reward, parts={}),
+        score=None if reward is None else Score(terms=(Term("reward", reward),)),
     )
 
 

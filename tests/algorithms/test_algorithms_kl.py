@@ -9,6 +9,7 @@ from algorithm_samples import group, rewarded, trajectory
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.kl import kl_estimate, kl_token_rewards, with_kl_in_reward
 from saccade.algorithms.options import KLEstimator
+from saccade.types import Term
 
 LOGITS = torch.tensor([0.3, -1.2, 0.8, 0.1], dtype=torch.float64)
 REFERENCE = torch.log_softmax(torch.tensor([-0.5, 0.4, 0.2, 1.0], dtype=torch.float64), dim=-1)
@@ -63,7 +64,10 @@ def test_for_group_relative_advantages_the_kl_of_a_trajectory_is_added_to_its_sc
     (scored,) = with_kl_in_reward([rewarded(1.0, 1.0)], [[(-0.25, -0.25), (0.25,)]])
     scores = [one.score for one in scored.trajectories if one.score]
     assert [score.total for score in scores] == [0.5, 1.25]
-    assert [score.parts for score in scores] == [{"kl": -0.5}, {"kl": 0.25}]
+    assert [score.terms[1:] for score in scores] == [
+        (Term("kl", -0.5, added_by="the algorithm"),),
+        (Term("kl", 0.25, added_by="the algorithm"),),
+    ]
     assert group_relative([scored], scale_by_std=False) == [[[-0.375], [0.375]]]
 
 
@@ -76,4 +80,4 @@ def test_sum_of_the_parts_is_the_total_to_the_last_bit_that_matters() -> None:
     (scored,) = with_kl_in_reward([rewarded(0.1)], [[(0.1,) * 10]])
     score = scored.trajectories[0].score
     assert score is not None
-    assert score.parts["kl"] == math.fsum((0.1,) * 10)
+    assert score.values["kl"] == math.fsum((0.1,) * 10)

@@ -19,7 +19,7 @@ from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.algorithms.rloo import rloo
 from saccade.learner.critic import ValueHead
-from saccade.types import Group, Score, Segment, Trajectory
+from saccade.types import Group, Score, Segment, Term, Trajectory
 
 LENGTH, VOCABULARY, STOP = 4, 5, 0
 WANTED = (3, 1, 4, 2)
@@ -50,7 +50,7 @@ def sampled(log_p: Tensor, generator: torch.Generator) -> Trajectory:
         Segment(role="prompt", turn=0, ids=(9,)),
         Segment(role="action", turn=0, ids=tuple(ids), logprobs=logprobs),
     )
-    score = Score(total=right, parts={"right": right})
+    score = Score(terms=(Term("right", right),))
     return replace(trajectory(0.0), segments=segments, score=score)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from saccade.evaluation.consistency import TwoStreamStep, added, nearest_rubric, shares_of, two_stream_step
-from saccade.types import Attempt, Score, Task, Trajectory
+from saccade.types import Attempt, Score, Task, Term, Trajectory
 
 
 def attempt(
@@ -26,7 +26,13 @@ def attempt(
         segments=(),
         turns=(),
         status="failed" if parts is None else "answered",
-        score=None if parts is None else Score(total=0.0, parts=parts, notes=notes),
+        score=None
+        if parts is None
+        else Score(
+            terms=tuple(Term(name, value) for name, value in parts.items()),
+            is_right=parts.get("accuracy", 0.0) > 0,
+            notes=notes,
+        ),
     )
     return Attempt(task=asked, trajectory=trajectory)
 

@@ -6,7 +6,7 @@ from saccade.evaluation.summary import FamilySummary, StageSummary, summarise
 from saccade.evaluation.tool_use import DifficultyBand, ToolUse, uses_tool
 from saccade.evaluation.unfinished import Unfinished
 from saccade.rewards.outcome import keeps_format
-from saccade.types import Answer, Malformed, Score, Task, ToolCall, ToolResult, Trajectory, Turn
+from saccade.types import Answer, Malformed, Score, Task, Term, ToolCall, ToolResult, Trajectory, Turn
 
 
 def task(family: str, index: int = 0) -> Task:
@@ -37,7 +37,7 @@ def answering(text: str, *before: Turn, family: str = "search") -> Trajectory:
         segments=(),
         turns=(*before, last),
         status="answered",
-        score=Score(total=float(text == "yes"), parts={}),
+        score=Score(terms=(Term("yes", float(text == "yes")),)),
     )
 
 

@@ -18,6 +18,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 from saccade.rewards.boxes.grounding import readable_boxes
 from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.testing.letters import letter_chat
@@ -25,7 +26,7 @@ from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import Tool, tool_from
-from saccade.types import Score, Task, Trajectory
+from saccade.types import Score, Task, Term, Trajectory
 
 CHAT = letter_chat(TINY_VIEW)
 BOTH = Views(cut=CropSettings(min_side_px=1))
@@ -85,7 +86,7 @@ class Stage:
     def play(
         self,
         *,
-        reward: Callable[[Task, Trajectory], Score] = OutcomeReward(format_weight=0.0),
+        reward: AnyReward = OutcomeReward(format_weight=0.0),
         on_finished: Callable[[Trajectory], None] = lambda _: None,
     ) -> TwoPasses:
         return play_with_views(
@@ -129,8 +130,8 @@ def test_the_second_pass_sees_the_original_then_the_crops_then_the_union_and_its
     assert second.task == replace(first.task, images=(*first.task.images, *(view.image for view in views)))
     assert second.trajectory.images == second.task.images
     assert (first.trajectory.score, second.trajectory.score) == (
-        Score(total=0.0, parts={"accuracy": 0.0, "format": 1.0}),
-        Score(total=1.0, parts={"accuracy": 1.0, "format": 1.0}),
+        Score(terms=(Term("accuracy", 0.0), Term("format", 1.0, 0.0)), is_right=False),
+        Score(terms=(Term("accuracy", 1.0), Term("format", 1.0, 0.0)), is_right=True),
     )
     assert (first.trajectory.stream, second.trajectory.stream) == ("first_pass", "evaluation")
     assert readable_boxes(first.trajectory) == (LEFT_PX, RIGHT_PX)
@@ -289,12 +290,23 @@ def test_seeds_of_the_passes_differ_and_depend_on_the_task_alone() -> None:
     assert [one.first[0].trajectory.seed, one.second[0].trajectory.seed] == [seeds[0], seeds[3]]
 
 
+def test_a_first_pass_that_only_the_judge_failed_has_its_second_pass() -> None:
+    async def judge(task: Task, trajectory: Trajectory) -> Score | None:
+        return None if trajectory.stream == FIRST_PASS else OutcomeReward(format_weight=0.0)(task, trajectory)
+
+    passes = Stage(first=[turn(LEFT)], second=[turn("so")]).play(reward=judge)
+    [first], [second] = passes.first, passes.second
+    assert (first.trajectory.status, first.trajectory.failure) == ("failed", "the reward gave no verdict")
+    assert (second.trajectory.status, len(second.task.images)) == ("answered", 2)
+    assert view_metrics(passes)["views/crops"] == 1.0
+
+
 def test_a_reward_is_told_of_both_passes() -> None:
     seen: list[tuple[str, int]] = []
 
     def reward(task: Task, trajectory: Trajectory) -> Score:
         seen.append((trajectory.stream, len(task.images)))
-        return Score(total=1.0, parts={})
+        return Score(terms=(Term("one", 1.0),))
 
     Stage(first=[turn(LEFT)], second=[turn("")]).play(reward=reward)
     assert seen == [("first_pass", 1), ("evaluation", 2)]

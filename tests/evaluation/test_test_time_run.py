@@ -198,7 +198,7 @@ def test_a_run_that_is_killed_between_its_two_files_ends_with_the_same_bytes(tmp
         Recipe(is_dying_later=True).run(out)
     (out / "evaluations" / "look.jsonl").unlink()
     (out / "evaluations" / "look_first_pass.jsonl").write_text(
-        json.dumps({"kind": "header", "version": 1, "stage": "look", "step": 1}) + "\n"
+        json.dumps({"kind": "header", "version": 2, "stage": "look", "step": 1}) + "\n"
     )
     Recipe().run(out, resume=True)
     assert outcome(out) == outcome(undisturbed)

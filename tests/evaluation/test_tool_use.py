@@ -10,6 +10,7 @@ from saccade.types import (
     Observation,
     Score,
     Task,
+    Term,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -88,7 +89,7 @@ def test_what_the_machine_failed_is_in_no_measure() -> None:
 
 def test_a_group_is_as_right_as_its_reward_says() -> None:
     one = attempt(is_right=False)
-    judged = replace(one.trajectory, score=Score(total=2.0, parts={"accuracy": 0.25, "tool": 1.0}))
+    judged = replace(one.trajectory, score=Score(terms=(Term("accuracy", 0.25), Term("tool", 1.75))))
     assert tool_use([replace(one, trajectory=judged)]).bands == (DifficultyBand(low=0.25, calls_mean=0.0, groups=1),)
 
 

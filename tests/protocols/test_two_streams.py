@@ -38,6 +38,7 @@ from saccade.types import (
     SceneObject,
     Score,
     Task,
+    Term,
     ToolCall,
     Trajectory,
 )
@@ -317,7 +318,7 @@ def test_boxes_objects_wordings_and_notes_come_back_from_disk_as_they_were(tmp_p
         segments=(),
         turns=env.turns,
         status="answered",
-        score=Score(total=1.0, parts={"accuracy": 1.0}, notes={"boxes": 2.0, "box_recall": 1 / 3}),
+        score=Score(terms=(Term("accuracy", 1.0),), is_right=True, notes={"boxes": 2.0, "box_recall": 1 / 3}),
     )
     assert trajectory.turns[0].boxes == (
         BoxMention(text="[ -1.5, 2, 3e4 ]", box=None),
@@ -345,7 +346,7 @@ def test_a_record_without_boxes_objects_wordings_and_notes_is_as_small_as_before
         segments=(),
         turns=env.turns,
         status="answered",
-        score=Score(total=1.0, parts={}),
+        score=Score(terms=(Term("one", 1.0),)),
     )
     path = tmp_path / "records.jsonl"
     record = Attempt(task=task, trajectory=trajectory)

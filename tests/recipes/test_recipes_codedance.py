@@ -20,7 +20,7 @@ from saccade.tools.code import PythonTool
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
-from saccade.types import Answer, Example, Group, ImageRef, Score, Task, ToolCall, ToolResult, Trajectory, Turn
+from saccade.types import Answer, Example, Group, ImageRef, Score, Task, Term, ToolCall, ToolResult, Trajectory, Turn
 
 RUN = Turn(
     index=0, text="", thought="", action=ToolCall(name="python", arguments={}), is_well_formed=True, result=ToolResult()
@@ -40,7 +40,7 @@ def played(*turns: Turn) -> Trajectory:
         segments=(),
         turns=turns,
         status="answered",
-        score=Score(total=1.0, parts={}),
+        score=Score(terms=(Term("one", 1.0),)),
     )
 
 

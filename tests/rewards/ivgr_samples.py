@@ -9,7 +9,7 @@ from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.groups import score_question
 from saccade.rewards.judges.archive import Reference
 from saccade.rewards.judges.consistency import NO_VERDICT, Verdict
-from saccade.rewards.reward import AsyncGroupReward
+from saccade.rewards.reward import GroupReward
 from saccade.types import (
     Answer,
     Group,
@@ -82,7 +82,7 @@ def _read(parse, stream: str, text: str, sample: int, task: Task) -> Trajectory:
 
 
 def scored(
-    reward: AsyncGroupReward, *trajectories: Trajectory, memory: Json = None, task: Task = TASK
+    reward: GroupReward, *trajectories: Trajectory, memory: Json = None, task: Task = TASK
 ) -> tuple[Mapping[str, Sequence[Score | None]], Json]:
     """The scores by stream, and what is remembered, as the trainer asks for them."""
     streams = list(dict.fromkeys(one.stream for one in trajectories))

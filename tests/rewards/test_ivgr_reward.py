@@ -13,9 +13,9 @@ from saccade.rewards.groups import score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, Ensemble, Verdict
 from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
-from saccade.rewards.reward import AsyncGroupReward
+from saccade.rewards.reward import GroupReward
 from saccade.testing import check_reward
-from saccade.types import Group, Score, Task, Trajectory
+from saccade.types import Group, Score, Task, Term, Trajectory
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": ("white", "black", "cyan", "pink")})
 REWARD = IvgrReward(consistency=EXACT)
@@ -36,14 +36,14 @@ def test_equation_3_by_hand() -> None:
     found, _ = scored(REWARD, GOOD, SAME, SHORT, FALSE)
     assert [score.total for score in found["textual"]] == [3.0, 2.7, 1.0]
     assert found["textual"][1] == Score(
-        total=2.7,
-        parts={"format": 1.0, "accuracy": 1.0, "consistency": 0.7},
+        terms=(Term("format", 1.0), Term("accuracy", 1.0), Term("consistency", 0.7)),
+        is_right=True,
         notes={"reference": 1.0, "from_archive": 0.0, "no_verdict": 0.0, "unjudgeable": 0.0, "judge_attack": 0.0},
     )
     assert found["grounded"] == [
         Score(
-            total=3.0,
-            parts={"format": 1.0, "accuracy": 1.0, "box": 1.0},
+            terms=(Term("format", 1.0), Term("accuracy", 1.0), Term("box", 1.0)),
+            is_right=True,
             notes={"boxes": 1.0, "box_recall": 1.0, "is_reference": 1.0},
         )
     ]
@@ -57,13 +57,15 @@ def test_weights_are_settings() -> None:
 
 def test_the_reference_of_this_step_counts_whatever_order_the_streams_come_in() -> None:
     textual_first, memory = scored(REWARD, SHORT, GOOD)
-    assert textual_first["textual"][0].parts["consistency"] == 0.7
+    assert textual_first["textual"][0].values["consistency"] == 0.7
     assert memory == {"text": GOOD.turns[0].thought, "boxes": [[8.0, 8.0, 56.0, 56.0]], "box_reward": 1.0}
 
 
 def test_without_a_reference_consistency_is_nothing_and_no_part() -> None:
     found, memory = scored(REWARD, grounded("red white"), SAME)
-    assert found["textual"] == [Score(total=2.0, parts={"format": 1.0, "accuracy": 1.0}, notes={"reference": 0.0})]
+    assert found["textual"] == [
+        Score(terms=(Term("format", 1.0), Term("accuracy", 1.0)), is_right=True, notes={"reference": 0.0})
+    ]
     assert found["grounded"][0].notes["is_reference"] == 0.0
     assert memory is None
 
@@ -71,7 +73,7 @@ def test_without_a_reference_consistency_is_nothing_and_no_part() -> None:
 def test_a_reference_of_an_earlier_step_is_found_after_json() -> None:
     _, memory = scored(REWARD, GOOD)
     found, later = scored(REWARD, SAME, memory=json.loads(json.dumps(memory)))
-    assert found["textual"][0].parts["consistency"] == 1.0
+    assert found["textual"][0].values["consistency"] == 1.0
     assert found["textual"][0].notes["from_archive"] == 1.0
     assert later == memory
 
@@ -94,7 +96,7 @@ def test_an_equal_reference_does_not_replace_the_one_that_is_there() -> None:
 def test_without_the_archive_only_this_step_counts() -> None:
     variant = IvgrReward(consistency=EXACT, use_archive=False)
     found, memory = scored(variant, GOOD, SAME)
-    assert (found["textual"][0].parts["consistency"], memory) == (1.0, None)
+    assert (found["textual"][0].values["consistency"], memory) == (1.0, None)
     _, kept = scored(REWARD, GOOD)
     found, _ = scored(variant, SAME, memory=kept)
     assert found["textual"][0].notes == {"reference": 0.0}
@@ -115,7 +117,7 @@ def test_a_task_without_targets_is_scored_plainly() -> None:
     judge = FixedJudge({})
     right = textual("it is", task=UNTARGETED)
     found, memory = scored(IvgrReward(consistency=judge, plain_accuracy_weight=1.5), right, task=UNTARGETED)
-    assert found["textual"] == [Score(total=2.5, parts={"format": 1.0, "accuracy": 1.0}, notes={})]
+    assert found["textual"] == [Score(terms=(Term("format", 1.0), Term("accuracy", 1.0, 1.5)), is_right=True)]
     assert memory is None
 
 
@@ -123,7 +125,7 @@ def test_without_a_verdict_a_trajectory_gets_no_more_than_the_lowest_of_its_sibl
     reward = IvgrReward(consistency=verdicts(a=1.0, b=0.3, c=None))
     found, _ = scored(reward, GOOD, *texts("a", "b", "c"))
     assert [score.total for score in found["textual"]] == [3.0, 2.3, 2.3]
-    assert found["textual"][2].parts == {"format": 1.0, "accuracy": 1.0}
+    assert found["textual"][2].values == {"format": 1.0, "accuracy": 1.0}
     assert [score.notes["no_verdict"] for score in found["textual"]] == [0.0, 0.0, 1.0]
 
 
@@ -136,7 +138,7 @@ def test_a_missing_verdict_among_equals_makes_no_difference_to_the_last_bit() ->
 def test_when_nobody_has_a_verdict_nobody_has_the_component() -> None:
     found, memory = scored(IvgrReward(consistency=verdicts()), GOOD, *texts("a", "b"))
     assert [score.total for score in found["textual"]] == [2.0, 2.0]
-    assert all("consistency" not in score.parts for score in found["textual"])
+    assert all("consistency" not in score.values for score in found["textual"])
     assert all(score.notes["no_verdict"] == 1.0 for score in found["textual"])
     assert memory is not None
 
@@ -145,7 +147,7 @@ def test_an_attack_is_noted_and_is_no_missing_verdict() -> None:
     reward = IvgrReward(consistency=FixedJudge({"a": ATTACK, "b": Verdict(value=1.0)}))
     found, _ = scored(reward, GOOD, *texts("a", "b"))
     attack, honest = found["textual"]
-    assert (attack.total, attack.parts["consistency"]) == (2.0, 0.0)
+    assert (attack.total, attack.values["consistency"]) == (2.0, 0.0)
     assert attack.notes == {"reference": 1.0, "from_archive": 0.0, "judge_attack": 1.0}
     assert (honest.total, honest.notes["judge_attack"]) == (3.0, 0.0)
 
@@ -185,7 +187,7 @@ def test_who_did_not_answer_is_wrong_without_asking() -> None:
 
     cut = replace(SAME, status="token_limit")
     found, _ = scored(IvgrReward(consistency=None, accuracy=judge), cut)
-    assert found["textual"][0].parts == {"format": 0.0, "accuracy": 0.0}
+    assert found["textual"][0].values == {"format": 0.0, "accuracy": 0.0}
 
 
 def test_one_stream_is_never_scored_by_the_others_rewards() -> None:
@@ -200,7 +202,7 @@ def test_one_stream_is_never_scored_by_the_others_rewards() -> None:
         REWARD,
     )
     assert (boxed.stream, words.stream) == ("grounded", "textual")
-    assert set(boxed.trajectories[0].score.parts) != set(words.trajectories[0].score.parts)
+    assert set(boxed.trajectories[0].score.values) != set(words.trajectories[0].score.values)
 
 
 def test_streams_may_have_other_names_but_no_unknown_one() -> None:
@@ -210,7 +212,7 @@ def test_streams_may_have_other_names_but_no_unknown_one() -> None:
         Group(task=TASK, stream="talking", trajectories=(SAME,)),
     ]
     (_, words), _ = score_question(groups, named)
-    assert words.trajectories[0].score.parts["consistency"] == 1.0
+    assert words.trajectories[0].score.values["consistency"] == 1.0
     with pytest.raises(UserError, match=r"not \['looking', 'talking'\]"):
         score_question(groups, REWARD)
 
@@ -224,7 +226,7 @@ def test_a_stream_whose_every_trajectory_failed_is_an_empty_one() -> None:
 def test_printed_boxes_do_not_pay_in_the_textual_stream() -> None:
     plain, printed = textual("red top leftmost white"), textual(f"red {tag(RED)} top leftmost white")
     found, _ = scored(REWARD, GOOD, plain, printed)
-    assert found["textual"][1].parts == {"format": 0.0, "accuracy": 1.0, "consistency": 1.0}
+    assert found["textual"][1].values == {"format": 0.0, "accuracy": 1.0, "consistency": 1.0}
     assert found["textual"][1].total < found["textual"][0].total
 
 
@@ -247,7 +249,7 @@ def test_the_place_of_a_whole_reasoning_over_several_turns_is_understood() -> No
     two = replace(TASK, targets=(*TASK.targets, replace(TASK.targets[0], label="blue plate", box=BLUE)), answer="white")
     both = replace(both, turns=(both.turns[0], replace(both.turns[1], action=GOOD.turns[0].action)))
     found, _ = scored(REWARD, both, textual("red top leftmost white blue bottom rightmost black", task=two), task=two)
-    assert found["textual"][0].parts["consistency"] == 1.0
+    assert found["textual"][0].values["consistency"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
 
 
 def test_the_reward_keeps_the_contract_in_either_stream() -> None:
-    assert isinstance(REWARD, AsyncGroupReward)
+    assert isinstance(REWARD, GroupReward)
     check_reward(IvgrReward(consistency=EXACT, grounded="main"))
     check_reward(IvgrReward(consistency=EXACT, textual="main"))
 
@@ -269,7 +271,7 @@ def test_the_reward_keeps_the_contract_in_either_stream() -> None:
 def test_an_ensemble_is_the_mean_of_those_with_a_verdict() -> None:
     ensemble = Ensemble([verdicts(a=1.0, b=0.7), verdicts(a=0.0), FixedJudge({"c": ATTACK, "b": NO_VERDICT})])
     found, _ = scored(IvgrReward(consistency=ensemble), GOOD, *texts("a", "b", "c", "d"))
-    assert [score.parts.get("consistency") for score in found["textual"]] == [0.5, 0.7, 0.0, None]
+    assert [score.values.get("consistency") for score in found["textual"]] == [0.5, 0.7, 0.0, None]
     assert [score.notes["judge_attack"] for score in found["textual"]] == [0.0, 0.0, 1.0, 0.0]
     with pytest.raises(UserError, match="at least one"):
         Ensemble([])

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from saccade.errors import UserError
+from saccade.errors import MachineError, UserError
 from saccade.rewards.groups import NO_VERDICT, score_question, score_questions
 from saccade.rewards.reward import GroupScores
-from saccade.types import Answer, Group, Json, Score, Task, Trajectory, Turn
+from saccade.types import Answer, Group, Json, Score, Task, Term, Trajectory, Turn
 
 TASK = Task(id="a", family="f", question="?", answer="1", answer_kind="exact", images=())
 
@@ -23,7 +23,7 @@ class Waiting:
     seen: list[tuple[str, Json]] = field(default_factory=list)
     refuses: str = ""
 
-    async def score_groups_async(
+    async def score_groups(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
     ) -> GroupScores:
         self.begun.append(task.id)
@@ -34,7 +34,7 @@ class Waiting:
             raise UserError("this judge knows no such question")
         count = float(self.begun.index(task.id))
         scores = {
-            name: [None if one.sample == 9 else Score(total=count, parts={}) for one in members]
+            name: [None if one.sample == 9 else Score(terms=(Term("count", count),)) for one in members]
             for name, members in groups.items()
         }
         return GroupScores(scores=scores, memory=[memory, task.id])
@@ -86,6 +86,34 @@ def test_failed_trajectories_are_not_judged_and_those_without_a_verdict_fail() -
 def test_a_mistake_that_the_judge_finds_comes_as_itself() -> None:
     with pytest.raises(UserError, match="knows no such question"):
         score_questions([[group("a")], [group("b")]], Waiting(expected=2, refuses="b"), {})
+
+
+def test_a_judge_whose_machine_fails_leaves_the_question_without_a_verdict_and_never_at_zero() -> None:
+    class Down:
+        async def score_groups(
+            self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+        ) -> GroupScores:
+            if task.id == "a":
+                raise MachineError("the judge is down")
+            return GroupScores(scores={name: [Score()] * len(members) for name, members in groups.items()})
+
+    scored, memory = score_questions([[group("a")], [group("b")]], Down(), {"a": "kept"})
+    assert [totals(groups) for groups in scored] == [[[None, None]], [[0.0, 0.0]]]
+    assert {one.failure for one in scored[0][0].trajectories} == {f"{NO_VERDICT}: the judge is down"}
+    assert memory == {"a": "kept"}
+
+
+def test_single_trajectories_are_judged_at_the_same_time() -> None:
+    begun: list[int] = []
+
+    async def judge(task: Task, trajectory: Trajectory) -> Score | None:
+        begun.append(trajectory.sample)
+        while len(begun) < 4:
+            await asyncio.sleep(0)
+        return Score(terms=(Term("place", float(begun.index(trajectory.sample))),))
+
+    scored, _ = score_questions([[group("a", samples=(0, 1))], [group("b", samples=(2, 3))]], judge, {})
+    assert [totals(groups) for groups in scored] == [[[0.0, 1.0]], [[2.0, 3.0]]]
 
 
 def test_one_question_alone_is_scored_the_same_way() -> None:

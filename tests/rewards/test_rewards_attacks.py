@@ -19,7 +19,7 @@ from saccade.rewards.tool_use import (
     execution_returns,
 )
 from saccade.testing.hostile import HOSTILE_TEXTS
-from saccade.types import Observation, Score, ToolResult, Trajectory, Turn
+from saccade.types import Observation, Score, Term, ToolResult, Trajectory, Turn
 
 WRONG = played(answer="blue")
 EMPTY_CODE = replace(
@@ -70,9 +70,9 @@ def test_no_bonus_lifts_a_wrong_answer_above_a_right_one(form: DifficultyForm) -
 def test_empty_code_and_code_of_comments_alone_are_failed_calls() -> None:
     """Trap 23: the paper's own case of a reward that was hacked."""
     trick = played(EMPTY_CODE, answer="red")
-    assert score(trick, WRONG).parts["tool"] == 0.0
+    assert score(trick, WRONG).values["tool"] == 0.0
     assert execution_returns(trick) == [-0.5, 0.0]
-    assert DeepEyesReward(needs_image=False)(TASK, trick).parts["tool"] == 0.0
+    assert DeepEyesReward(needs_image=False)(TASK, trick).values["tool"] == 0.0
 
 
 def test_code_that_did_no_work_is_neither_paid_nor_penalised() -> None:
@@ -80,16 +80,16 @@ def test_code_that_did_no_work_is_neither_paid_nor_penalised() -> None:
     assert (
         score(idle, WRONG)
         == score(none, WRONG)
-        == Score(total=0.2, parts={"accuracy": 0.0, "format": 1.0, "tool": 0.0})
+        == Score(terms=(Term("accuracy", 0.0), Term("format", 1.0, 0.2), Term("tool", 0.0)), is_right=False)
     )
     assert execution_returns(idle) == [0.0, 0.0, 0.0]
-    assert DeepEyesReward(needs_image=False)(TASK, played(IDLE, answer="red")).parts["tool"] == 0.0
+    assert DeepEyesReward(needs_image=False)(TASK, played(IDLE, answer="red")).values["tool"] == 0.0
     assert score(played(IDLE, RUNS, answer="red"), WRONG) == score(played(RUNS, answer="red"), WRONG)
 
 
 def test_nine_idle_calls_do_not_dilute_a_failure() -> None:
     assert calls_of(played(*[IDLE] * 9, FAILS)) == Calls(succeeded=0, total=10, idle=9)
-    assert score(played(*[IDLE] * 9, FAILS, answer="blue"), WRONG).parts["tool"] == 0.0
+    assert score(played(*[IDLE] * 9, FAILS, answer="blue"), WRONG).values["tool"] == 0.0
     mixed, plain = played(*[IDLE] * 9, RUNS, FAILS, answer="blue"), played(RUNS, FAILS, answer="blue")
     assert score(mixed, WRONG) == score(plain, WRONG)
 
@@ -129,13 +129,15 @@ def test_no_printed_text_makes_a_run_fail_or_succeed(text: str) -> None:
     "text", ["<answer>red</answer>", "print('<answer>red</answer>')", "The code ran successfully. <answer>red</answer>"]
 )
 def test_a_printed_answer_is_no_answer(text: str) -> None:
-    assert score(played(printing(text)), WRONG).parts["accuracy"] == 0.0
-    assert score(played(printing(text), answer="blue"), WRONG).parts["accuracy"] == 0.0
+    assert score(played(printing(text)), WRONG).values["accuracy"] == 0.0
+    assert score(played(printing(text), answer="blue"), WRONG).values["accuracy"] == 0.0
 
 
 def test_code_in_the_last_turn_is_no_call() -> None:
     late = played(UNSEEN)
-    assert score(late, WRONG) == Score(total=0.0, parts={"accuracy": 0.0, "format": 0.0, "tool": 0.0})
+    assert score(late, WRONG) == Score(
+        terms=(Term("accuracy", 0.0), Term("format", 0.0, 0.2), Term("tool", 0.0)), is_right=False
+    )
     assert calls_of(played(RUNS, UNSEEN)) == calls_of(played(RUNS))
 
 
@@ -146,7 +148,7 @@ def test_a_notice_that_the_turns_are_over_is_no_call_that_ran() -> None:
 
 def test_calls_of_tools_that_do_not_exist_dilute_the_bonus() -> None:
     honest, padded = played(RUNS, answer="red"), played(RUNS, REFUSED, REFUSED, answer="red")
-    assert score(padded, WRONG).parts["tool"] == pytest.approx(score(honest, WRONG).parts["tool"] / 3)
+    assert score(padded, WRONG).values["tool"] == pytest.approx(score(honest, WRONG).values["tool"] / 3)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +165,8 @@ def test_calls_of_tools_that_do_not_exist_dilute_the_bonus() -> None:
     ],
 )
 def test_no_answer_but_the_right_one_is_right(answer: str) -> None:
-    assert OutcomeReward()(TASK, played(answer=answer)).parts["accuracy"] == 0.0
-    assert score(played(RUNS, answer=answer), WRONG).parts["accuracy"] == 0.0
+    assert OutcomeReward()(TASK, played(answer=answer)).values["accuracy"] == 0.0
+    assert score(played(RUNS, answer=answer), WRONG).values["accuracy"] == 0.0
 
 
 def test_a_failing_machine_is_no_way_to_be_paid() -> None:

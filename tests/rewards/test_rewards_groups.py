@@ -14,7 +14,7 @@ from saccade.rewards.groups import NO_VERDICT, score_question
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.reward import GroupScores
 from saccade.rewards.tool_use import difficulty_scale
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 LOST = played(status="failed")
 
@@ -33,7 +33,8 @@ class Archive:
         return GroupScores(
             scores={
                 stream: [
-                    None if one.answer == "?" else Score(total=float(one.answer == kept), parts={}) for one in members
+                    None if one.answer == "?" else Score(terms=(Term("same", float(one.answer == kept)),))
+                    for one in members
                 ]
                 for stream, members in groups.items()
             },
@@ -48,10 +49,10 @@ def test_the_bonus_depends_on_how_many_siblings_are_right() -> None:
     )
     d = difficulty_scale(0.25)
     assert scores == [
-        Score(total=1.2 + 1.5 * d, parts={"accuracy": 1.0, "format": 1.0, "tool": 1.5 * d}),
-        Score(total=0.2 + 0.25 * d, parts={"accuracy": 0.0, "format": 1.0, "tool": 0.25 * d}),
-        Score(total=0.2, parts={"accuracy": 0.0, "format": 1.0, "tool": 0.0}),
-        Score(total=0.0, parts={"accuracy": 0.0, "format": 0.0, "tool": 0.0}),
+        Score(terms=(Term("accuracy", 1.0), Term("format", 1.0, 0.2), Term("tool", 1.5 * d)), is_right=True),
+        Score(terms=(Term("accuracy", 0.0), Term("format", 1.0, 0.2), Term("tool", 0.25 * d)), is_right=False),
+        Score(terms=(Term("accuracy", 0.0), Term("format", 1.0, 0.2), Term("tool", 0.0)), is_right=False),
+        Score(terms=(Term("accuracy", 0.0), Term("format", 0.0, 0.2), Term("tool", 0.0)), is_right=False),
     ]
 
 
@@ -70,7 +71,7 @@ def test_the_groups_accuracy_is_no_mean_of_scores() -> None:
     heavy = CodeDanceReward(outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4), base_weight=1.0)
     (score,) = codedance(played(RUNS, answer="red"), reward=heavy)
     assert score is not None
-    assert score.parts["tool"] == pytest.approx(2.0 * difficulty_scale(1.0))
+    assert score.values["tool"] == pytest.approx(2.0 * difficulty_scale(1.0))
 
 
 def test_streams_have_accuracies_of_their_own() -> None:
@@ -83,7 +84,7 @@ def test_streams_have_accuracies_of_their_own() -> None:
 def test_the_codes_form_can_be_asked_for() -> None:
     (score,) = codedance(played(RUNS, answer="blue"), reward=CodeDanceReward(form="code", gamma=2.0, shift=0.1))
     assert score is not None
-    assert score.parts["tool"] == 0.5 * difficulty_scale(0.0, gamma=2.0, shift=0.1, form="code")
+    assert score.values["tool"] == 0.5 * difficulty_scale(0.0, gamma=2.0, shift=0.1, form="code")
 
 
 def test_a_format_that_counts_from_minus_one_moves_no_advantage() -> None:
@@ -91,7 +92,7 @@ def test_a_format_that_counts_from_minus_one_moves_no_advantage() -> None:
 
     def below_zero(task: Task, trajectory: Trajectory) -> Score:
         ours = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)(task, trajectory)
-        return replace(ours, total=ours.total - 0.2)
+        return replace(ours, terms=(*ours.terms, Term("shifted", -0.2)))
 
     members = [played(RUNS, answer="red"), played(RUNS, FAILS, answer="blue"), played("malformed", answer="blue")]
     advantages = [
@@ -110,19 +111,19 @@ def test_settings_that_mean_nothing_are_refused_before_a_run() -> None:
 
 
 def test_a_reward_that_tells_no_right_from_wrong_cannot_scale_a_bonus() -> None:
-    with pytest.raises(UserError, match="have no 'accuracy'"):
-        codedance(played(answer="red"), reward=CodeDanceReward(outcome=lambda *_: Score(total=1.0, parts={})))
+    with pytest.raises(UserError, match="does not say is_right"):
+        codedance(played(answer="red"), reward=CodeDanceReward(outcome=lambda *_: Score(terms=(Term("one", 1.0),))))
 
 
 def test_deepeyes_wants_a_right_answer_and_an_image_by_hand() -> None:
     reward = DeepEyesReward()
     assert reward(TASK, played(DRAWS, answer="red")) == Score(
-        total=0.8 + 0.2 + 1.2, parts={"accuracy": 1.0, "format": 1.0, "tool": 1.2}
+        terms=(Term("accuracy", 1.0, 0.8), Term("format", 1.0, 0.2), Term("tool", 1.0, 1.2)), is_right=True
     )
-    assert reward(TASK, played(DRAWS, answer="blue")).parts["tool"] == 0.0
-    assert reward(TASK, played(RUNS, answer="red")).parts["tool"] == 0.0
-    assert DeepEyesReward(needs_image=False)(TASK, played(RUNS, answer="red")).parts["tool"] == 1.2
-    assert DeepEyesReward(needs_image=False)(TASK, played(FAILS, REFUSED, answer="red")).parts["tool"] == 0.0
+    assert reward(TASK, played(DRAWS, answer="blue")).values["tool"] == 0.0
+    assert reward(TASK, played(RUNS, answer="red")).values["tool"] == 0.0
+    assert DeepEyesReward(needs_image=False)(TASK, played(RUNS, answer="red")).total == 0.8 + 0.2 + 1.2
+    assert DeepEyesReward(needs_image=False)(TASK, played(FAILS, REFUSED, answer="red")).values["tool"] == 0.0
 
 
 def test_a_plain_scorer_scores_each_trajectory_of_every_stream() -> None:
@@ -135,11 +136,11 @@ def test_a_plain_scorer_scores_each_trajectory_of_every_stream() -> None:
 def test_streams_of_a_question_are_scored_together_and_a_task_is_remembered() -> None:
     look = group(played(answer="red"), stream="look")
     (first,), memory = score_question([look], Archive())
-    assert (first.trajectories[0].score, memory) == (Score(total=0.0, parts={}), None)
+    assert (first.trajectories[0].score, memory) == (Score(terms=(Term("same", 0.0),)), None)
     (_, second), memory = score_question([group(played(answer="red"), stream="talk"), look], Archive(), memory)
-    assert (second.trajectories[0].score, memory) == (Score(total=1.0, parts={}), "red")
+    assert (second.trajectories[0].score, memory) == (Score(terms=(Term("same", 1.0),)), "red")
     (third,), memory = score_question([look], Archive(), memory)
-    assert (third.trajectories[0].score, memory) == (Score(total=1.0, parts={}), "red")
+    assert (third.trajectories[0].score, memory) == (Score(terms=(Term("same", 1.0),)), "red")
 
 
 def test_a_trajectory_without_a_verdict_counts_as_failed() -> None:

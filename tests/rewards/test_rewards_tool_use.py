@@ -4,15 +4,15 @@ import math
 from dataclasses import replace
 
 import pytest
-from reward_samples import FAILS, IDLE, REFUSED, RUNS, UNSEEN, played
+from reward_samples import FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, played
 
 from saccade.errors import UserError
+from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.tool_use import (
     Calls,
     adaptive_tool_reward,
     call_outcome,
     calls_of,
-    deepeyes_tool_reward,
     difficulty_scale,
     execution_returns,
     turn_returns,
@@ -97,9 +97,13 @@ def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None
 
 
 def test_deepeyes_pays_a_right_answer_with_a_tool_once() -> None:
-    assert deepeyes_tool_reward(is_correct=True, is_tool_used=True) == 1.2
-    assert deepeyes_tool_reward(is_correct=False, is_tool_used=True) == 0.0
-    assert deepeyes_tool_reward(is_correct=True, is_tool_used=False) == 0.0
+    reward = DeepEyesReward(needs_image=False)
+    for trajectory, paid in (
+        (played(RUNS, RUNS, answer="red"), 1.2),
+        (played(RUNS, answer="blue"), 0.0),
+        (played(answer="red"), 0.0),
+    ):
+        assert reward(TASK, trajectory).terms[-1].contribution == paid
 
 
 @pytest.mark.parametrize(("succeeded", "idle", "total"), [(1, 1, 1), (0, 2, 1), (0, -1, 1)])

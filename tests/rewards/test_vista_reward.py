@@ -13,9 +13,9 @@ from saccade.rewards.vista import (
     VistaReward,
     difficulty_weight,
     trajectory_repetition,
-    vista_total,
+    vista_terms,
 )
-from saccade.types import Observation, Trajectory
+from saccade.types import Observation, Score, Trajectory
 
 
 def saying(text: str, *, answer: str = "red") -> Trajectory:
@@ -31,20 +31,22 @@ MODERATE, SEVERE, EXTREME = (saying("wait " * count) for count in (10, 20, 50))
 
 
 @pytest.mark.parametrize(
-    ("trajectory", "total", "parts"),
+    ("trajectory", "total", "terms", "is_right"),
     [
-        (RIGHT, 2.0, {"repetition": 0.0, "format": 1.0, "correct": 1.0, "accuracy": 1.0}),
-        (WRONG, 1.0, {"repetition": 0.0, "format": 1.0, "correct": 0.0, "accuracy": 0.0}),
-        (BADLY_FORMED, -1.0, {"repetition": 0.0, "format": -1.0, "correct": 0.0, "accuracy": 1.0}),
-        (UNANSWERED, -1.0, {"repetition": 0.0, "format": -1.0, "correct": 0.0, "accuracy": 0.0}),
-        (MODERATE, -1.5, {"repetition": -1.5, "format": 0.0, "correct": 0.0, "accuracy": 1.0}),
-        (SEVERE, -2.0, {"repetition": -2.0, "format": 0.0, "correct": 0.0, "accuracy": 1.0}),
-        (EXTREME, -3.0, {"repetition": -3.0, "format": 0.0, "correct": 0.0, "accuracy": 1.0}),
+        (RIGHT, 2.0, {"repetition": 0.0, "format": 1.0, "correct": 1.0}, True),
+        (WRONG, 1.0, {"repetition": 0.0, "format": 1.0, "correct": 0.0}, False),
+        (BADLY_FORMED, -1.0, {"repetition": 0.0, "format": -1.0, "correct": 0.0}, True),
+        (UNANSWERED, -1.0, {"repetition": 0.0, "format": -1.0, "correct": 0.0}, False),
+        (MODERATE, -1.5, {"repetition": -1.5, "format": 0.0, "correct": 0.0}, True),
+        (SEVERE, -2.0, {"repetition": -2.0, "format": 0.0, "correct": 0.0}, True),
+        (EXTREME, -3.0, {"repetition": -3.0, "format": 0.0, "correct": 0.0}, True),
     ],
 )
-def test_every_value_of_the_papers_reward(trajectory: Trajectory, total: float, parts: dict[str, float]) -> None:
+def test_every_value_of_the_papers_reward(
+    trajectory: Trajectory, total: float, terms: dict[str, float], is_right: bool
+) -> None:
     score = VistaReward()(TASK, trajectory)
-    assert (score.total, score.parts) == (total, parts)
+    assert (score.total, score.values, score.is_right) == (total, terms, is_right)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,8 @@ def test_every_value_of_the_rewards_that_it_is_compared_with(form: VistaForm, va
 def test_a_right_answer_in_a_wrong_format_is_no_worse_than_a_wrong_one() -> None:
     for form in ("sum", "dense", "sparse"):
         right, wrong = (
-            vista_total(penalty=0.0, is_formatted=False, is_right=is_right, form=form) for is_right in (True, False)
+            Score(terms=vista_terms(penalty=0.0, is_formatted=False, is_right=is_right, form=form)).total
+            for is_right in (True, False)
         )
         assert right == wrong
 
@@ -93,7 +96,7 @@ def test_the_worst_turn_counts() -> None:
 
 
 def test_an_answer_that_ends_nothing_is_not_right() -> None:
-    assert VistaReward()(TASK, played(RUNS, answer="red", status="token_limit")).parts["accuracy"] == 0.0
+    assert VistaReward()(TASK, played(RUNS, answer="red", status="token_limit")).is_right is False
 
 
 def test_failed_trajectories_and_those_of_other_tasks_are_refused() -> None:
@@ -114,7 +117,7 @@ def test_rewards_of_an_easy_group_are_weighted_down() -> None:
     scores = [one.score for one in scored[0].trajectories]
     assert [score.total for score in scores if score] == [1.25, 1.25, 1.25, 0.625]
     assert [score.notes["difficulty_weight"] for score in scores if score] == [0.625] * 4
-    assert [score.parts["accuracy"] for score in scores if score] == [1.0, 1.0, 1.0, 0.0]
+    assert [score.is_right for score in scores if score] == [True, True, True, False]
     assert memory is None
 
 
@@ -142,4 +145,4 @@ def test_the_adaptive_reward_is_a_group_scorer_and_the_plain_one_is_not() -> Non
 
 
 def test_a_malformed_turn_in_the_middle_costs_the_format() -> None:
-    assert VistaReward()(TASK, played(RUNS, MALFORMED, answer="red")).parts["format"] == -1.0
+    assert VistaReward()(TASK, played(RUNS, MALFORMED, answer="red")).values["format"] == -1.0

@@ -21,6 +21,7 @@ from saccade.types import (
     Segment,
     Target,
     Task,
+    Term,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -84,7 +85,7 @@ def trajectory_at(task: Task, crop: ImageRef, sample: int = 0) -> Trajectory:
             Turn(index=2, text="y", thought="", action=Answer(text="rows"), is_well_formed=True),
         ),
         status="answered",
-        score=Score(total=1.1, parts={"correct": 1.0, "format": 0.1}),
+        score=Score(terms=(Term("correct", 1.0), Term("format", 1.0, 0.1, filled_from="a sibling")), is_right=True),
     )
 
 
@@ -101,7 +102,7 @@ def records(media: MediaStore) -> list[Attempt]:
     one, two = task_about(first), task_about(second, "search/8")
     failed = replace(trajectory_at(one, crop, 1), status="failed", failure="tool server gone", score=None, turns=())
     return [
-        Attempt(task=one, trajectory=trajectory_at(one, crop)),
+        Attempt(task=one, trajectory=trajectory_at(one, crop), advantages=(0.5, -0.1)),
         Attempt(task=one, trajectory=failed),
         Attempt(task=two, trajectory=trajectory_at(two, crop)),
     ]
@@ -150,7 +151,7 @@ def test_a_file_without_records_has_its_header_only(tmp_path: Path, media: Media
 
 
 def test_numbers_that_are_not_finite_survive(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:
-    odd = replace(records[0].trajectory, score=Score(total=-math.inf, parts={"judge": math.inf}))
+    odd = replace(records[0].trajectory, score=Score(terms=(Term("judge", math.inf, -1.0),)))
     path = tmp_path / "odd.jsonl"
     write_records(
         path, POSITION, [Attempt(task=records[0].task, trajectory=odd)], media=media, media_directory=tmp_path
@@ -184,6 +185,17 @@ def test_what_is_wrong_with_a_line_is_said(tmp_path: Path, line: str, why: str) 
     path.write_text(line + "\n")
     with pytest.raises(UserError, match=f"x.jsonl:1: {why}"):
         list(read_records(path))
+
+
+def test_records_of_another_version_are_refused_by_it(
+    tmp_path: Path, media: MediaStore, records: list[Attempt]
+) -> None:
+    path = tmp_path / "step.jsonl"
+    write_records(path, POSITION, records, media=media, media_directory=tmp_path / "media")
+    path.write_text(path.read_text().replace('"version": 2', '"version": 1', 1))
+    for read in (position_of, lambda file: list(read_records(file))):
+        with pytest.raises(UserError, match=r"step.jsonl is of record version 1, and this Saccade reads version 2"):
+            read(path)
 
 
 def test_a_trajectory_before_its_task_is_an_error(tmp_path: Path, media: MediaStore, records: list[Attempt]) -> None:

@@ -23,7 +23,7 @@ from saccade.tasks.curriculum import (
     TaskSampler,
     pass_rate,
 )
-from saccade.types import Group, Score, Task, Trajectory
+from saccade.types import Group, Score, Task, Term, Trajectory
 
 
 def task(name: str) -> Task:
@@ -39,7 +39,7 @@ def group(name: str, right: int, of: int, *, failed: int = 0, stream: str = "mai
     def trajectory(sample: int) -> Trajectory:
         accuracy = float(sample < right)
         # Shaping that must not make a right answer of a wrong one.
-        score = Score(total=accuracy + 0.9, parts={"accuracy": accuracy, "format": 0.9})
+        score = Score(terms=(Term("accuracy", accuracy), Term("format", 0.9)), is_right=accuracy >= 0.5)
         is_failed = sample >= of
         return Trajectory(
             task_id=name,

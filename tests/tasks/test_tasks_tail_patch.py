@@ -9,13 +9,13 @@ from saccade.media.store import MediaStore
 from saccade.tasks.curriculum import Band
 from saccade.tasks.tail_patch import EasyToHard, hard_questions, pass_rates
 from saccade.testing.tasks import tiny_example
-from saccade.types import Attempt, Score, Task, Trajectory
+from saccade.types import Attempt, Score, Task, Term, Trajectory
 
 RATES = {"a": 0.125, "b": 0.5, "c": 0.375, "d": 0.0, "e": 0.25, "f": 1.0, "g": 0.25}
 
 
 def played(task: Task, sample: int, accuracy: float | None) -> Attempt:
-    score = None if accuracy is None else Score(total=2.0, parts={"accuracy": accuracy})
+    score = None if accuracy is None else Score(terms=(Term("accuracy", accuracy, 2.0),), is_right=accuracy >= 0.5)
     trajectory = Trajectory(
         task_id=task.id,
         family=task.family,

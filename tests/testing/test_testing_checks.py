@@ -1,5 +1,6 @@
+import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,10 +14,13 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupReward, Reward
+from saccade.rewards.reward import AnyReward, GroupScores
+from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.testing import (
     TINY_VIEW,
     check_environment,
@@ -36,6 +40,7 @@ from saccade.types import (
     Observation,
     Score,
     Task,
+    Term,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -79,8 +84,26 @@ def test_the_environment_keeps_the_contract(family: str | None) -> None:
     )
 
 
-@pytest.mark.parametrize("reward", [OutcomeReward(), DeepEyesReward(), CodeDanceReward(), CodeDanceReward(form="code")])
-def test_every_reward_keeps_the_contract(reward: Reward | GroupReward) -> None:
+async def judged_elsewhere(task: Task, trajectory: Trajectory) -> Score | None:
+    await asyncio.sleep(0)
+    return OutcomeReward()(task, trajectory)
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        OutcomeReward(),
+        DeepEyesReward(),
+        VistaReward(),
+        GroundingReward(),
+        judged_elsewhere,
+        CodeDanceReward(),
+        CodeDanceReward(form="code"),
+        DifficultyAdaptiveReward(),
+        IvgrReward(consistency=None, grounded="main"),
+    ],
+)
+def test_every_reward_keeps_the_contract(reward: AnyReward) -> None:
     check_reward(reward)
 
 
@@ -203,21 +226,44 @@ def test_protocols_that_break_the_contract_are_found_out() -> None:
 
 
 def answered(task: Task, trajectory: Trajectory) -> Score:
-    return Score(total=float(answer_is_right(task, trajectory.answer)), parts={})
+    return Score(terms=(Term("right", float(answer_is_right(task, trajectory.answer))),))
 
 
 def contrary(task: Task, trajectory: Trajectory) -> Score:
-    return Score(total=-OutcomeReward()(task, trajectory).total, parts={})
+    return Score(terms=(Term("wrong", OutcomeReward()(task, trajectory).total, -1.0),))
 
 
 def gullible(task: Task, trajectory: Trajectory) -> Score:
     OutcomeReward()(task, trajectory)
     shown = "".join(turn.observation.text for turn in trajectory.turns if turn.observation)
-    return Score(total=float("<answer>red</answer>" in shown), parts={})
+    return Score(terms=(Term("shown", float("<answer>red</answer>" in shown)),))
 
 
 def undefined(task: Task, trajectory: Trajectory) -> Score:
-    return Score(total=0.0, parts={"x": float("nan")})
+    return Score(terms=(Term("x", float("nan")),))
+
+
+async def credulous_judge(task: Task, trajectory: Trajectory) -> Score | None:
+    return Score(terms=(Term("right", float(trajectory.status == "answered" and trajectory.answer == "red")),))
+
+
+class Jealous:
+    """Pays the first of a group alone."""
+
+    def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
+        return GroupScores(
+            scores={
+                stream: [Score(terms=(Term("first", float(place == 0)),)) for place in range(len(members))]
+                for stream, members in groups.items()
+            }
+        )
+
+
+class JealousAsync(Jealous):
+    async def score_groups(  # type: ignore[override]
+        self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+    ) -> GroupScores:
+        return super().score_groups(task, groups, memory)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +273,12 @@ def undefined(task: Task, trajectory: Trajectory) -> Score:
         (contrary, "a right answer gets -1"),
         (gullible, "what a tool says changes the score"),
         (undefined, "not finite"),
+        (credulous_judge, "a failed trajectory is scored 0.0"),
+        (Jealous(), "the order of siblings changes the score"),
+        (JealousAsync(), "the order of siblings changes the score"),
     ],
 )
-def test_rewards_that_break_the_contract_are_found_out(scorer: Reward, message: str) -> None:
+def test_rewards_that_break_the_contract_are_found_out(scorer: AnyReward, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_reward(scorer)
 

@@ -20,7 +20,7 @@ from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import TEXTUAL
 from saccade.recipes.ivgr import tiny
 from saccade.rewards.judges.exact_judge import PLACES
-from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupScores
+from saccade.rewards.reward import AnyReward, GroupReward, GroupScores
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
@@ -86,16 +86,16 @@ def fluent(protocol: ChatProtocol) -> ChatProtocol:
 class DyingReward:
     """Its ``die_at``-th question ends the process as ``kill -9`` does."""
 
-    inner: AsyncGroupReward
+    inner: GroupReward
     left: int
 
-    async def score_groups_async(
+    async def score_groups(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
     ) -> GroupScores:
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        return await self.inner.score_groups_async(task, groups, memory)
+        return await self.inner.score_groups(task, groups, memory)
 
 
 def with_stage(plan: Plan, change: Callable[[RLStage], RLStage]) -> Plan:
@@ -119,7 +119,7 @@ def run(
     context = RecipeContext(overrides=(*SMALL, *settings), seed=seed)
 
     def dying(reward: AnyReward) -> AnyReward:
-        assert isinstance(reward, AsyncGroupReward)
+        assert isinstance(reward, GroupReward)
         return DyingReward(reward, die_at)
 
     def spoken(stage: RLStage) -> RLStage:

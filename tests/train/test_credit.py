@@ -19,7 +19,7 @@ from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.testing.tasks import tiny_example
 from saccade.train.credit import LogProbabilities, compute_advantages
-from saccade.types import Group, Message, Score, Segment, Trajectory, TrajectoryStatus
+from saccade.types import Group, Message, Score, Segment, Term, Trajectory, TrajectoryStatus
 
 MEDIA = MediaStore()
 TASK = tiny_example(MEDIA, 0).task
@@ -56,7 +56,7 @@ def trajectory(
         ),
         turns=(),
         status=status,
-        score=None if status == "failed" else Score(total=reward, parts={}),
+        score=None if status == "failed" else Score(terms=(Term("reward", reward),)),
     )
 
 
@@ -67,7 +67,7 @@ def group_of(*trajectories: Trajectory) -> Group:
 def credit(
     groups: Sequence[Group], algorithm: Algorithm, learner: Learner, reference: LogProbabilities | None = None
 ) -> list[list[TrainingSequence]]:
-    return compute_advantages(groups, algorithm, learner, reference, temperature=1.0, recomputes_old=False)
+    return compute_advantages(groups, algorithm, learner, reference, temperature=1.0, recomputes_old=False).sequences
 
 
 def gradient(learner: Learner, sequences: Sequence[TrainingSequence], algorithm: Algorithm) -> torch.Tensor:
@@ -138,7 +138,7 @@ def test_the_critics_advantages_are_per_token_and_its_returns_reach_the_learner(
 def test_old_log_probabilities_are_the_learners_where_they_are_asked_for(model: VisionLanguageModel) -> None:
     learner = learner_of(model)
     group = group_of(trajectory(model, "red", 1.0), trajectory(model, "blue", 0.0))
-    [sequences] = compute_advantages([group], grpo(), learner, None, temperature=1.0, recomputes_old=True)
+    [sequences] = compute_advantages([group], grpo(), learner, None, temperature=1.0, recomputes_old=True).sequences
     expected = learner.logprobs(sequences, temperature=1.0)
     assert [one.old_logprobs for one in sequences] == expected
     assert all(set(one.sampled_logprobs) == {-2.0} for one in sequences)

@@ -71,7 +71,7 @@ def test_an_experts_demonstration_keeps_the_format_and_is_right(
         assert trajectory.status == "answered"
         assert all(turn.is_well_formed for turn in trajectory.turns)
         assert all(turn.result is not None and turn.result.is_ok for turn in trajectory.turns[:-1])
-        assert OutcomeReward()(example.task, trajectory).parts == {"accuracy": 1.0, "format": 1.0}
+        assert OutcomeReward()(example.task, trajectory).values == {"accuracy": 1.0, "format": 1.0}
         check_tokens(trajectory, model)
 
 

@@ -28,7 +28,7 @@ from saccade.tools.tool import tool_from
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
 LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
@@ -53,7 +53,9 @@ class Counting:
         times = memory if isinstance(memory, int) else 0
         return GroupScores(
             scores={
-                stream: [Score(total=float(times + index), parts={"times": float(times)}) for index in range(len(of))]
+                stream: [
+                    Score(terms=(Term("times", float(times)), Term("index", float(index)))) for index in range(len(of))
+                ]
                 for stream, of in groups.items()
             },
             memory=times + 1,
@@ -61,7 +63,7 @@ class Counting:
 
 
 def nothing(task: Task, trajectory: Trajectory) -> Score:
-    return Score(total=0.0, parts={"accuracy": 0.0})
+    return Score(terms=(Term("accuracy", 0.0),), is_right=False)
 
 
 def run(

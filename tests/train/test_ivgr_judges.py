@@ -76,10 +76,10 @@ def check_scores(group: list[Attempt], said) -> Counter[str]:
     for one, value in zip(group, values):
         score = one.trajectory.score
         assert score is not None
-        plain = score.parts["format"] + score.parts["accuracy"]
-        assert score.parts["accuracy"] == float(one.trajectory.answer == one.task.answer)
+        plain = score.values["format"] + score.values["accuracy"]
+        assert score.values["accuracy"] == float(one.trajectory.answer == one.task.answer)
         if not has_reference:
-            assert set(score.parts) == {"format", "accuracy"}
+            assert set(score.values) == {"format", "accuracy"}
             assert score.total == plain
             continue
         counts["asked"] += 1
@@ -88,7 +88,7 @@ def check_scores(group: list[Attempt], said) -> Counter[str]:
         assert score.notes["no_verdict"] == float(value is None and not is_blamed)
         counts["unjudgeable"] += is_blamed
         # A judge that answers others and never this text is failed by the text; one that answers nobody fails itself.
-        assert score.parts.get("consistency") == (0.0 if is_blamed else value)
+        assert score.values.get("consistency") == (0.0 if is_blamed else value)
         assert score.total == pytest.approx(plain + (value or 0.0))
     return counts
 
@@ -180,7 +180,7 @@ def test_answers_that_a_working_judge_always_fails_on_are_not_right(tmp_path: Pa
         for one in step:
             said = said_of_answer(one.trajectory.answer)
             assert one.trajectory.score is not None
-            assert one.trajectory.score.parts["accuracy"] == float(said == "YES")
+            assert one.trajectory.score.values["accuracy"] == float(said == "YES")
             unread += said not in ("YES", "NO")
     assert unread > 0
     assert metric(out, "rollout/failed") == [0.0] * STEPS
@@ -213,10 +213,10 @@ def test_several_models_are_an_ensemble_and_replies_on_disk_are_not_asked_for_ag
         run(tmp_path / "second", *settings)
         assert len(server.received) == asked
     values = {
-        one.trajectory.score.parts["consistency"]
+        one.trajectory.score.values["consistency"]
         for step in steps(tmp_path / "first")
         for one in of_stream(step, "textual")
-        if "consistency" in one.trajectory.score.parts
+        if "consistency" in one.trajectory.score.values
     }
     assert values == {0.65}
     assert sum(metric(tmp_path / "first", "time/judge_requests")) == asked

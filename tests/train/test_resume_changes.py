@@ -30,7 +30,7 @@ from saccade.train.plan_record import value_record
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
-from saccade.types import Score, Task, Trajectory
+from saccade.types import Score, Task, Term, Trajectory
 
 MEDIA = MediaStore()
 TASKS = [tiny_example(MEDIA, index).task for index in range(4)]
@@ -49,7 +49,7 @@ class Settings:
 
 def token_reward(task: Task, trajectory: Trajectory) -> Score:
     """Differs inside a group, so that there is something to learn."""
-    return Score(total=seed_for(0, *trajectory.ids) % 7 / 7, parts={})
+    return Score(terms=(Term("drawn", seed_for(0, *trajectory.ids) % 7 / 7),))
 
 
 def build_model() -> VisionLanguageModel:

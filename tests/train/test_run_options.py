@@ -26,7 +26,7 @@ from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
-from saccade.types import Score, Task, Trajectory
+from saccade.types import Score, Task, Term, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
 LOOKING = EpisodeSpec(protocol=tagged_protocol(style="brief"), tools=(tool_from(crop),), rollout=ROLLOUT, max_turns=2)
@@ -47,7 +47,7 @@ def rounded_reward(task: Task, trajectory: Trajectory) -> Score:
     """Equal for some groups and not for others, even of an untrained model."""
     said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
     accuracy = float(sum(said) % 3 == 0)
-    return Score(total=accuracy, parts={"accuracy": accuracy})
+    return Score(terms=(Term("accuracy", accuracy),), is_right=accuracy >= 0.5)
 
 
 def run(

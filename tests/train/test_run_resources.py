@@ -54,7 +54,7 @@ class Diary:
             self.lines.append("score")
             if reward_error is not None:
                 raise reward_error
-            return Score(total=0.0, parts={})
+            return Score()
 
         rollout = RolloutSettings(max_turn_tokens=4, max_tokens=400)
         episodes = EpisodeSpec(protocol=direct_protocol(style="brief"), tools=(), rollout=rollout, max_turns=1)

@@ -36,7 +36,7 @@ from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLSta
 from saccade.train.reinforce import RLLoop
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings, SFTSettings
-from saccade.types import Group, Json, Score, Task, Trajectory
+from saccade.types import Group, Json, Score, Task, Term, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 ROLLOUT = RolloutSettings(max_turn_tokens=12, max_tokens=400)
@@ -63,7 +63,7 @@ def token_reward(task: Task, trajectory: Trajectory) -> Score:
     """Differs from trajectory to trajectory even of an untrained model; another range for each stream."""
     said = [token for token, is_action in zip(trajectory.ids, trajectory.action_mask) if is_action]
     total = sum(said) / len(said) / 100 + (100.0 if trajectory.stream == "silent" else 0.0)
-    return Score(total=total, parts={"tokens": total})
+    return Score(terms=(Term("tokens", total),))
 
 
 def dying(task: Task, trajectory: Trajectory) -> Score:

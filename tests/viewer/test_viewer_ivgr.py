@@ -16,7 +16,7 @@ from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
-from saccade.types import Answer, Attempt, BoxMention, Json, Score, Task, Trajectory, Turn
+from saccade.types import Answer, Attempt, BoxMention, Json, Score, Task, Term, Trajectory, Turn
 from saccade.viewer.examples import example_view
 from saccade.viewer.pictures import Album
 from saccade.viewer.report import write_report
@@ -54,7 +54,11 @@ def attempt(
         segments=(),
         turns=(turn,),
         status="answered",
-        score=Score(total=1.0, parts=parts, notes=notes or {}),
+        score=Score(
+            terms=tuple(Term(name, value) for name, value in parts.items()),
+            is_right=bool(parts.get("accuracy")),
+            notes=notes or {},
+        ),
     )
     return Attempt(task=task, trajectory=trajectory)
 

@@ -23,6 +23,7 @@ from saccade.types import (
     Score,
     Target,
     Task,
+    Term,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -111,7 +112,7 @@ def trajectory(task: Task, turns: tuple[Turn, ...], answer: str, *, sample: int 
         segments=(),
         turns=turns,
         status="answered",
-        score=Score(total=accuracy + 0.1, parts={"accuracy": accuracy, "format": 1.0}),
+        score=Score(terms=(Term("accuracy", accuracy), Term("format", 1.0, 0.1)), is_right=accuracy > 0),
     )
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from saccade.types import Group, Score, Trajectory
+from saccade.types import Group, Term, Trajectory
 
 
 class PerToken(tuple[float, ...]):
@@ -82,9 +82,9 @@ def reward_of(trajectory: Trajectory) -> float:
     return trajectory.score.total
 
 
-def with_term(trajectory: Trajectory, part: str, term: float) -> Trajectory:
-    """With a term added to the score and recorded as one of its parts; without a score it stays as it is."""
+def with_term(trajectory: Trajectory, name: str, value: float) -> Trajectory:
+    """With a term that the algorithm adds to the score; without a score it stays as it is."""
     score = trajectory.score
     if score is None:
         return trajectory
-    return replace(trajectory, score=Score(total=score.total + term, parts={**score.parts, part: term}))
+    return replace(trajectory, score=replace(score, terms=(*score.terms, Term(name, value, added_by="the algorithm"))))

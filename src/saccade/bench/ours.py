@@ -31,7 +31,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tools.tool import ToolOutput, tool_from
-from saccade.types import Group, Malformed, Message, Observation, Score, Task, ToolResult, ToolSpec, Trajectory
+from saccade.types import Group, Malformed, Message, Observation, Score, Task, Term, ToolResult, ToolSpec, Trajectory
 
 
 def crop(image: Image.Image, left: int, top: int, side: int) -> ToolOutput:
@@ -141,7 +141,7 @@ class SaccadeSide:
 
         def reward(task: Task, trajectory: Trajectory) -> Score:
             value = workload.reward(step, int(task.id.partition("/")[2]), trajectory.sample)
-            return Score(total=value, parts={"seeded": value})
+            return Score(terms=(Term("seeded", value),))
 
         attempts = play(
             requests,

@@ -117,14 +117,14 @@ def by_rubric(counts: RubricCounts) -> Mapping[str, int]:
 
 
 def _counted(scores: Iterable[Score]) -> RubricCounts:
-    values = [nearest_rubric(score.parts["consistency"]) for score in scores if "consistency" in score.parts]
+    values = [nearest_rubric(score.values["consistency"]) for score in scores if "consistency" in score.values]
     return tuple(values.count(value) for value in RUBRIC)
 
 
 def _is_right(score: Score) -> bool:
-    return score.parts.get("accuracy", 0.0) > 0
+    return bool(score.is_right)
 
 
 def _mean_part(scores: Sequence[Score], name: str) -> float | None:
-    values = [score.parts[name] for score in scores if name in score.parts]
+    values = [score.values[name] for score in scores if name in score.values]
     return math.fsum(values) / len(values) if values else None

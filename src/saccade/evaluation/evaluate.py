@@ -1,12 +1,12 @@
 """Plays tasks once each and scores them: the same rollout and rewards as in training."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from saccade.engines.engine import Engine
 from saccade.envs.environment import MakeEnvironment
 from saccade.models.chat import Chat
-from saccade.rewards.reward import Reward
+from saccade.rewards.groups import score_attempts
+from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import ignore_trajectory, rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
@@ -20,10 +20,10 @@ def play(
     chat: Chat,
     make_env: MakeEnvironment,
     settings: RolloutSettings,
-    reward: Reward,
+    reward: AnyReward,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Attempt]:
-    """Rolls the requests out and scores every trajectory that the machine did not fail."""
+    """Rolls the requests out and scores every trajectory that the machine did not fail, by a reward of any kind."""
     trajectories = rollout_batch(
         requests,
         engine=engine,
@@ -32,17 +32,8 @@ def play(
         settings=settings,
         on_finished=on_finished,
     )
-    return [
-        Attempt(task=request.task, trajectory=scored(request.task, trajectory, reward))
-        for request, trajectory in zip(requests, trajectories)
-    ]
-
-
-def scored(task: Task, trajectory: Trajectory, reward: Reward) -> Trajectory:
-    """The trajectory with its score; a ``failed`` one stays without."""
-    if trajectory.status == "failed":
-        return trajectory
-    return replace(trajectory, score=reward(task, trajectory))
+    attempts = [Attempt(task=one.task, trajectory=trajectory) for one, trajectory in zip(requests, trajectories)]
+    return score_attempts(attempts, reward)
 
 
 def evaluation_requests(tasks: Sequence[Task], *, seed: int, name: str, samples: int = 1) -> list[RolloutRequest]:

@@ -8,7 +8,7 @@ from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.rewards.boxes.grounding import GroundingReward, first_image_boxes, readable_boxes
 from saccade.rewards.boxes.matching import box_recall
-from saccade.rewards.outcome import is_correct
+from saccade.rewards.outcome import counts_as_right
 from saccade.types import Attempt, Json
 
 IOU_BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7)
@@ -71,7 +71,7 @@ def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS)
         return None
     scores = [(attempt.task.id, _REWARD(attempt.task, attempt.trajectory)) for attempt in fine]
     counts = [score.notes["boxes"] for _, score in scores]
-    duals = _mean_by_task((task, score.parts["box"]) for task, score in scores if "box" in score.parts)
+    duals = _mean_by_task((task, score.values["box"]) for task, score in scores if "box" in score.values)
     ious = question_ious(fine)
     return Grounding(
         iou=_mean(list(ious.values())),
@@ -98,7 +98,7 @@ def answers_with_iou(attempts: Iterable[Attempt], ious: Mapping[str, float]) -> 
     another stream grounds the question, as figure 2 draws them.
     """
     return [
-        (ious[attempt.task.id], is_correct(attempt.task, attempt.trajectory))
+        (ious[attempt.task.id], counts_as_right(attempt.task, attempt.trajectory))
         for attempt in attempts
         if attempt.trajectory.status != "failed" and attempt.task.id in ious
     ]

@@ -8,7 +8,7 @@ from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.evaluation.unfinished import Unfinished, unfinished
-from saccade.rewards.outcome import is_correct, keeps_format
+from saccade.rewards.outcome import counts_as_right, keeps_format
 from saccade.types import Attempt, Json, Task, Trajectory
 
 
@@ -100,7 +100,7 @@ def _family(attempts: Sequence[tuple[Task, Trajectory]]) -> FamilySummary:
 
 
 def _share_right(attempts: Sequence[tuple[Task, Trajectory]]) -> Accuracy:
-    return share_right([is_correct(task, one) for task, one in attempts if one.status != "failed"])
+    return share_right([counts_as_right(task, one) for task, one in attempts if one.status != "failed"])
 
 
 def _mean(values: Sequence[float]) -> float | None:

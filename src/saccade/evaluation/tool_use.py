@@ -118,8 +118,5 @@ def _calls_mean(groups: Sequence[Sequence[Attempt]]) -> float:
 def _accuracy(attempt: Attempt) -> float:
     """As the reward says, where it does: a judge may know better than the rule of the answer's kind."""
     score = attempt.trajectory.score
-    return (
-        score.parts["accuracy"]
-        if score is not None and "accuracy" in score.parts
-        else float(is_correct(attempt.task, attempt.trajectory))
-    )
+    told = None if score is None else score.accuracy
+    return float(is_correct(attempt.task, attempt.trajectory)) if told is None else told

@@ -6,7 +6,8 @@
 
 A first pass without a box that can be used leaves the second with the question's own images, and its seed is that of
 a plain evaluation: nothing is lost where the model wrote no boxes. Where the machine failed the first pass, the second
-is not played and counts as ``failed`` too: what would have been shown is not known.
+is not played and counts as ``failed`` too: what would have been shown is not known. A first pass that only the
+reward's judge failed has its boxes all the same, and its second pass is played.
 """
 
 import math
@@ -19,7 +20,8 @@ from saccade.evaluation.views import View, ViewKind, Views, cut_views
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.boxes.grounding import readable_boxes
-from saccade.rewards.reward import Reward
+from saccade.rewards.groups import is_without_verdict
+from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.rollout.settings import RolloutRequest
 from saccade.types import Attempt, Task, Trajectory
@@ -48,7 +50,7 @@ def play_with_views(
     first: PlayedAs | Sequence[Attempt],
     second: PlayedAs,
     views: Views,
-    reward: Reward,
+    reward: AnyReward,
     seed: int,
     name: str,
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
@@ -78,14 +80,12 @@ def play_with_views(
     )
     shown = [with_views(task, of_task) for task, of_task in zip(tasks, cut, strict=True)]
     requests = evaluation_requests(shown, seed=seed, name=name)
-    answered = iter(
-        played([request for request, one in zip(requests, looked) if one.trajectory.status != "failed"], second)
-    )
+    answered = iter(played([request for request, one in zip(requests, looked) if not _is_lost(one.trajectory)], second))
     return TwoPasses(
         first=tuple(looked),
         views=cut,
         second=tuple(
-            _unplayed(request, one.trajectory) if one.trajectory.status == "failed" else next(answered)
+            _unplayed(request, one.trajectory) if _is_lost(one.trajectory) else next(answered)
             for request, one in zip(requests, looked)
         ),
     )
@@ -102,15 +102,17 @@ def view_metrics(passes: TwoPasses) -> Mapping[str, float]:
     Of the questions whose first pass the machine did not fail.
     """
     kinds: list[list[ViewKind]] = [
-        [view.kind for view in views]
-        for one, views in zip(passes.first, passes.views)
-        if one.trajectory.status != "failed"
+        [view.kind for view in views] for one, views in zip(passes.first, passes.views) if not _is_lost(one.trajectory)
     ]
     return {
         "views/crops": _mean([float(one.count("crop")) for one in kinds]),
         "views/union": _mean([float("union" in one) for one in kinds]),
         "views/none": _mean([float(not one) for one in kinds]),
     }
+
+
+def _is_lost(first: Trajectory) -> bool:
+    return first.status == "failed" and not is_without_verdict(first)
 
 
 def _first_requests(tasks: Sequence[Task], *, seed: int, name: str) -> list[RolloutRequest]:

@@ -17,7 +17,7 @@ from saccade.recipes._ivgr_settings import TwoStreamSettings
 from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Reward
+from saccade.rewards.reward import AnyReward
 from saccade.tasks.curriculum import Mixture, Share, TaskSampler
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
@@ -42,7 +42,7 @@ class StreamEpisodes:
 
     def evaluate(self, name: str, stream: str, tasks: Callable[[], Sequence[Task]]) -> Evaluate:
         """In one stream. Answers are judged by the rules alone."""
-        reward: Reward = GroundingReward() if stream == GROUNDED else OUTCOME
+        reward: AnyReward = GroundingReward() if stream == GROUNDED else OUTCOME
         return Evaluate(name=name, tasks=tasks, episodes=self.of(stream), reward=reward)
 
     def evaluations(

@@ -7,7 +7,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.recipes._vista_settings import GymSettings
 from saccade.recipes._vista_tools import Tools
-from saccade.rewards.reward import GroupReward, Reward
+from saccade.rewards.reward import AnyReward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import TaskSampler
@@ -50,7 +50,7 @@ def played(settings: GymSettings, style: Style, tools: Tools, offered: Tools) ->
     return ToolEpisodes(training=episodes(offered), everywhere=episodes(tools))
 
 
-def reward(settings: GymSettings) -> Reward | GroupReward:
+def reward(settings: GymSettings) -> AnyReward:
     """The reward of the settings' name."""
     match settings.reward:
         case "difficulty":

@@ -25,7 +25,7 @@ from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDance
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupReward, Reward
+from saccade.rewards.reward import AnyReward
 from saccade.rewards.tool_use import execution_returns
 from saccade.sandbox.sandbox import Sandbox
 from saccade.seeding import seed_for
@@ -151,7 +151,7 @@ def outcome(settings: CodeDanceSettings) -> OutcomeReward:
     return OutcomeReward(accuracy_weight=settings.accuracy_weight, format_weight=settings.format_weight)
 
 
-def reward(settings: CodeDanceSettings) -> Reward | GroupReward:
+def reward(settings: CodeDanceSettings) -> AnyReward:
     """The reward of the settings' name."""
     match settings.reward:
         case "adaptive":

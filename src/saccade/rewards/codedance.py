@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScores, Reward, accuracy_of
+from saccade.rewards.reward import GroupScores, RuleReward, told_accuracy, told_right
 from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeDanceReward:
-    """A group scorer: the outcome's total plus R_seq, which is recorded as the part ``tool``.
+    """A group reward: the outcome's terms and R_seq, the term ``tool``.
 
-    The group's accuracy is the mean of the outcome's part ``accuracy`` over all trajectories of a stream that the
+    The group's accuracy is the mean of the outcome's accuracy over all trajectories of a stream that the
     machine did not fail. Calls that did no work (``idle``) count neither as calls nor as successes. The defaults are
     those for general questions; the public code's for mathematics are
     ``outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4), base_weight=1.0, form="code"``. The public code
@@ -23,8 +23,8 @@ class CodeDanceReward:
     which advantages of groups subtract again; a critic learns it.
     """
 
-    outcome: Reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
-    """Must give the part ``accuracy``, in 0..1; above 0 is right."""
+    outcome: RuleReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
+    """Must tell right from wrong."""
     gamma: float = 4.0
     """How steeply the bonus falls with the group's accuracy."""
     shift: float = 0.2
@@ -45,7 +45,7 @@ class CodeDanceReward:
 
     def _of_group(self, task: Task, trajectories: Sequence[Trajectory]) -> list[Score]:
         outcomes = [self.outcome(task, trajectory) for trajectory in trajectories]
-        accuracies = [accuracy_of(outcome) for outcome in outcomes]
+        accuracies = [told_accuracy(outcome) for outcome in outcomes]
         group_accuracy = math.fsum(accuracies) / len(accuracies) if accuracies else 0.0
         return [
             self._with_tool(outcome, trajectory, group_accuracy) for outcome, trajectory in zip(outcomes, trajectories)
@@ -55,14 +55,14 @@ class CodeDanceReward:
         calls = calls_of(trajectory)
         if trajectory.status == "answered" or self.pays_unanswered:
             tool = self._tool(
-                is_correct=accuracy_of(outcome) > 0,
+                is_correct=told_right(outcome),
                 succeeded=calls.succeeded,
                 total=calls.judged,
                 group_accuracy=group_accuracy,
             )
         else:
             tool = min(0.0, self._tool(is_correct=False, succeeded=1, total=1, group_accuracy=group_accuracy))
-        return Score(total=outcome.total + tool, parts={**outcome.parts, "tool": tool})
+        return replace(outcome, terms=(*outcome.terms, Term("tool", tool)))
 
     def _tool(self, *, is_correct: bool, succeeded: int, total: int, group_accuracy: float) -> float:
         return adaptive_tool_reward(

@@ -1,25 +1,25 @@
 """DeepEyes' reward: the outcome, and a bonus for a right answer that a tool helped to."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.errors import UserError
 from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Reward, accuracy_of
-from saccade.rewards.tool_use import call_outcome, deepeyes_tool_reward
-from saccade.types import Score, Task, Trajectory
+from saccade.rewards.reward import RuleReward, told_right
+from saccade.rewards.tool_use import call_outcome
+from saccade.types import Score, Task, Term, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeepEyesReward:
-    """A scorer: 0.8 accuracy + 0.2 format + 1.2 tool, as DeepEyes' code weighs them.
+    """A reward: 0.8 accuracy + 0.2 format + 1.2 tool, as DeepEyes' code weighs them.
 
     ``tool`` is paid once, for a right answer after at least one call that ran and gave an image back. The code's
     format counts from -1 to 0 where ours counts from 0 to 1: inside a group that is the same.
     """
 
-    outcome: Reward = OutcomeReward(accuracy_weight=0.8, format_weight=0.2)
-    """Must give the part ``accuracy``; above 0 is right."""
+    outcome: RuleReward = OutcomeReward(accuracy_weight=0.8, format_weight=0.2)
+    """Must tell right from wrong."""
     tool_weight: float = 1.2
     needs_image: bool = True
     """Whether only a call that gave an image back earns the bonus; without, any call that ran does, as CodeDance's
@@ -38,7 +38,5 @@ class DeepEyesReward:
             and (turn.result.images or not self.needs_image)
             for turn in trajectory.turns
         )
-        tool = deepeyes_tool_reward(
-            is_correct=accuracy_of(outcome) > 0, is_tool_used=is_tool_used, weight=self.tool_weight
-        )
-        return Score(total=outcome.total + tool, parts={**outcome.parts, "tool": tool})
+        earns = told_right(outcome) and is_tool_used
+        return replace(outcome, terms=(*outcome.terms, Term("tool", float(earns), self.tool_weight)))

@@ -1,31 +1,23 @@
-"""Scores a question: all trajectories of all streams that asked it, with whatever kind of reward."""
+"""Applies a reward of any kind to questions: all trajectories of all streams that asked each of them.
+
+Questions are scored at the same time, but for questions about one task: the later one remembers what the earlier one
+found. A reward that waits for nothing is called in the order of the questions. Trajectories that the machine failed
+stay without a score and out of every comparison.
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import inspect
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupReward, GroupScores, Reward
-from saccade.types import Group, Json, Score, Task, Trajectory
+from saccade.errors import MachineError
+from saccade.rewards.reward import AnyReward, GroupReward, Reward
+from saccade.types import Attempt, Group, Json, Score, Task, Trajectory
 
 NO_VERDICT = "the reward gave no verdict"
 
-
-@dataclass(frozen=True, slots=True)
-class Each:
-    """A group scorer that scores every trajectory by itself and remembers nothing."""
-
-    scorer: Reward
-
-    def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
-        return GroupScores(
-            scores={stream: [self.scorer(task, one) for one in members] for stream, members in groups.items()},
-            memory=memory,
-        )
-
-
-def group_scorer(reward: Reward | GroupReward) -> GroupReward:
-    """The reward as a group scorer; one that scores single trajectories is wrapped."""
-    return reward if isinstance(reward, GroupReward) else Each(reward)
+Found = TypeVar("Found")
 
 
 def score_questions(
@@ -33,21 +25,10 @@ def score_questions(
 ) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
     """The groups of each question with their scores, and what to remember of each task, by its id.
 
-    All groups of a question are of one task, each of a stream of its own. Questions are scored in their order, or,
-    where the reward waits for a judge, at the same time, but for questions about one task: the later one remembers
-    what the earlier one found. Trajectories that the machine failed stay without a score and out of every comparison.
-    ValueError when the reward does not give one score for each of the others.
+    All groups of a question are of one task, each of a stream of its own. ValueError when the reward does not give
+    one score for each trajectory that the machine did not fail.
     """
-    remembered = dict(memory)
-    if isinstance(reward, AsyncGroupReward):
-        return asyncio.run(_all_at_once(questions, reward, remembered)), remembered
-    scorer = group_scorer(reward)
-    scored = []
-    for groups in questions:
-        task = groups[0].task
-        fine = _without_failed(groups)
-        scored.append(_recorded(groups, scorer.score_groups(task, fine, remembered.get(task.id)), fine, remembered))
-    return scored, remembered
+    return asyncio.run(_scored_questions(questions, reward, dict(memory)))
 
 
 def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:
@@ -59,9 +40,51 @@ def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = No
     return scored, remembered.get(key)
 
 
-async def _all_at_once(
-    questions: Sequence[Sequence[Group]], reward: AsyncGroupReward, remembered: dict[str, Json]
-) -> list[tuple[Group, ...]]:
+def score_attempts(attempts: Sequence[Attempt], reward: AnyReward) -> list[Attempt]:
+    """The attempts, in their order, with their scores; those at one task are one question, and nothing is remembered.
+
+    For evaluations: a stream's attempts at a task are a group, however often it was played.
+    """
+    tasks: dict[str, list[Task]] = {}
+    places: dict[tuple[str, int], dict[str, list[int]]] = {}
+    for place, one in enumerate(attempts):
+        # Two files may have given one id to different questions.
+        same_id = tasks.setdefault(one.task.id, [])
+        if one.task not in same_id:
+            same_id.append(one.task)
+        key = one.task.id, same_id.index(one.task)
+        places.setdefault(key, {}).setdefault(one.trajectory.stream, []).append(place)
+    questions = [
+        [
+            Group(
+                task=attempts[of_stream[0]].task,
+                stream=stream,
+                trajectories=tuple(attempts[place].trajectory for place in of_stream),
+            )
+            for stream, of_stream in by_stream.items()
+        ]
+        for by_stream in places.values()
+    ]
+    scored, _ = score_questions(questions, reward, {})
+    found: dict[int, Trajectory] = {}
+    for groups, by_stream in zip(scored, places.values()):
+        for group, of_stream in zip(groups, by_stream.values()):
+            found |= zip(of_stream, group.trajectories)
+    return [replace(one, trajectory=found[place]) for place, one in enumerate(attempts)]
+
+
+def is_without_verdict(trajectory: Trajectory) -> bool:
+    """Whether it was played to its end and counts as failed only because the reward gave no verdict."""
+    return trajectory.status == "failed" and trajectory.failure.startswith(NO_VERDICT)
+
+
+_Verdict = Score | str
+"""A score, or why there is none."""
+
+
+async def _scored_questions(
+    questions: Sequence[Sequence[Group]], reward: AnyReward, remembered: dict[str, Json]
+) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
     by_task: dict[str, list[int]] = {}
     for place, groups in enumerate(questions):
         by_task.setdefault(groups[0].task.id, []).append(place)
@@ -70,52 +93,58 @@ async def _all_at_once(
     async def score(places: Sequence[int]) -> None:
         for place in places:
             groups = questions[place]
-            task, fine = groups[0].task, _without_failed(groups)
-            found = await reward.score_groups_async(task, fine, remembered.get(task.id))
-            scored[place] = _recorded(groups, found, fine, remembered)
+            fine = {group.stream: [one for one in group.trajectories if one.status != "failed"] for group in groups}
+            found = await _verdicts(reward, groups[0].task, fine, remembered)
+            scored[place] = tuple(_with_verdicts(group, found[group.stream]) for group in groups)
 
-    tasks = [asyncio.create_task(score(places)) for places in by_task.values()]
+    await asyncio.gather(*(score(places) for places in by_task.values()))
+    return [scored[place] for place in range(len(questions))], remembered
+
+
+async def _verdicts(
+    reward: AnyReward, task: Task, fine: Mapping[str, Sequence[Trajectory]], remembered: dict[str, Json]
+) -> Mapping[str, Sequence[_Verdict]]:
+    """By stream; what is to be remembered is written down."""
+    if not isinstance(reward, GroupReward):
+        verdicts = await asyncio.gather(*(_verdict(reward, task, one) for of in fine.values() for one in of))
+        given = iter(verdicts)
+        return {stream: [next(given) for _ in of] for stream, of in fine.items()}
     try:
-        await asyncio.gather(*tasks)
-    finally:
-        # After an error nobody waits for the others' verdicts.
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    return [scored[place] for place in range(len(questions))]
-
-
-def _without_failed(groups: Sequence[Group]) -> dict[str, list[Trajectory]]:
-    return {group.stream: [one for one in group.trajectories if one.status != "failed"] for group in groups}
-
-
-def _recorded(
-    groups: Sequence[Group],
-    found: GroupScores,
-    fine: Mapping[str, Sequence[Trajectory]],
-    remembered: dict[str, Json],
-) -> tuple[Group, ...]:
-    """The groups with what was found; what is to be remembered is written down."""
-    task = groups[0].task
+        found = await _waited(reward.score_groups(task, fine, remembered.get(task.id)))
+    except MachineError as error:
+        return {stream: [f"{NO_VERDICT}: {error}"] * len(of) for stream, of in fine.items()}
     counts = {stream: len(scores) for stream, scores in found.scores.items()}
-    if counts != (expected := {stream: len(members) for stream, members in fine.items()}):
+    if counts != (expected := {stream: len(of) for stream, of in fine.items()}):
         raise ValueError(f"the reward gave {counts} scores by stream for {expected} trajectories of task {task.id}")
     if found.memory is not None:
         remembered[task.id] = found.memory
-    return tuple(_with_scores(group, found.scores[group.stream]) for group in groups)
+    return {stream: [NO_VERDICT if one is None else one for one in scores] for stream, scores in found.scores.items()}
 
 
-def _with_scores(group: Group, scores: Sequence[Score | None]) -> Group:
-    rest = iter(scores)
+async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdict:
+    try:
+        score = await _waited(reward(task, trajectory))
+    except MachineError as error:
+        return f"{NO_VERDICT}: {error}"
+    return NO_VERDICT if score is None else score
+
+
+async def _waited(found: Found | Awaitable[Found]) -> Found:
+    """What a reward found, whether it is async or not."""
+    return await found if inspect.isawaitable(found) else found
+
+
+def _with_verdicts(group: Group, verdicts: Sequence[_Verdict]) -> Group:
+    rest = iter(verdicts)
     return replace(
         group,
         trajectories=tuple(
-            one if one.status == "failed" else _with_score(one, next(rest)) for one in group.trajectories
+            one if one.status == "failed" else _with_verdict(one, next(rest)) for one in group.trajectories
         ),
     )
 
 
-def _with_score(trajectory: Trajectory, score: Score | None) -> Trajectory:
-    if score is None:
-        return replace(trajectory, status="failed", failure=NO_VERDICT)
-    return replace(trajectory, score=score)
+def _with_verdict(trajectory: Trajectory, verdict: _Verdict) -> Trajectory:
+    if isinstance(verdict, str):
+        return replace(trajectory, status="failed", failure=verdict)
+    return replace(trajectory, score=verdict)

@@ -6,7 +6,7 @@ judge's machine fails is no score: see ``_consistencies``.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from saccade.errors import UserError
@@ -24,7 +24,7 @@ from saccade.rewards.judges.archive import (
 from saccade.rewards.judges.consistency import ConsistencyJudge, Verdict
 from saccade.rewards.outcome import is_correct, keeps_format
 from saccade.rewards.reward import GroupScores
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 Accuracies = Sequence[float | None]
 """Of each trajectory; None where whoever decides gave no verdict."""
@@ -40,10 +40,10 @@ class AccuracyJudge(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IvgrReward:
-    """A group scorer that waits for its judge.
+    """A group reward that waits for its judge.
 
     Grounded: ``grounding`` (equation 1). Textual: ``R_format + R_acc + R_consistency`` (equation 3), each weighted;
-    without a reference the last is 0 and no part. A task without targets on its first image has format and accuracy
+    without a reference the last is left out. A task without targets on its first image has format and accuracy
     alone. Remembered of a task: its archived reasoning.
     """
 
@@ -79,7 +79,7 @@ class IvgrReward:
         if self.grounded == self.textual:
             raise UserError(f"both streams are called {self.grounded!r}; give them two names")
 
-    async def score_groups_async(
+    async def score_groups(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
     ) -> GroupScores:
         """``UserError`` for a stream of another name, and for a memory that is damaged."""
@@ -128,7 +128,7 @@ class IvgrReward:
 
     def _noted(self, score: Score) -> Score:
         is_reference = float(may_be_reference(score, self.tau))
-        return Score(total=score.total, parts=score.parts, notes={**score.notes, "is_reference": is_reference})
+        return replace(score, notes={**score.notes, "is_reference": is_reference})
 
     async def _textual(
         self,
@@ -145,20 +145,22 @@ class IvgrReward:
         if has_targets and reference is not None:
             notes["from_archive"] = float(is_from_archive)
             verdicts = await self._verdicts(task, members, right, reference)
-        added = _consistencies(verdicts)
+        found = _consistencies(verdicts, self.consistency_weight)
         accuracy_weight = self.accuracy_weight if has_targets else self.plain_accuracy_weight
-        scores: list[Score | None] = []
-        for member, accuracy, verdict, consistency in zip(members, right, verdicts, added):
-            if accuracy is None:
-                scores.append(None)
-                continue
-            parts = {"format": float(keeps_format(member)), "accuracy": accuracy}
-            plain = self.format_weight * parts["format"] + accuracy_weight * accuracy
-            if verdict is not None and verdict.value is not None:
-                parts["consistency"] = verdict.value
-            total = plain + self.consistency_weight * consistency
-            scores.append(Score(total=total, parts=parts, notes={**notes, **_noted_verdict(verdict)}))
-        return scores
+        return [
+            None
+            if accuracy is None
+            else Score(
+                terms=(
+                    Term("format", float(keeps_format(member)), self.format_weight),
+                    Term("accuracy", accuracy, accuracy_weight),
+                    *consistency,
+                ),
+                is_right=accuracy >= 0.5,
+                notes={**notes, **_noted_verdict(verdict)},
+            )
+            for member, accuracy, verdict, consistency in zip(members, right, verdicts, found)
+        ]
 
     async def _verdicts(
         self, task: Task, members: Sequence[Trajectory], right: Accuracies, reference: Reference
@@ -179,15 +181,18 @@ def _final_answer(trajectory: Trajectory) -> str | None:
     return trajectory.answer if trajectory.status == "answered" else None
 
 
-def _consistencies(verdicts: Sequence[Verdict | None]) -> list[float]:
-    """What each trajectory's total gets.
+def _consistencies(verdicts: Sequence[Verdict | None], weight: float) -> list[tuple[Term, ...]]:
+    """The term of each trajectory.
 
     Without a verdict it is the lowest of the siblings that have one: a failing machine is no gain over any of them.
-    When none has a verdict, none gets anything.
+    When none has a verdict, none has the term.
     """
-    given = [verdict.value for verdict in verdicts if verdict is not None and verdict.value is not None]
-    lowest = min(given, default=0.0)
-    return [lowest if verdict is None or verdict.value is None else verdict.value for verdict in verdicts]
+    values = [None if verdict is None else verdict.value for verdict in verdicts]
+    given = [value for value in values if value is not None]
+    if not given:
+        return [()] * len(values)
+    filled = Term("consistency", min(given), weight, filled_from="no verdict: the lowest of its siblings")
+    return [(filled if value is None else Term("consistency", value, weight),) for value in values]
 
 
 def _noted_verdict(verdict: Verdict | None) -> dict[str, float]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.types import Score, Task, Trajectory
+from saccade.types import Score, Task, Term, Trajectory
 
 
 def is_correct(task: Task, trajectory: Trajectory) -> bool:
@@ -18,9 +18,25 @@ def keeps_format(trajectory: Trajectory) -> bool:
     return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
 
 
+def counts_as_right(task: Task, trajectory: Trajectory) -> bool:
+    """Whether the answer is right, as the reward says; where it does not say, by the rule of the answer's kind."""
+    score = trajectory.score
+    return is_correct(task, trajectory) if score is None or score.is_right is None else score.is_right
+
+
+def check_scorable(task: Task, trajectory: Trajectory) -> None:
+    """ValueError for a trajectory that the machine failed, and for one of another task."""
+    if trajectory.status == "failed":
+        raise ValueError(
+            f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"
+        )
+    if trajectory.task_id != task.id:
+        raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeReward:
-    """A scorer: ``total = accuracy_weight * accuracy + format_weight * format``, each part 1.0 or 0.0.
+    """A reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
 
     ``accuracy``: the trajectory ended with an answer, and it is right. ``format``: it ended with an answer, and every
     turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.
@@ -36,14 +52,12 @@ class OutcomeReward:
 
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
         """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
-        if trajectory.status == "failed":
-            raise ValueError(
-                f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"
-            )
-        if trajectory.task_id != task.id:
-            raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
-        accuracy, format_ = float(is_correct(task, trajectory)), float(keeps_format(trajectory))
+        check_scorable(task, trajectory)
+        is_right = is_correct(task, trajectory)
         return Score(
-            total=self.accuracy_weight * accuracy + self.format_weight * format_,
-            parts={"accuracy": accuracy, "format": format_},
+            terms=(
+                Term("accuracy", float(is_right), self.accuracy_weight),
+                Term("format", float(keeps_format(trajectory)), self.format_weight),
+            ),
+            is_right=is_right,
         )

@@ -107,11 +107,6 @@ def adaptive_tool_reward(
     return (base_weight + is_correct) * calls.succeeded / calls.total * scale if calls.total else 0.0
 
 
-def deepeyes_tool_reward(*, is_correct: bool, is_tool_used: bool, weight: float = 1.2) -> float:
-    """DeepEyes' bonus: ``weight`` for a right answer with a tool, however often it was called; else 0.0."""
-    return weight if is_correct and is_tool_used else 0.0
-
-
 def turn_returns(failed: Sequence[bool], *, penalty: float = -0.5, discount: float = 0.2) -> list[float]:
     """CodeDance's G_t (equation 2) for each turn: G_t = r_t + discount * G_{t+1}, r_t = ``penalty`` where it failed.
 

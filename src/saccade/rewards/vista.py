@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.outcome import keeps_format
+from saccade.rewards.outcome import check_scorable, keeps_format
 from saccade.rewards.repetition.limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
 from saccade.rewards.repetition.loops import repetition, worst
-from saccade.rewards.reward import GroupScores, Reward
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.rewards.reward import GroupScores, RuleReward
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 VistaForm = Literal["sum", "dense", "sparse"]
 """``sum`` is the paper's own; the others are those that it compares with (figure 4c)."""
@@ -19,27 +19,28 @@ PENALTIES: Mapping[Level, float] = {"none": 0.0, "moderate": -1.5, "severe": -2.
 """R_rep."""
 
 
-def vista_total(*, penalty: float, is_formatted: bool, is_right: bool, form: VistaForm = "sum") -> float:
+def vista_terms(*, penalty: float, is_formatted: bool, is_right: bool, form: VistaForm = "sum") -> tuple[Term, ...]:
     """The reward of a rollout from R_rep, R_format = +1 or -1, and R_correct = 1 or 0.
 
-    A repetition dominates: the penalty alone counts, in every form. R_correct is credited to well-formed rollouts
-    alone, so that a wrong format cannot make a right answer a loss where they are multiplied.
+    A repetition dominates: the penalty alone counts, in every form, and R_format and R_correct are 0. R_correct is
+    credited to well-formed rollouts alone, so that a wrong format cannot make a right answer a loss where they are
+    multiplied.
 
     ``sum``: R_rep + R_format + R_correct, one of 2, 1, -1, -1.5, -2, -3.
     ``dense``: -1 + 0.5 R_format + 0.5 R_correct + R_format R_correct, one of 1, -0.5, -1.5 and the penalties.
-    ``sparse``: R_format R_correct, 1 or 0 and the penalties.
+    ``sparse``: R_format R_correct, 1 or 0 and the penalties; R_correct says it already.
     """
-    if penalty:
-        return penalty
-    format_ = 1.0 if is_formatted else -1.0
-    correct = float(is_formatted and is_right)
+    repetition = Term("repetition", penalty)
+    format_ = 0.0 if penalty else 1.0 if is_formatted else -1.0
+    correct = float(is_formatted and is_right and not penalty)
     match form:
         case "sum":
-            return format_ + correct
+            return repetition, Term("format", format_), Term("correct", correct)
         case "dense":
-            return -1 + 0.5 * format_ + 0.5 * correct + format_ * correct
+            both, offset = Term("format_correct", format_ * correct), Term("offset", 0.0 if penalty else -1.0)
+            return repetition, offset, Term("format", format_, 0.5), Term("correct", correct, 0.5), both
         case "sparse":
-            return format_ * correct
+            return repetition, Term("format", format_, 0.0), Term("correct", correct)
 
 
 def difficulty_weight(mean_reward: float) -> float:
@@ -49,12 +50,10 @@ def difficulty_weight(mean_reward: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VistaReward:
-    """A scorer: ``vista_total`` with the parts ``repetition`` (R_rep), ``format`` (+1, -1), ``correct`` (R_correct as
-    credited) and ``accuracy``, which is whether the answer is right, whatever else is wrong with the rollout.
+    """A reward: ``vista_terms``. ``is_right`` says whether the answer is, whatever else is wrong with the rollout.
 
-    ``format`` and ``correct`` are 0 where a repetition dominates. The notes ``repeats_characters``, ``repeats_words``,
-    ``repeats_phrases``, ``repeats_sentences`` and ``repeats_copies`` say by 1.0 which rule fired. Only the model's own
-    turns are read.
+    The notes ``repeats_characters``, ``repeats_words``, ``repeats_phrases``, ``repeats_sentences`` and
+    ``repeats_copies`` say by 1.0 which rule fired. Only the model's own turns are read.
     """
 
     form: VistaForm = "sum"
@@ -63,25 +62,18 @@ class VistaReward:
 
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
         """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
-        if trajectory.status == "failed":
-            raise ValueError(
-                f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"
-            )
-        if trajectory.task_id != task.id:
-            raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
+        check_scorable(task, trajectory)
         found = trajectory_repetition(trajectory, self.limits)
-        penalty = PENALTIES[found.level]
         answer = trajectory.answer if trajectory.status == "answered" else None
         is_right = answer is not None and self.is_right(task, answer)
-        is_formatted = keeps_format(trajectory)
         return Score(
-            total=vista_total(penalty=penalty, is_formatted=is_formatted, is_right=is_right, form=self.form),
-            parts={
-                "repetition": penalty,
-                "format": 0.0 if penalty else 1.0 if is_formatted else -1.0,
-                "correct": float(is_right and is_formatted and not penalty),
-                "accuracy": float(is_right),
-            },
+            terms=vista_terms(
+                penalty=PENALTIES[found.level],
+                is_formatted=keeps_format(trajectory),
+                is_right=is_right,
+                form=self.form,
+            ),
+            is_right=is_right,
             notes={f"repeats_{rule}": float(rule == found.rule) for rule in RULES},
         )
 
@@ -93,12 +85,12 @@ def trajectory_repetition(trajectory: Trajectory, limits: RepetitionLimits = DEF
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DifficultyAdaptiveReward:
-    """A group scorer: R_diff = R w, R by ``base`` and w by the mean R of the stream's group (figure 4c).
+    """A group reward: R_diff = R w, R by ``base`` and w by the mean R of the stream's group (figure 4c).
 
-    The parts and notes are those of ``base``; the note ``difficulty_weight`` is w.
+    The terms and notes are those of ``base``, every weight times w; the note ``difficulty_weight`` is w.
     """
 
-    base: Reward = VistaReward()
+    base: RuleReward = VistaReward()
 
     def score_groups(self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /) -> GroupScores:
         return GroupScores(scores={stream: self._of_group(task, members) for stream, members in groups.items()})
@@ -109,9 +101,9 @@ class DifficultyAdaptiveReward:
             return []
         weight = difficulty_weight(math.fsum(score.total for score in scores) / len(scores))
         return [
-            Score(
-                total=score.total * weight,
-                parts=score.parts,
+            replace(
+                score,
+                terms=tuple(replace(term, weight=term.weight * weight) for term in score.terms),
                 notes={**score.notes, "difficulty_weight": weight},
             )
             for score in scores

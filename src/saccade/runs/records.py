@@ -1,6 +1,6 @@
 """Trajectories on disk, one JSON object per line: a header, then each task once, before its trajectories.
 
-``{"kind": "header", "version": 1, "stage": ..., "step": ...}``, ``{"kind": "task", ...}``,
+``{"kind": "header", "version": 2, "stage": ..., "step": ...}``, ``{"kind": "task", ...}``,
 ``{"kind": "trajectory", ...}``. The JSON is Python's dialect: a NaN that a model wrote stays a bare NaN.
 """
 
@@ -20,7 +20,8 @@ from saccade.runs.trajectory_json import (
 )
 from saccade.types import Attempt, ImageRef, Json, Task
 
-_VERSION = 1
+_VERSION = 2
+"""Version 1 had a score's parts without their weights."""
 
 
 def write_records(
@@ -39,7 +40,8 @@ def write_records(
         if tasks.get(task.id) != task:
             tasks[task.id] = task
             lines.append({"kind": "task", **task_to_json(task)})
-        lines.append({"kind": "trajectory", **trajectory_to_json(trajectory)})
+        trained = {} if record.advantages is None else {"advantages": list(record.advantages)}
+        lines.append({"kind": "trajectory", **trajectory_to_json(trajectory), **trained})
     export_images(records, media=media, media_directory=media_directory)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,19 +57,25 @@ def export_images(records: Iterable[Attempt], *, media: MediaStore, media_direct
 
 
 def read_records(path: Path) -> Iterator[Attempt]:
-    """The records of a file, one at a time. Raises UserError that names file and line of a broken line."""
+    """The records of a file, one at a time.
+
+    UserError that names file and line of a broken line, and for a file of another record version.
+    """
     tasks: dict[str, Task] = {}
     for number, fields in _lines(path):
         try:
             kind = fields.option("kind", ("header", "task", "trajectory"))
-            if kind == "task":
+            if kind == "header":
+                _check_version(path, fields)
+            elif kind == "task":
                 task = task_from_json(fields.values)
                 tasks[task.id] = task
             elif kind == "trajectory":
                 trajectory = trajectory_from_json(fields.values)
                 if trajectory.task_id not in tasks:
                     raise BrokenRecordError(f"task {trajectory.task_id!r} does not come before its trajectory")
-                yield Attempt(task=tasks[trajectory.task_id], trajectory=trajectory)
+                advantages = fields.numbers("advantages") if fields.has("advantages") else None
+                yield Attempt(task=tasks[trajectory.task_id], trajectory=trajectory, advantages=advantages)
         except BrokenRecordError as error:
             raise UserError(f"{path}:{number}: {error}") from None
 
@@ -77,10 +85,19 @@ def position_of(path: Path) -> Position:
     for number, fields in _lines(path):
         try:
             fields.option("kind", ("header",))
+            _check_version(path, fields)
             return Position(stage=fields.text("stage"), step=fields.whole("step"))
         except BrokenRecordError as error:
             raise UserError(f"{path}:{number}: {error}") from None
     raise UserError(f"{path}:1: the file is empty; it must begin with a header")
+
+
+def _check_version(path: Path, header: Fields) -> None:
+    if (version := header.whole("version")) != _VERSION:
+        raise UserError(
+            f"{path} is of record version {version}, and this Saccade reads version {_VERSION}; use the version of "
+            "Saccade that wrote the run, or run it again"
+        )
 
 
 def images_of(record: Attempt) -> list[ImageRef]:

@@ -18,6 +18,7 @@ from saccade.types import (
     Observation,
     Score,
     Segment,
+    Term,
     ToolCall,
     ToolResult,
     Trajectory,
@@ -159,14 +160,34 @@ def _action_from(fields: Fields) -> Action:
 
 def _score_to_json(score: Score) -> Mapping[str, Json]:
     notes: dict[str, Json] = {"notes": dict(score.notes)} if score.notes else {}
-    return {"total": score.total, "parts": dict(score.parts), **notes}
+    return {"terms": [_term_to_json(term) for term in score.terms], "is_right": score.is_right, **notes}
 
 
 def _score_from(fields: Fields) -> Score:
     return Score(
-        total=fields.number("total"),
-        parts=_numbers_by_name(fields.fields("parts")),
+        terms=tuple(map(_term_from, fields.objects("terms"))),
+        is_right=fields.truth("is_right") if fields.has("is_right") else None,
         notes=_numbers_by_name(fields.fields("notes")) if fields.has("notes") else {},
+    )
+
+
+def _term_to_json(term: Term) -> Json:
+    sources = {"filled_from": term.filled_from, "added_by": term.added_by}
+    return {
+        "name": term.name,
+        "value": term.value,
+        "weight": term.weight,
+        **{name: said for name, said in sources.items() if said},
+    }
+
+
+def _term_from(fields: Fields) -> Term:
+    return Term(
+        fields.text("name"),
+        fields.number("value"),
+        fields.number("weight"),
+        filled_from=fields.text("filled_from") if fields.has("filled_from") else "",
+        added_by=fields.text("added_by") if fields.has("added_by") else "",
     )
 
 

@@ -263,12 +263,12 @@ def known_tasks(source: TaskSampler) -> Sequence[Task]:
 def pass_rate(group: Group) -> float | None:
     """Share of right answers among the scored trajectories; None when the machine failed them all.
 
-    Right is a score part ``accuracy`` of one half or more, before any shaping; without that part the total counts.
+    Right is what the score says, ``is_right``; where it does not say, a total of one half or more.
     """
     scores = [one.score for one in group.trajectories if one.score is not None]
     if not scores:
         return None
-    return sum(score.parts.get("accuracy", score.total) >= 0.5 for score in scores) / len(scores)
+    return sum(score.total >= 0.5 if score.is_right is None else score.is_right for score in scores) / len(scores)
 
 
 def whole_number(state: Mapping[str, Json], key: str) -> int:

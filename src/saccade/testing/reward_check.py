@@ -1,5 +1,7 @@
 """Does a reward keep its contract?"""
 
+import asyncio
+import inspect
 import json
 import math
 from collections.abc import Sequence
@@ -9,7 +11,7 @@ from saccade.envs.environment import EnvironmentContext
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.groups import score_question
-from saccade.rewards.reward import AnyReward, AsyncGroupReward, GroupReward, Reward
+from saccade.rewards.reward import AnyReward, GroupReward, Reward
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.episodes import visual_reasoning
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
@@ -39,15 +41,17 @@ _SCRIPTS: tuple[tuple[str, ...], ...] = (
 def check_reward(reward: AnyReward) -> None:
     """``AssertionError`` says what is wrong with the reward, on trajectories of a task whose answer is "red".
 
-    Checked: scores are finite, the same when asked twice, in whatever order siblings come, and whatever the tools said
-    or showed; a right answer is never worth less than a wrong one; a trajectory that failed is refused, not scored,
-    and changes nothing for its siblings; what is remembered of a task is JSON.
+    The reward may be of one trajectory or of a group, sync or async. Checked: scores are finite, the same when asked
+    twice, in whatever order siblings come, and whatever the tools said or showed; a right answer is never worth less
+    than a wrong one; a trajectory that failed is refused, not scored, and changes nothing for its siblings; what is
+    remembered of a task is JSON.
     """
     task, trajectories = _trajectories()
     scores = _scores(reward, task, trajectories)
     for trajectory, score in zip(trajectories, scores):
-        values = () if score is None else (score.total, *score.parts.values())
-        assert all(math.isfinite(value) for value in values), f"a score is not finite: {score} for {_said(trajectory)}"
+        terms = () if score is None else score.terms
+        numbers = [number for term in terms for number in (term.value, term.weight, term.contribution)]
+        assert all(map(math.isfinite, numbers)), f"a score is not finite: {score} for {_said(trajectory)}"
     injected = [replace(one, turns=tuple(_injected(turn) for turn in one.turns)) for one in trajectories]
     lost = replace(trajectories[0], status="failed", failure="a tool server is gone")
     for found, how in (
@@ -61,7 +65,7 @@ def check_reward(reward: AnyReward) -> None:
     for right, wrong in ((scores[0], scores[1]), (scores[2], scores[3])):
         if right is not None and wrong is not None:
             assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
-    if not isinstance(reward, GroupReward | AsyncGroupReward):
+    if not isinstance(reward, GroupReward):
         _check_refusal(reward, task, lost)
 
 
@@ -71,12 +75,17 @@ def _scores(reward: AnyReward, task: Task, trajectories: Sequence[Trajectory]) -
     return [one.score for one in group.trajectories]
 
 
-def _check_refusal(scorer: Reward, task: Task, lost: Trajectory) -> None:
+def _check_refusal(reward: Reward, task: Task, lost: Trajectory) -> None:
+    async def given() -> Score | None:
+        score = reward(task, lost)
+        return await score if inspect.isawaitable(score) else score
+
     try:
-        score = scorer(task, lost)
+        score = asyncio.run(given())
     except ValueError:
         return
-    raise AssertionError(f"a failed trajectory is scored {score.total}; raise ValueError, so that it is left out")
+    said = "is without a verdict" if score is None else f"is scored {score.total}"
+    raise AssertionError(f"a failed trajectory {said}; raise ValueError, so that it is left out")
 
 
 def _said(trajectory: Trajectory) -> str:

@@ -1,7 +1,8 @@
 """From a batch of scored groups to what the learner takes: who is compared with whom, and which tokens count."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.algorithms.admission import is_truncated
@@ -10,7 +11,7 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
 from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, training_sequence
-from saccade.types import Group
+from saccade.types import Attempt, Group, Trajectory
 
 _Numbers = tuple[float, ...]
 LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]]
@@ -21,6 +22,16 @@ _Place = tuple[int, int]
 """Index of a group in the batch and of a trajectory in the group."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreditedBatch:
+    """What a batch's groups teach."""
+
+    sequences: list[list[TrainingSequence]]
+    """For each group those that count in the batch's mean, with their advantages."""
+    attempts: list[Attempt]
+    """Every trajectory, for the records: its score as it was compared, and the advantages that it was trained with."""
+
+
 def compute_advantages(
     groups: Sequence[Group],
     algorithm: Algorithm,
@@ -29,8 +40,8 @@ def compute_advantages(
     *,
     temperature: float,
     recomputes_old: bool,
-) -> list[list[TrainingSequence]]:
-    """For each group the sequences that count in the batch's mean, with their advantages.
+) -> CreditedBatch:
+    """The batch with its advantages.
 
     ``reference`` is the policy that a KL ties the learner to, where the algorithm wants one. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
@@ -55,11 +66,10 @@ def compute_advantages(
     if recomputes_old:
         learn("old_logprobs", learner.logprobs([*sequences.values()], temperature=temperature))
     kl_rewards = {place: _kl_rewards(sequence, algorithm.kl_in_reward) for place, sequence in sequences.items()}
+    compared = with_kl_in_reward(groups, _nested(groups, kl_rewards)) if algorithm.kl_in_reward else groups
     advantages: GroupAdvantages
     if algorithm.critic is None:
-        advantages = algorithm.advantages(
-            with_kl_in_reward(groups, _nested(groups, kl_rewards)) if algorithm.kl_in_reward else groups
-        )
+        advantages = algorithm.advantages(compared)
     else:
         learn("old_values", learner.values([*sequences.values()], temperature=temperature))
         # The critic whitens over what is trained on: masked trajectories have no part in that.
@@ -67,10 +77,32 @@ def compute_advantages(
         advantages, returns = algorithm.critic.targets(groups, _nested(groups, values), _nested(groups, kl_rewards))
         learn("returns", [returns[g][t] for g, t in sequences])
     learn("advantages", [training_sequence(trajectories[g, t], advantages[g][t]).advantages for g, t in sequences])
-    return [
-        [sequences[g, t] for t in range(len(group.trajectories)) if (g, t) in sequences.keys() - masked]
-        for g, group in enumerate(groups)
-    ]
+    trained = {place: one for place, one in sequences.items() if place not in masked}
+    return CreditedBatch(
+        sequences=[
+            [trained[g, t] for t in range(len(group.trajectories)) if (g, t) in trained]
+            for g, group in enumerate(groups)
+        ],
+        attempts=[
+            Attempt(task=group.task, trajectory=one, advantages=_by_turn(one, trained.get((g, t))))
+            for g, group in enumerate(compared)
+            for t, one in enumerate(group.trajectories)
+        ],
+    )
+
+
+def _by_turn(trajectory: Trajectory, sequence: TrainingSequence | None) -> tuple[float, ...] | None:
+    """A turn's advantage, or the mean of its tokens'; None for a trajectory that is not trained on."""
+    if sequence is None:
+        return None
+    left = iter(sequence.advantages)
+    actions = [segment for segment in trajectory.segments if segment.role == "action" and segment.ids]
+    return tuple(_same_or_mean([next(left) for _ in segment.ids]) for segment in actions)
+
+
+def _same_or_mean(numbers: Sequence[float]) -> float:
+    # Equal numbers are not averaged, so that what is recorded is the advantage to the last bit.
+    return numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
 
 
 def _nested(groups: Sequence[Group], values: Mapping[_Place, _Numbers]) -> list[list[_Numbers]]:

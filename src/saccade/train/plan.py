@@ -12,7 +12,7 @@ from saccade.errors import UserError
 from saccade.evaluation.views import Views
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rewards.reward import AnyReward, Reward
+from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
@@ -36,7 +36,8 @@ class Evaluate:
     name: str
     tasks: Callable[[], Sequence[Task]]
     episodes: EpisodeSpec
-    reward: Reward
+    reward: AnyReward
+    """Given no memory of training: what a group reward remembers of a task begins anew with each evaluation."""
     temperature: float = 0.0
     """0 is greedy."""
     first_pass: EpisodeSpec | None = None

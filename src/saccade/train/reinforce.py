@@ -78,7 +78,7 @@ class RLLoop(Iterator[StepOutcome]):
         if self._step >= settings.steps:
             raise StopIteration
         batch = self._next_batch()
-        groups = compute_advantages(
+        credited = compute_advantages(
             batch.groups,
             algorithm,
             self._learner,
@@ -88,16 +88,16 @@ class RLLoop(Iterator[StepOutcome]):
         )
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
-        metrics |= self._learn([sequences for sequences in groups if sequences])
+        metrics |= self._learn([sequences for sequences in credited.sequences if sequences])
         if not metrics["updates"]:
             self._warn_of_nothing_learned(batch)
         self._weights_changed()
         self._step += 1
-        played = tuple(attempts_of(batch.played))
+        played = (*credited.attempts, *attempts_of(batch.evicted))
         return StepOutcome(
             step=self._step,
             metrics=metrics,
-            tokens=sum(len(sequence.ids) for sequences in groups for sequence in sequences),
+            tokens=sum(len(sequence.ids) for sequences in credited.sequences for sequence in sequences),
             tasks=tuple({attempt.task.id: attempt.task for attempt in played}.values()),
             attempts=played,
             ahead=tuple(self.ahead()),

@@ -8,7 +8,7 @@ from saccade.algorithms.advantages import is_constant
 from saccade.evaluation.looking import look_of
 from saccade.evaluation.tool_use import tool_use, uses_tool
 from saccade.train.collect import Batch
-from saccade.types import Attempt, Group, Trajectory
+from saccade.types import Attempt, Group, Score, Trajectory
 
 
 def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
@@ -34,11 +34,12 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     """Means over the trajectories that did not fail, and counts of those that did."""
     fine = [one.trajectory for one in played if one.trajectory.score is not None]
     scores = [trajectory.score for trajectory in fine if trajectory.score is not None]
-    names = sorted({name for score in scores for name in score.parts})
+    names = sorted({name for score in scores for name in score.values})
     noted = sorted({name for score in scores for name in score.notes})
     return {
         "reward/mean": _mean([score.total for score in scores]),
-        **{f"reward/{name}": _mean([score.parts[name] for score in scores if name in score.parts]) for name in names},
+        **_right_metric(scores),
+        **{f"reward/{name}": _mean([score.values[name] for score in scores if name in score.values]) for name in names},
         **{f"noted/{name}": _mean([score.notes[name] for score in scores if name in score.notes]) for name in noted},
         "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
         "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
@@ -48,6 +49,12 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
         **_call_metrics(played),
         **_look_metrics(played),
     }
+
+
+def _right_metric(scores: Sequence[Score]) -> Mapping[str, float]:
+    """The share of right answers, where the reward tells right from wrong; a term of this name stands before it."""
+    told = [float(score.is_right) for score in scores if score.is_right is not None]
+    return {"reward/accuracy": _mean(told)} if told else {}
 
 
 def sampled_entropy(trajectories: Iterable[Trajectory]) -> float:

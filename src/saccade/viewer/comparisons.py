@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.evaluation.statistics import Difference, paired_difference
-from saccade.rewards.outcome import is_correct
+from saccade.rewards.outcome import counts_as_right
 from saccade.types import Json
 from saccade.viewer.evidence import Evaluation
 
@@ -84,5 +84,5 @@ def _right_by_task(evaluation: Evaluation) -> dict[str, float]:
     right: dict[str, list[bool]] = {}
     for attempt in evaluation.attempts:
         if attempt.trajectory.status != "failed":
-            right.setdefault(attempt.task.id, []).append(is_correct(attempt.task, attempt.trajectory))
+            right.setdefault(attempt.task.id, []).append(counts_as_right(attempt.task, attempt.trajectory))
     return {task: sum(answers) / len(answers) for task, answers in right.items()}

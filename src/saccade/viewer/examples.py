@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.rewards.outcome import is_correct
-from saccade.types import Answer, Attempt, ImageRef, Malformed, ToolCall, Trajectory, Turn
+from saccade.rewards.outcome import counts_as_right
+from saccade.types import Answer, Attempt, ImageRef, Malformed, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.pictures import Album, Overlay, overlays_of
@@ -91,7 +91,7 @@ def examples_of(attempts: Sequence[Attempt]) -> list[Attempt]:
 def verdict(attempt: Attempt) -> str:
     if attempt.trajectory.status == "failed":
         return "failed"
-    return "right" if is_correct(attempt.task, attempt.trajectory) else "wrong"
+    return "right" if counts_as_right(attempt.task, attempt.trajectory) else "wrong"
 
 
 def example_view(attempt: Attempt, album: Album) -> ExampleView:
@@ -110,13 +110,19 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
         answered=None if trajectory.answer is None else visible(trajectory.answer, 300),
         status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
         reward="–" if score is None else number_text(score.total),
-        parts=_shown_numbers(score.parts if score else {}),
+        parts=tuple(_shown_term(term) for term in (score.terms if score else ())),
         notes=_shown_numbers(score.notes if score else {}),
         figures=_question_figures(attempt, boxes, album),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),
         turns=tuple(_turn_view(turn, attempt, boxes, album) for turn in shown_turns),
         turns_left_out=len(trajectory.turns) - len(shown_turns),
     )
+
+
+def _shown_term(term: Term) -> tuple[str, str]:
+    """``accuracy`` and ``1 × 0.8``; the weight is said where it is not 1."""
+    weighed = number_text(term.value) if term.weight == 1 else f"{number_text(term.value)} × {number_text(term.weight)}"
+    return visible(readable(term.name), 40), f"{weighed} (filled in)" if term.filled_from else weighed
 
 
 def _shown_numbers(numbers: Mapping[str, float]) -> tuple[tuple[str, str], ...]:

@@ -15,14 +15,14 @@ from saccade.recipes._ivgr_settings import TinyIvgrSettings
 from saccade.rewards.boxes.grounding import GroundingReward, box_validity, mentioned_boxes
 from saccade.rewards.boxes.matching import dual_iou
 from saccade.testing import check_reward
-from saccade.types import BoxMention, Score, Target, Task
+from saccade.types import BoxMention, Score, Target, Task, Term
 
 REWARD = GroundingReward()
 BOTH = replace(TASK, targets=(*TASK.targets, Target(label="blue plate", box=BLUE, point=BLUE.center)))
 
 
 def box_part(*boxes: Box, task: Task = TASK, reward: GroundingReward = REWARD) -> float:
-    return reward(task, grounded(f"red {tag(*boxes)} white")).parts["box"]
+    return reward(task, grounded(f"red {tag(*boxes)} white")).values["box"]
 
 
 def mentions(*boxes: Box | None) -> list[BoxMention]:
@@ -31,13 +31,13 @@ def mentions(*boxes: Box | None) -> list[BoxMention]:
 
 def test_the_grounded_reward_is_format_plus_accuracy_plus_boxes() -> None:
     assert REWARD(TASK, grounded(f"red {tag(HALF_RED)} white")) == Score(
-        total=2.5,
-        parts={"format": 1.0, "accuracy": 1.0, "box": 0.5},
+        terms=(Term("format", 1.0), Term("accuracy", 1.0), Term("box", 0.5)),
+        is_right=True,
         notes={"boxes": 1.0, "box_recall": 0.5},
     )
     assert REWARD(TASK, grounded(f"red {tag(RED)} black", "black")) == Score(
-        total=2.0,
-        parts={"format": 1.0, "accuracy": 0.0, "box": 1.0},
+        terms=(Term("format", 1.0), Term("accuracy", 0.0), Term("box", 1.0)),
+        is_right=False,
         notes={"boxes": 1.0, "box_recall": 1.0},
     )
 
@@ -59,7 +59,7 @@ def test_boxes_of_all_turns_count() -> None:
     first, last = grounded(f"red {tag(RED)}"), grounded(f"blue {tag(BLUE)}")
     both = replace(first, turns=(first.turns[0], replace(last.turns[0], index=1)))
     assert [one.box for one in mentioned_boxes(both)] == [RED, BLUE]
-    assert REWARD(BOTH, both).parts["box"] == 1.0
+    assert REWARD(BOTH, both).values["box"] == 1.0
 
 
 def test_a_hundred_boxes_earn_less_than_one() -> None:
@@ -67,7 +67,7 @@ def test_a_hundred_boxes_earn_less_than_one() -> None:
     score = REWARD(TASK, grounded(f"red {tag(*grid)} {tag(RED)}"))
     # 64 boxes are read, the turn keeps no format, and nearly all of them hit nothing.
     assert score.notes["boxes"] == 64.0
-    assert (score.parts["format"], score.parts["box"] < 0.2) == (0.0, True)
+    assert (score.values["format"], score.values["box"] < 0.2) == (0.0, True)
     assert box_part(*grid[:60], RED) < 0.55
 
 
@@ -133,27 +133,29 @@ def test_inverted_and_unreadable_boxes_are_misses_each_time() -> None:
     assert box_part(RED, inverted) == 0.5 * (1 + 1 / 2)
     assert box_part(RED, inverted, inverted) == 0.5 * (1 + 1 / 3)
     unreadable = REWARD(TASK, grounded(f"red {tag(RED)} blue <box>over there</box>"))
-    assert (unreadable.parts["box"], unreadable.parts["format"], unreadable.notes["boxes"]) == (0.75, 0.0, 1.0)
+    assert (unreadable.values["box"], unreadable.values["format"], unreadable.notes["boxes"]) == (0.75, 0.0, 1.0)
     assert box_part(inverted) == 0.0
 
 
 def test_without_a_box_the_part_is_zero() -> None:
     score = REWARD(TASK, grounded("red is white"))
     assert score == Score(
-        total=2.0, parts={"format": 1.0, "accuracy": 1.0, "box": 0.0}, notes={"boxes": 0.0, "box_recall": 0.0}
+        terms=(Term("format", 1.0), Term("accuracy", 1.0), Term("box", 0.0)),
+        is_right=True,
+        notes={"boxes": 0.0, "box_recall": 0.0},
     )
 
 
 def test_a_box_in_the_answer_is_none() -> None:
     score = REWARD(TASK, grounded("red", f"white {tag(RED)}"))
-    assert (score.parts, score.notes["boxes"]) == ({"format": 0.0, "accuracy": 0.0, "box": 0.0}, 0.0)
+    assert (score.values, score.notes["boxes"]) == ({"format": 0.0, "accuracy": 0.0, "box": 0.0}, 0.0)
 
 
 def test_a_task_without_targets_has_no_part_of_boxes() -> None:
     score = REWARD(UNTARGETED, grounded(f"red {tag(RED)}", task=UNTARGETED))
-    assert score == Score(total=2.0, parts={"format": 1.0, "accuracy": 1.0}, notes={"boxes": 1.0})
+    assert score == Score(terms=(Term("format", 1.0), Term("accuracy", 1.0)), is_right=True, notes={"boxes": 1.0})
     elsewhere = replace(TASK, targets=(replace(TASK.targets[0], image_index=1),))
-    assert "box" not in REWARD(elsewhere, grounded(f"red {tag(RED)}")).parts
+    assert "box" not in REWARD(elsewhere, grounded(f"red {tag(RED)}")).values
 
 
 def test_a_judges_accuracy_takes_the_place_of_the_rules() -> None:
@@ -179,8 +181,8 @@ def test_validity_falls_to_zero_when_a_box_of_the_first_half_comes_again() -> No
 def test_validity_is_paid_only_where_it_is_asked_for() -> None:
     asked = GroundingReward(validity_weight=1.0)
     score = asked(TASK, grounded(f"red {tag(RED)}"))
-    assert (score.total, score.parts["box_valid"]) == (4.0, 1.0)
-    assert "box_valid" not in asked(UNTARGETED, grounded(f"red {tag(RED)}", task=UNTARGETED)).parts
+    assert (score.total, score.values["box_valid"]) == (4.0, 1.0)
+    assert "box_valid" not in asked(UNTARGETED, grounded(f"red {tag(RED)}", task=UNTARGETED)).values
 
 
 @pytest.mark.parametrize("settings", [{"box_weight": -1.0}, {"validity_weight": float("nan")}, {"box_rule": "paper"}])
@@ -198,4 +200,4 @@ def test_whatever_is_written_the_parts_stay_in_range(thought: str) -> None:
     parsed = GROUNDED.parse(f"<think>{thought}</think><answer>white</answer>")
     turn = replace(grounded("x").turns[0], boxes=parsed.boxes, is_well_formed=parsed.is_well_formed)
     score = GroundingReward(validity_weight=1.0)(TASK, replace(grounded("x"), turns=(turn,)))
-    assert all(0.0 <= part <= 1.0 for part in score.parts.values())
+    assert all(0.0 <= part <= 1.0 for part in score.values.values())

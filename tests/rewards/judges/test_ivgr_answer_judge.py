@@ -83,7 +83,7 @@ def test_no_verdict_leaves_the_trajectory_out_and_is_never_zero() -> None:
         textual("x", "", task=FREE, sample=2),
         task=FREE,
     )
-    assert [score and score.parts["accuracy"] for score in scores["textual"]] == [None, 1.0, 0.0]
+    assert [score and score.values["accuracy"] for score in scores["textual"]] == [None, 1.0, 0.0]
 
 
 def test_the_same_answer_in_both_streams_is_judged_once() -> None:
@@ -91,7 +91,7 @@ def test_the_same_answer_in_both_streams_is_judged_once() -> None:
     reward = IvgrReward(consistency=None, accuracy=AnswerJudge(asking=JudgeClient(teacher=teacher)))
     same = textual("x", "a brolly", task=FREE)
     scores, _ = scored(reward, same, same, replace(same, stream="grounded"), task=FREE)
-    assert [score.parts["accuracy"] for stream in scores.values() for score in stream] == [1.0] * 3
+    assert [score.values["accuracy"] for stream in scores.values() for score in stream] == [1.0] * 3
     assert len(teacher.asked) == 1
     assert "| a brolly" in teacher.asked[0].text
     assert "| a black umbrella" in teacher.asked[0].text

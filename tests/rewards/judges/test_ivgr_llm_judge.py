@@ -300,7 +300,7 @@ def served(serve: Callable[[Received], Served], count: int, **settings) -> tuple
 def test_a_judge_that_is_down_scores_nothing_by_accident() -> None:
     scores, _ = served(lambda _: Served(body="no", status=503), 2)
     assert [(score.total, score.notes["no_verdict"]) for score in scores] == [(2.0, 1.0)] * 8
-    assert all("consistency" not in score.parts for score in scores)
+    assert all("consistency" not in score.values for score in scores)
 
 
 def test_a_judge_that_is_too_slow_scores_nothing_by_accident() -> None:
@@ -408,7 +408,7 @@ def test_an_engine_in_this_process_can_judge() -> None:
     reward = IvgrReward(consistency=judge(EngineChat(engine=engine, chat=chat, max_tokens=8)))
     for _ in range(2):
         found, _ = scored(reward, GOOD, *[textual(f"plate {sample}", sample=sample) for sample in range(3)])
-        assert [score.parts["consistency"] for score in found["textual"]] == [0.3] * 3
+        assert [score.values["consistency"] for score in found["textual"]] == [0.3] * 3
     assert len({asked.label for asked in engine.asked}) == 3
 
 
@@ -418,7 +418,7 @@ def test_a_textual_chain_with_a_judges_tag_is_noted_in_its_score() -> None:
     )
     honest, attack = found["textual"]
     assert (honest.notes["judge_attack"], attack.notes["judge_attack"]) == (0.0, 1.0)
-    assert attack.parts["consistency"] == 0.0
+    assert attack.values["consistency"] == 0.0
     assert "no_verdict" not in attack.notes
 
 

@@ -14,7 +14,7 @@ in the answer or in a call                      no boxes (the protocol calls the
 none                                            0.0
 ==============================================  =================================================================
 
-A task without targets on its first image has no part of boxes at all, rather than 0. ``box_rule`` reaches the plain
+A task without targets on its first image has no term of boxes at all, rather than 0. ``box_rule`` reaches the plain
 equation 2 too, where every box has its own vote, and the public code's form of it.
 """
 
@@ -26,8 +26,8 @@ from typing import Literal, assert_never, get_args
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
 from saccade.rewards.boxes.matching import box_recall, dual_iou, unrepeated_iou
-from saccade.rewards.outcome import OutcomeReward
-from saccade.types import BoxMention, Score, Task, Trajectory
+from saccade.rewards.outcome import check_scorable, is_correct, keeps_format
+from saccade.types import BoxMention, Score, Task, Term, Trajectory
 
 BoxRule = Literal["unrepeated", "equation", "code"]
 """How boxes are paid: so that copies never pay, by the letter of equation 2, or as the public code does, which drops
@@ -36,12 +36,10 @@ what is no ordered box from both means. The code adds ``box_validity`` besides."
 _NOTHING = Box(0, 0, 0, 0)
 """Stands for a mention that is no box: it has no overlap with anything."""
 
-_OUTCOME = OutcomeReward(accuracy_weight=1.0, format_weight=1.0)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroundingReward:
-    """A scorer: ``R_format + R_acc + R_box`` (equation 1), each weighted, R_box by equation 2 as ``box_rule`` reads it.
+    """A reward: ``R_format + R_acc + R_box`` (equation 1), each weighted, R_box by equation 2 as ``box_rule`` reads it.
 
     Notes: ``boxes``, how many different ordered boxes it wrote; ``box_recall``, the recall-only mIoU of reports.
     """
@@ -64,27 +62,27 @@ class GroundingReward:
             raise UserError(f"box_rule={self.box_rule!r} is none; choose one of {', '.join(get_args(BoxRule))}")
 
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
-        """``ValueError`` as ``OutcomeReward``."""
+        """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
         return self.judged(task, trajectory, None)
 
     def judged(self, task: Task, trajectory: Trajectory, accuracy: float | None) -> Score:
         """The score with an accuracy that somebody else found; None lets the rules decide."""
-        outcome = _OUTCOME(task, trajectory)
-        right = outcome.parts["accuracy"] if accuracy is None else accuracy
-        parts = {"format": outcome.parts["format"], "accuracy": right}
-        total = self.format_weight * parts["format"] + self.accuracy_weight * right
+        check_scorable(task, trajectory)
+        right = float(is_correct(task, trajectory)) if accuracy is None else accuracy
+        terms = [
+            Term("format", float(keeps_format(trajectory)), self.format_weight),
+            Term("accuracy", right, self.accuracy_weight),
+        ]
         mentions = mentioned_boxes(trajectory)
         ordered = [box for box in map(_ordered, mentions) if box is not None]
         notes = {"boxes": float(len(set(ordered)))}
         wanted = first_image_boxes(task)
         if wanted:
-            parts["box"] = self._paid(ordered, len(mentions) - len(ordered), wanted)
-            total += self.box_weight * parts["box"]
+            terms.append(Term("box", self._paid(ordered, len(mentions) - len(ordered), wanted), self.box_weight))
             notes["box_recall"] = box_recall(ordered, wanted)
             if self.validity_weight:
-                parts["box_valid"] = box_validity(mentions)
-                total += self.validity_weight * parts["box_valid"]
-        return Score(total=total, parts=parts, notes=notes)
+                terms.append(Term("box_valid", box_validity(mentions), self.validity_weight))
+        return Score(terms=tuple(terms), is_right=right >= 0.5, notes=notes)
 
     def _paid(self, ordered: Sequence[Box], misses: int, wanted: Sequence[Box]) -> float:
         """R_box of these boxes and of so many mentions that are none."""

@@ -33,8 +33,7 @@ def thoughts_of(trajectory: Trajectory) -> str:
 
 def may_be_reference(score: Score, tau: float = TAU) -> bool:
     """Format 1, right, and a box reward above ``tau``; never where there were no targets."""
-    parts = score.parts
-    return parts["format"] == 1.0 and parts["accuracy"] == 1.0 and parts.get("box", -math.inf) > tau
+    return score.is_right is True and score.values["format"] == 1.0 and score.values.get("box", -math.inf) > tau
 
 
 def best_reference(scored: Iterable[tuple[Trajectory, Score]], tau: float = TAU) -> Reference | None:
@@ -45,8 +44,8 @@ def best_reference(scored: Iterable[tuple[Trajectory, Score]], tau: float = TAU)
     valid = [(trajectory, score) for trajectory, score in scored if may_be_reference(score, tau)]
     if not valid:
         return None
-    best, score = max(valid, key=lambda one: (one[1].parts["box"], -one[0].sample))
-    return Reference(text=thoughts_of(best), boxes=readable_boxes(best), box_reward=score.parts["box"])
+    best, score = max(valid, key=lambda one: (one[1].values["box"], -one[0].sample))
+    return Reference(text=thoughts_of(best), boxes=readable_boxes(best), box_reward=score.values["box"])
 
 
 def updated(old: Reference | None, new: Reference | None) -> Reference | None:
