@@ -7,7 +7,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from saccade.errors import MachineError, UserError
-from saccade.runs.metrics import WALL_S, MetricsWriter, read_metrics, without_times
+from saccade.metric_names import WALL_S
+from saccade.runs.metrics import MetricsWriter, read_metrics, without_times
 from saccade.runs.position import Position
 
 STAGES = ("sft", "rl")

@@ -5,6 +5,7 @@ The weights are shares in the mean over all micro-batches and ranks, so any spli
 
 import torch
 
+from saccade import metric_names as metric
 from saccade.algorithms.algorithm import Loss, PolicyLoss, PolicyTokens
 from saccade.algorithms.kl import kl_estimate
 from saccade.algorithms.options import PolicyOptions
@@ -13,7 +14,7 @@ from saccade.algorithms.ratios import Ratio, drift_sums, importance_weights, log
 
 def negative_log_likelihood(tokens: PolicyTokens) -> Loss:
     """Supervised loss: minus the mean log-probability."""
-    return Loss(value=-(tokens.weights * tokens.logprobs).sum(), sums={"nll": -tokens.logprobs.detach().sum()})
+    return Loss(value=-(tokens.weights * tokens.logprobs).sum(), sums={metric.NLL: -tokens.logprobs.detach().sum()})
 
 
 def clipped_surrogate(
@@ -34,7 +35,7 @@ def clipped_surrogate(
     ratios = log_ratio(tokens, ratio).exp()
     clipped = ratios.clamp(1.0 - clip_low, 1.0 + clip_high)
     losses = -torch.minimum(ratios * advantages, clipped * advantages)
-    sums = {**drift_sums(tokens), "clip_fraction": _count(clipped * advantages < ratios * advantages)}
+    sums = {**drift_sums(tokens), metric.CLIP_FRACTION: _count(clipped * advantages < ratios * advantages)}
     if options.dual_clip:
         bound = -options.dual_clip * advantages
         is_bound = (advantages < 0) & (losses > bound)
@@ -48,7 +49,7 @@ def clipped_surrogate(
     if tokens.reference_logprobs is not None:
         # Reported also where the reward alone pays for it.
         penalty = kl_estimate(tokens.logprobs, tokens.reference_logprobs, options.kl_estimator)
-        sums["reference_kl"] = penalty.detach().sum()
+        sums[metric.REFERENCE_KL] = penalty.detach().sum()
         losses = losses + options.kl_weight * penalty if options.kl_weight else losses
     elif options.kl_weight:
         raise ValueError(f"kl_weight={options.kl_weight} needs reference_logprobs; the algorithm must ask for them")

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.algorithms.kl import LOG_RATIO_LIMIT
 
@@ -50,7 +51,7 @@ def drift_sums(tokens: PolicyTokens) -> dict[str, Tensor]:
     mismatch = (tokens.logprobs.detach() - tokens.sampled_logprobs).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
     moved = log_ratio(tokens, "token").detach()
     return {
-        "mismatch_kl": (mismatch.exp() - 1.0 - mismatch).sum(),
+        metric.MISMATCH_KL: (mismatch.exp() - 1.0 - mismatch).sum(),
         "mismatch_abs": mismatch.abs().sum(),
         "policy_kl": (moved.exp() - 1.0 - moved).sum(),
     }

@@ -12,6 +12,7 @@ from saccade.cli.mcp import mcp, openenv
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import serve
+from saccade.cli.show import show
 from saccade.cli.tools import tools
 from saccade.errors import UserError
 
@@ -36,6 +37,7 @@ saccade.add_command(bench)
 saccade.add_command(curate)
 saccade.add_command(recipes)
 saccade.add_command(settings)
+saccade.add_command(show)
 saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(mcp)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from saccade import metric_names as metric
 from saccade.engines.engine import Engine
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.views import View, ViewKind, Views, cut_views
@@ -105,9 +106,9 @@ def view_metrics(passes: TwoPasses) -> Mapping[str, float]:
         [view.kind for view in views] for one, views in zip(passes.first, passes.views) if not _is_lost(one.trajectory)
     ]
     return {
-        "views/crops": _mean([float(one.count("crop")) for one in kinds]),
-        "views/union": _mean([float("union" in one) for one in kinds]),
-        "views/none": _mean([float(not one) for one in kinds]),
+        metric.VIEW_CROPS: _mean([float(one.count("crop")) for one in kinds]),
+        metric.VIEW_UNION: _mean([float("union" in one) for one in kinds]),
+        metric.VIEW_NONE: _mean([float(not one) for one in kinds]),
     }
 
 

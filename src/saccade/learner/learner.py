@@ -10,6 +10,7 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
+from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss, PolicyTokens
 from saccade.learner.compiled import CompiledParts
 from saccade.learner.frozen_images import FrozenImages
@@ -110,9 +111,9 @@ class Learner:
         return {
             **({**means, "gradient_norm": norm} if is_finite else {}),
             "learning_rate": learning_rate,
-            "action_tokens": float(token_count),
-            "forwarded_tokens": float(self.work.tokens - forwarded),
-            "skipped": 0.0 if is_finite else 1.0,
+            metric.ACTION_TOKENS: float(token_count),
+            metric.FORWARDED_TOKENS: float(self.work.tokens - forwarded),
+            metric.SKIPPED: 0.0 if is_finite else 1.0,
         }
 
     def accumulate(
@@ -173,7 +174,7 @@ class Learner:
                     suspects |= {index_of[id(sequence)] for sequence in batch}
                 elif not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
-                for name, value in {**result.sums, "entropy": tokens.entropy.detach().sum()}.items():
+                for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
                     totals[name] = totals.get(name, 0.0) + float(value)
         return totals, suspects
 

@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from saccade.atomic import disk_errors
 from saccade.errors import UserError
+from saccade.metric_names import TIME_PREFIX, WALL_S
 from saccade.runs.position import Position
 from saccade.runs.record_fields import BrokenRecordError, Fields
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
-
-TIME_PREFIX = "time/"
-WALL_S = "time/wall_s"
-"""Seconds that the run has worked, without the time between a kill and its resume; in every record."""
 
 _RESERVED = ("stage", "step", WALL_S)
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from saccade import metric_names as metric
 from saccade.envs.latency import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.two_pass import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.runs.asked import AskedIn
-from saccade.runs.metrics import TIME_PREFIX
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.train.asking_of_plan import way_of
@@ -36,7 +36,7 @@ class _PlayedPass:
     @property
     def metrics(self) -> dict[str, float]:
         first = rollout_metrics(self.first_pass) if self.first_pass else {}
-        named = {f"first_pass/{name}": value for name, value in first.items()}
+        named = {metric.FIRST_PASS_PREFIX + name: value for name, value in first.items()}
         return {**rollout_metrics(self.attempts), **named, **self.views}
 
 
@@ -95,14 +95,14 @@ def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, fl
     tasks = evaluation.tasks()
     played = _play(run, evaluation, tasks)
     run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
-    held_out = {f"held_out/{name}": value for name, value in played.metrics.items()}
-    return {**held_out, **timed(_episodes_of(evaluation), "held_out/")}
+    held_out = {metric.HELD_OUT_PREFIX + name: value for name, value in played.metrics.items()}
+    return {**held_out, **timed(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}
 
 
 def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]:
     """How long tools took since the last time, as metrics that no seed gives again."""
     times = tool_times(one.latencies for one in episodes)
-    return {f"{TIME_PREFIX}{prefix}{name}": value for name, value in times.items()}
+    return {metric.TIME_PREFIX + prefix + name: value for name, value in times.items()}
 
 
 def write_attempts(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:

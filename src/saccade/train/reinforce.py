@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.engines.engine import Engine
 from saccade.learner.learner import Learner
@@ -89,7 +90,7 @@ class RLLoop(Iterator[StepOutcome]):
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         metrics |= self._learn([sequences for sequences in credited.sequences if sequences])
-        if not metrics["updates"]:
+        if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch)
         self._weights_changed()
         self._step += 1
@@ -140,7 +141,7 @@ class RLLoop(Iterator[StepOutcome]):
                             entropy_gradient=self._algorithm.needs_entropy_gradient,
                         )
                     )
-        return {"updates": float(len(reports)), **mean_of_updates(reports)}
+        return {metric.UPDATES: float(len(reports)), **mean_of_updates(reports)}
 
     def _warn_of_nothing_learned(self, batch: Batch) -> None:
         if all(one.status == "failed" for group in batch.played for one in group.trajectories):
@@ -190,12 +191,12 @@ def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, floa
 
     A skipped step has no finite means: it is counted and enters nothing else.
     """
-    added = ("skipped", "action_tokens", "forwarded_tokens")
-    told = [report for report in reports if not report["skipped"]]
-    tokens = math.fsum(report["action_tokens"] for report in told)
+    added = (metric.SKIPPED, metric.ACTION_TOKENS, metric.FORWARDED_TOKENS)
+    told = [report for report in reports if not report[metric.SKIPPED]]
+    tokens = math.fsum(report[metric.ACTION_TOKENS] for report in told)
     sums = {name: math.fsum(report[name] for report in reports) for name in added if reports}
     means = {
-        name: math.fsum(report[name] * report["action_tokens"] for report in told) / tokens
+        name: math.fsum(report[name] * report[metric.ACTION_TOKENS] for report in told) / tokens
         for name in (told[0] if told else ())
         if name not in added
     }

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from saccade import metric_names as metric
 from saccade.algorithms.admission import is_truncated
 from saccade.algorithms.advantages import is_constant
 from saccade.evaluation.looking import look_of
@@ -14,12 +15,12 @@ from saccade.types import Attempt, Group, Score, Trajectory
 def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
     """Of all groups that were played, also those that a filter left out; per stream too where there are several."""
     metrics = dict(rollout_metrics(attempts_of(batch.played)))
-    metrics["rollout/entropy"] = sampled_entropy(one for group in batch.played for one in group.trajectories)
-    metrics["rollout/constant_groups"] = _mean([float(is_constant(group)) for group in batch.played])
-    metrics["rollout/evicted_groups"] = float(len(batch.evicted))
-    metrics["rollout/rounds"] = float(batch.rounds)
+    metrics[metric.SAMPLED_ENTROPY] = sampled_entropy(one for group in batch.played for one in group.trajectories)
+    metrics[metric.CONSTANT_GROUPS] = _mean([float(is_constant(group)) for group in batch.played])
+    metrics[metric.EVICTED_GROUPS] = float(len(batch.evicted))
+    metrics[metric.ROUNDS] = float(batch.rounds)
     versions = [one.policy_version for group in batch.groups for one in group.trajectories]
-    metrics["rollout/staleness"] = float(policy_version - min(versions, default=policy_version))
+    metrics[metric.STALENESS] = float(policy_version - min(versions, default=policy_version))
     for name in streams if len(streams) > 1 else ():
         of_stream = rollout_metrics(attempts_of([group for group in batch.played if group.stream == name]))
         metrics |= {f"{name}/{key}": value for key, value in of_stream.items()}
@@ -37,15 +38,21 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     names = sorted({name for score in scores for name in score.values})
     noted = sorted({name for score in scores for name in score.notes})
     return {
-        "reward/mean": _mean([score.total for score in scores]),
+        metric.REWARD_MEAN: _mean([score.total for score in scores]),
         **_right_metric(scores),
-        **{f"reward/{name}": _mean([score.values[name] for score in scores if name in score.values]) for name in names},
-        **{f"noted/{name}": _mean([score.notes[name] for score in scores if name in score.notes]) for name in noted},
-        "rollout/tool_rate": _mean([float(uses_tool(one)) for one in fine]),
-        "rollout/turns": _mean([float(len(one.turns)) for one in fine]),
-        "rollout/action_tokens": _mean([float(sum(one.action_mask)) for one in fine]),
-        "rollout/truncated": _mean([float(is_truncated(one)) for one in fine]),
-        "rollout/failed": float(len(played) - len(fine)),
+        **{
+            metric.REWARD_PREFIX + name: _mean([score.values[name] for score in scores if name in score.values])
+            for name in names
+        },
+        **{
+            metric.NOTED_PREFIX + name: _mean([score.notes[name] for score in scores if name in score.notes])
+            for name in noted
+        },
+        metric.TOOL_RATE: _mean([float(uses_tool(one)) for one in fine]),
+        metric.TURNS: _mean([float(len(one.turns)) for one in fine]),
+        metric.TOKENS_WRITTEN: _mean([float(sum(one.action_mask)) for one in fine]),
+        metric.TRUNCATED: _mean([float(is_truncated(one)) for one in fine]),
+        metric.FAILED: float(len(played) - len(fine)),
         **_call_metrics(played),
         **_look_metrics(played),
     }
@@ -54,7 +61,7 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
 def _right_metric(scores: Sequence[Score]) -> Mapping[str, float]:
     """The share of right answers, where the reward tells right from wrong; a term of this name stands before it."""
     told = [float(score.is_right) for score in scores if score.is_right is not None]
-    return {"reward/accuracy": _mean(told)} if told else {}
+    return {metric.REWARD_ACCURACY: _mean(told)} if told else {}
 
 
 def sampled_entropy(trajectories: Iterable[Trajectory]) -> float:
@@ -81,11 +88,11 @@ def _call_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
         return {}
     calls = use.calls_mean * sum(one.trajectory.status != "failed" for one in played)
     return {
-        "calls/mean": use.calls_mean,
-        "calls/answered_without": use.answered_without_call,
-        **({} if use.success_rate is None else {"calls/success_rate": use.success_rate}),
-        **{f"calls/failed_{kind}": count / calls for kind, count in use.failures.items()},
-        **{f"calls/at_accuracy_{band.low:.0%}".removesuffix("%"): band.calls_mean for band in use.bands},
+        metric.CALLS: use.calls_mean,
+        metric.ANSWERED_WITHOUT_CALL: use.answered_without_call,
+        **({} if use.success_rate is None else {metric.CALLS_RAN: use.success_rate}),
+        **{metric.CALLS_FAILED_PREFIX + kind: count / calls for kind, count in use.failures.items()},
+        **{f"{metric.CALLS_AT_ACCURACY_PREFIX}{100 * band.low:.0f}": band.calls_mean for band in use.bands},
     }
 
 
@@ -95,8 +102,8 @@ def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     if not looks:
         return {}
     return {
-        "look/iou": _mean([look.iou for look in looks]),
-        "look/coverage": _mean([look.coverage for look in looks]),
+        metric.LOOK_IOU: _mean([look.iou for look in looks]),
+        metric.LOOK_COVERAGE: _mean([look.coverage for look in looks]),
     }
 
 

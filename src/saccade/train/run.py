@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from saccade import metric_names as metric
 from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import to_json
 from saccade.errors import SaccadeError
@@ -21,7 +22,6 @@ from saccade.runs.checkpoints import (
     save_checkpoint,
 )
 from saccade.runs.directory import RunDirectory
-from saccade.runs.metrics import TIME_PREFIX
 from saccade.runs.nonfinite import write_nonfinite
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
@@ -219,9 +219,9 @@ def _step(
 
 def _record(run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
-    metrics = {**outcome.metrics, "time/step_s": step_s, "time/tokens_per_s": outcome.tokens / step_s}
+    metrics = {**outcome.metrics, metric.STEP_S: step_s, metric.TOKENS_PER_S: outcome.tokens / step_s}
     if isinstance(stage, RLStage):
-        metrics |= {f"{TIME_PREFIX}{name}": value for name, value in run.plan.meters().items()}
+        metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
         metrics |= timed(stream.episodes for stream in stage.streams)
     if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.name, stage.evaluation)
@@ -247,8 +247,8 @@ def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapp
 
 
 def _note(outcome: StepOutcome) -> str:
-    if "reward/mean" not in outcome.metrics and "nll" not in outcome.metrics:
+    if metric.REWARD_MEAN not in outcome.metrics and metric.NLL not in outcome.metrics:
         return "skipped: no finite loss"
-    if "nll" in outcome.metrics:
-        return f"loss {outcome.metrics['nll']:.3f}"
-    return f"reward {outcome.metrics['reward/mean']:.3f}, tool {outcome.metrics['rollout/tool_rate']:.0%}"
+    if metric.NLL in outcome.metrics:
+        return f"loss {outcome.metrics[metric.NLL]:.3f}"
+    return f"reward {outcome.metrics[metric.REWARD_MEAN]:.3f}, tool {outcome.metrics[metric.TOOL_RATE]:.0%}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from saccade import metric_names as metric
 from saccade.errors import MachineError
 from saccade.types import Attempt
 
@@ -34,10 +35,10 @@ class SkippedSteps:
 
         A step that had nothing to learn from is none of them, and ends no row of them either.
         """
-        updates = metrics.get("updates", 1.0)
+        updates = metrics.get(metric.UPDATES, 1.0)
         if not updates:
             return
-        self._in_a_row = self._in_a_row + 1 if metrics.get("skipped", 0.0) >= updates else 0
+        self._in_a_row = self._in_a_row + 1 if metrics.get(metric.SKIPPED, 0.0) >= updates else 0
         if self._in_a_row >= SKIPPED_IN_A_ROW:
             raise MachineError(
                 f"stage {self._stage!r}: the last {self._in_a_row} steps gave no finite loss or gradient and changed "

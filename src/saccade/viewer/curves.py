@@ -4,12 +4,11 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.runs.metrics import TIME_PREFIX, WALL_S
+from saccade import metric_names as metric
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.evidence import Series
 from saccade.viewer.words import number_text, percent_text, readable
 
-_HELD_OUT = "held_out"
 _SPEED = "tokens per second"
 
 
@@ -37,12 +36,17 @@ class _Panel:
     """Whether lines that never leave 0 are left out, where there are others: too many lines would share a colour."""
 
 
+def _both(name: str) -> Mapping[str, str]:
+    """A metric of the training's own trajectories and of the evaluation in the middle of it."""
+    return {name: "training, sampled", metric.HELD_OUT_PREFIX + name: "held out"}
+
+
 _PANELS = (
-    _Panel(title="Imitation loss", subtitle="mean −log p of the expert's tokens", lines={"nll": "loss"}),
+    _Panel(title="Imitation loss", subtitle="mean −log p of the expert's tokens", lines={metric.NLL: "loss"}),
     _Panel(
         title="Accuracy",
         subtitle="share of right answers",
-        lines={"reward/accuracy": "training, sampled", "held_out/reward/accuracy": "held out"},
+        lines=_both(metric.REWARD_ACCURACY),
         format=percent_text,
         is_share=True,
     ),
@@ -50,7 +54,7 @@ _PANELS = (
         title="Tool use",
         is_of_calls=True,
         subtitle="share of trajectories that call a tool",
-        lines={"rollout/tool_rate": "training, sampled", "held_out/rollout/tool_rate": "held out"},
+        lines=_both(metric.TOOL_RATE),
         format=percent_text,
         is_share=True,
     ),
@@ -58,13 +62,13 @@ _PANELS = (
         title="Calls",
         is_of_calls=True,
         subtitle="tool calls per trajectory",
-        lines={"calls/mean": "training, sampled", "held_out/calls/mean": "held out"},
+        lines=_both(metric.CALLS),
     ),
     _Panel(
         title="Calls that ran",
         is_of_calls=True,
         subtitle="share of tool calls without an error",
-        lines={"calls/success_rate": "training, sampled", "held_out/calls/success_rate": "held out"},
+        lines=_both(metric.CALLS_RAN),
         format=percent_text,
         is_share=True,
     ),
@@ -74,45 +78,45 @@ _PANELS = (
         hides_zeros=True,
         subtitle="tool calls per trajectory, by the share of a group that is right",
         lines={
-            "calls/at_accuracy_0": "below 25 %",
-            "calls/at_accuracy_25": "25 to 50 %",
-            "calls/at_accuracy_50": "50 to 75 %",
-            "calls/at_accuracy_75": "75 % and more",
+            metric.CALLS_AT_ACCURACY_PREFIX + "0": "below 25 %",
+            metric.CALLS_AT_ACCURACY_PREFIX + "25": "25 to 50 %",
+            metric.CALLS_AT_ACCURACY_PREFIX + "50": "50 to 75 %",
+            metric.CALLS_AT_ACCURACY_PREFIX + "75": "75 % and more",
         },
     ),
     _Panel(
         title="Answered without a call",
         is_of_calls=True,
         subtitle="share of trajectories",
-        lines={"calls/answered_without": "training, sampled", "held_out/calls/answered_without": "held out"},
+        lines=_both(metric.ANSWERED_WITHOUT_CALL),
         format=percent_text,
         is_share=True,
     ),
     _Panel(
         title="Reward",
         subtitle="mean over trajectories",
-        lines={"reward/mean": "training, sampled", "held_out/reward/mean": "held out"},
+        lines=_both(metric.REWARD_MEAN),
     ),
     _Panel(
         title="Where it looked",
         subtitle="overlap (IoU) of the best crop with what matters",
-        lines={"look/iou": "training, sampled", "held_out/look/iou": "held out"},
+        lines=_both(metric.LOOK_IOU),
     ),
     _Panel(
         title="Distance between policies",
         subtitle="KL in nats per token",
-        lines={"reference_kl": "to the stage's first policy", "mismatch_kl": "engine to learner"},
+        lines={metric.REFERENCE_KL: "to the stage's first policy", metric.MISMATCH_KL: "engine to learner"},
     ),
     _Panel(
         title="Clipped tokens",
         subtitle="share of tokens where the ratio was clipped",
-        lines={"clip_fraction": "clipped"},
+        lines={metric.CLIP_FRACTION: "clipped"},
         format=percent_text,
     ),
     _Panel(
         title="Entropy",
         subtitle="nats per action token",
-        lines={"rollout/entropy": "all that was sampled", "entropy": "what was learned from"},
+        lines={metric.SAMPLED_ENTROPY: "all that was sampled", metric.ENTROPY: "what was learned from"},
     ),
     _Panel(title="Speed", subtitle="model tokens per second of a step", lines={_SPEED: "tokens/s"}),
 )
@@ -139,7 +143,7 @@ def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_
 
 def other_charts(stage: Mapping[str, Series]) -> list[CurveChart]:
     """A chart for each metric that ``main_charts`` leaves out."""
-    shown = {key for panel in _PANELS for key in [*panel.lines, *dict(_lines(panel, stage))]} | {WALL_S}
+    shown = {key for panel in _PANELS for key in [*panel.lines, *dict(_lines(panel, stage))]} | {metric.WALL_S}
     return [
         _chart(readable(key), key, [Line(label=key, points=points)], number_text)
         for key, points in sorted(stage.items())
@@ -157,7 +161,7 @@ def _lines(panel: _Panel, stage: Mapping[str, Series]) -> list[tuple[str, str]]:
             if other.endswith(f"/{key}")
             and other not in panel.lines
             and "/" not in (name := other.removesuffix(f"/{key}"))
-            and name != _HELD_OUT
+            and f"{name}/" != metric.HELD_OUT_PREFIX
         ]
         lines += [(other, f"{label}: {other.removesuffix(f'/{key}')}") for other in streams]
         if key in stage and not streams:
@@ -174,11 +178,11 @@ def _chart(
 
 def _speed(stage: Mapping[str, Series]) -> dict[str, Series]:
     """Tokens per second of each step: as recorded, or from token counts and the work time between records."""
-    recorded = stage.get(f"{TIME_PREFIX}tokens_per_s")
+    recorded = stage.get(metric.TOKENS_PER_S)
     if recorded:
         return {_SPEED: recorded}
-    tokens = dict(stage.get("action_tokens", ()))
-    wall = list(stage.get(WALL_S, ()))
+    tokens = dict(stage.get(metric.ACTION_TOKENS, ()))
+    wall = list(stage.get(metric.WALL_S, ()))
     points = [
         (step, tokens[step] / (now_s - before_s))
         for (_, before_s), (step, now_s) in itertools.pairwise(wall)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from saccade import metric_names as metric
 from saccade.errors import UserError
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.two_pass import FIRST_PASS
 from saccade.runs.asked import AskedIn, AskedRecord, read_asked
-from saccade.runs.metrics import WALL_S, read_metrics
+from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
@@ -52,10 +53,6 @@ class Rollouts:
     attempts: tuple[Attempt, ...]
 
 
-CALLS = "calls/mean"
-"""The metric that is above 0 where a tool was called."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """A run as its report shows it."""
@@ -81,7 +78,9 @@ class Evidence:
     @property
     def has_calls(self) -> bool:
         """Somebody called a tool, in training or in an evaluation; where nobody did, there is nothing to say of it."""
-        drawn = (series for stage in self.curves.values() for name, series in stage.items() if name.endswith(CALLS))
+        drawn = (
+            series for stage in self.curves.values() for name, series in stage.items() if name.endswith(metric.CALLS)
+        )
         calls = (evaluation.summary.tools.calls_mean for evaluation in self.evaluations)
         return any(calls) or any(value for series in drawn for _, value in series)
 
@@ -127,7 +126,7 @@ def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Seri
                 stage = points.setdefault(position.stage, {})
                 for key, value in values.items():
                     stage.setdefault(key, []).append((position.step, value))
-                wall_s = values.get(WALL_S, wall_s)
+                wall_s = values.get(metric.WALL_S, wall_s)
         except UserError as error:
             notes.append(str(error))
     curves = {stage: {key: tuple(series) for key, series in by_key.items()} for stage, by_key in points.items()}

@@ -146,7 +146,7 @@ def _question_figures(attempt: Attempt, boxes: Sequence[NamedBox], album: Album)
 
 
 def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: Album) -> TurnView:
-    outcome, arguments = _outcome(turn)
+    outcome, arguments = turn_outcome(turn)
     observation = turn.observation
     images = observation.images if observation else ()
     code = _code_of(turn)
@@ -181,7 +181,8 @@ def _fate_of_code(turn: Turn) -> str:
     return f"the code failed: {turn.result.data.get('error_name') or turn.result.data.get('error_kind')}"
 
 
-def _outcome(turn: Turn) -> tuple[str, str]:
+def turn_outcome(turn: Turn) -> tuple[str, str]:
+    """What came of a turn in a few words, and the arguments of its call as JSON."""
     if _code_of(turn) is not None:
         return _fate_of_code(turn), ""
     match turn.action:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from saccade import metric_names as metric
 from saccade.runs.pace import duration
 from saccade.viewer.comparisons import Comparison
 from saccade.viewer.evidence import Evaluation, Evidence
@@ -50,7 +51,7 @@ def _beside(evaluation: Evaluation, *, has_calls: bool) -> str:
 
 def _training_only(evidence: Evidence) -> str:
     for stage, curves in reversed(list(evidence.curves.items())):
-        for key, words in (("reward/mean", "the mean reward"), ("nll", "the loss")):
+        for key, words in ((metric.REWARD_MEAN, "the mean reward"), (metric.NLL, "the loss")):
             if series := curves.get(key):
                 (first_step, first), (last_step, last) = series[0], series[-1]
                 return (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saccade.runs.metrics import TIME_PREFIX
+from saccade.metric_names import TIME_PREFIX
 from saccade.types import Json
 from saccade.viewer.evidence import Series
 from saccade.viewer.words import readable

@@ -29,9 +29,6 @@ from saccade.types import Target
 LINE = 50
 """Bars may be asked to reach above this value; none ends on it."""
 
-LEAST_LEAD = 5
-"""How far the tallest and shortest bars stand out, at least."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ChartBar:
