@@ -20,7 +20,7 @@ from PIL import Image
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation, Tokens
 

@@ -32,7 +32,7 @@ from saccade.config.context import RecipeContext
 from saccade.engines.local import LocalEngine
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
-from saccade.recipes.ivgr import tiny
+from saccade.miniature.ivgr import tiny
 from saccade.runs.checkpoints import latest_checkpoint
 from saccade.runs.progress import Progress
 from saccade.train.plan import RLStage, SFTStage

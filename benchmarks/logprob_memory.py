@@ -21,7 +21,7 @@ from saccade.learner.chunked_logprobs import MAX_LOGITS
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 
 PROMPT_TOKENS = 64

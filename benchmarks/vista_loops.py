@@ -16,7 +16,7 @@ from pathlib import Path
 
 from seed_runs import Row, Variants, arguments_of, directory_of, imitation_of, run_all, train, write_results
 
-from saccade.recipes._vista_lessons import LOOPS
+from saccade.miniature.gym_lessons import LOOPS
 from saccade.rewards.repetition.loops import repetition
 from saccade.rewards.vista import PENALTIES, vista_total
 from saccade.runs.records import read_records

@@ -126,7 +126,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
 def errors(directory: Path, evaluation: str) -> Row:
     """The rules' kinds of errors of an evaluation, of wrong trajectories and of all."""
     from saccade.evaluation.errors import find_errors
-    from saccade.recipes._vista_gym import gym_tools
+    from saccade.miniature.gym import gym_tools
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
 
@@ -137,7 +137,7 @@ def errors(directory: Path, evaluation: str) -> Row:
 
 def calls(directory: Path, evaluation: str) -> dict[str, dict[str, int]]:
     """How often each tool was called in an evaluation, by type of question."""
-    from saccade.recipes._vista_gym import TASK_TYPES
+    from saccade.miniature.gym import TASK_TYPES
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
     from saccade.types import ToolCall
@@ -167,7 +167,7 @@ def of(rows: Sequence[Row], variant: str) -> list[Row]:
 
 def table(rows: Sequence[Row], shown: dict[str, tuple[str, str]]) -> str:
     """All questions with their interval, seed by seed, each type's mean over seeds, calls."""
-    from saccade.recipes._vista_gym import TASK_TYPES
+    from saccade.miniature.gym import TASK_TYPES
 
     types = {family: name for name, family in TASK_TYPES.items()}
     lines = [f"| | right | by seed | {' | '.join(TASK_TYPES)} | with calls | turns |", "|---" * 12 + "|"]
@@ -185,7 +185,7 @@ def table(rows: Sequence[Row], shown: dict[str, tuple[str, str]]) -> str:
 
 def calls_table(rows: Sequence[Row]) -> str:
     """Calls of each tool in a question of its type, over all seeds, before and after reinforcement."""
-    from saccade.recipes._vista_gym import TASK_TYPES
+    from saccade.miniature.gym import TASK_TYPES
 
     base, lines = of(rows, BASE), ["| | after imitation | after reinforcement |", "|---|---|---|"]
     for name, family in TASK_TYPES.items():

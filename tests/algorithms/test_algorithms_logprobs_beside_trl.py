@@ -5,7 +5,7 @@ import torch
 
 from saccade.learner.chunked_logprobs import chosen_logprobs
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 
 pytest.importorskip("trl", reason='compares with TRL; pip install "saccade[trl]"')
 

@@ -20,9 +20,9 @@ from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
+from saccade.miniature.gym import VistaQuestions, gym_tools
+from saccade.miniature.gym_lessons import careful
 from saccade.protocols.tagged import tagged_protocol, write
-from saccade.recipes._vista_gym import VistaQuestions, gym_tools
-from saccade.recipes._vista_lessons import careful
 from saccade.tasks.files import read_tasks
 from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Tokens
 

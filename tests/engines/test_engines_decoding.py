@@ -10,6 +10,7 @@ from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards
 from saccade.engines.slots import Prompt, PromptKey, SlotCache
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import tiny_model
 from saccade.models import token_steps
 from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
@@ -17,7 +18,6 @@ from saccade.models.lora import LoraSettings, add_adapter
 from saccade.models.native import kernels
 from saccade.models.native.kernels import native_kernels
 from saccade.models.native.library import SWITCH
-from saccade.models.tiny import tiny_model
 
 PROMPT_TOKENS = 40
 """Enough for rows to share it."""

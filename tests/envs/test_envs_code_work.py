@@ -6,9 +6,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from saccade.media.store import MediaStore
+from saccade.miniature.code_lessons import EASY, HARD, CodeQuestions
 from saccade.sandbox import Sandbox
 from saccade.tasks.code_experts import coded, two_runs
-from saccade.tasks.code_lessons import EASY, HARD, CodeQuestions
 from saccade.testing import TINY_VIEW
 from saccade.tools.code import python_tool
 from saccade.tools.remembered import RememberedSessions

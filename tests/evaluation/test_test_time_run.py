@@ -16,7 +16,7 @@ from saccade.evaluation.views import CropSettings, Views
 from saccade.geometry import Box
 from saccade.learner.learner import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol

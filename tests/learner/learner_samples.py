@@ -9,8 +9,8 @@ from PIL import Image
 from saccade.algorithms.aggregation import Aggregation
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.loading import LoadSettings, load_model
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from saccade.algorithms.aggregation import Aggregation
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 

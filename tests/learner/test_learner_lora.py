@@ -17,9 +17,9 @@ from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.miniature.tiny_model import TinyFamily
 from saccade.models.loading import load_model
 from saccade.models.lora import LoraSettings, adapter_parameters, merge_adapter, reference_policy
-from saccade.models.tiny import TinyFamily
 from saccade.models.vlm import VisionLanguageModel
 
 FOUR = OptimizerSettings(lora=LoraSettings(rank=4))

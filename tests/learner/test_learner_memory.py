@@ -14,7 +14,7 @@ from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import MachineError, UserError
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.models.tiny import TinyFamily, TinySize
+from saccade.miniature.tiny_model import TinyFamily, TinySize
 from saccade.models.vlm import VisionLanguageModel
 
 _RESET_PEAK = Path("/proc/self/clear_refs")

@@ -14,7 +14,7 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, micro_batches, training_sequence, weighted
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Message, Observation, Segment, Trajectory
 

@@ -13,8 +13,8 @@ from saccade.geometry import Box
 from saccade.media.coverage import token_coverage
 from saccade.media.resize import TokenBlock
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.attention_share import AttentionShare, MeanAttention, attention_shares, mean_attention
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Message, Observation, Segment, Target, Task, Trajectory
 

@@ -21,9 +21,9 @@ from saccade.geometry import Box
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.media.tiling import TileRule
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
 from saccade.models.families import FAMILIES, family_of
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.coordinates import call_to_model, call_to_original
 from saccade.tools.images import IMAGE_TOOLS

@@ -10,8 +10,8 @@ from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3
 
 from saccade.media.store import MediaStore
 from saccade.media.tiling import TileRule
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 

@@ -14,8 +14,8 @@ from tokenizers.models import WordLevel
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.loading import load_model
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 
 Damage = Callable[[Path], object]
 

@@ -12,8 +12,8 @@ from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTo
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.loading import LoadSettings, load_model
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 

@@ -8,10 +8,10 @@ from native_samples import assert_same_gradients, kernels_or_skip
 from torch import Tensor
 
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.attention import Layout, tree
 from saccade.models.native.library import SWITCH
 from saccade.models.packed_layers import PackedTrunk
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 
 LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from saccade.learner.memory import activation_checkpointing
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.native.library import SWITCH
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vision_blocks import VisionBlock
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef

@@ -9,13 +9,14 @@ import pytest
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
+from saccade.miniature.code_lessons import EASY, HARD, Lessons
+from saccade.miniature.codedance import TinyCodeDanceSettings, tiny
 from saccade.models.base import base_checkpoint
-from saccade.recipes._codedance_settings import CodeDanceSettings, TinyCodeDanceSettings
-from saccade.recipes.codedance import codedance, reward, tiny
+from saccade.recipes.codedance import codedance
+from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
-from saccade.tasks.code_lessons import EASY, HARD, Lessons
 from saccade.tools.code import PythonTool
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe
@@ -78,11 +79,11 @@ def test_the_defaults_are_the_paper_s() -> None:
 
 
 def test_each_reward_has_its_name() -> None:
-    adaptive = reward(CodeDanceSettings(gamma=3.0, shift=0.1))
+    adaptive = CodeDanceSettings(gamma=3.0, shift=0.1).chosen_reward
     assert isinstance(adaptive, CodeDanceReward)
     assert (adaptive.gamma, adaptive.shift) == (3.0, 0.1)
-    assert isinstance(reward(CodeDanceSettings(reward="deepeyes")), DeepEyesReward)
-    assert isinstance(reward(CodeDanceSettings(reward="outcome")), OutcomeReward)
+    assert isinstance(CodeDanceSettings(reward="deepeyes").chosen_reward, DeepEyesReward)
+    assert isinstance(CodeDanceSettings(reward="outcome").chosen_reward, OutcomeReward)
     with pytest.raises(UserError, match="reward"):
         apply_overrides(CodeDanceSettings(), ("reward=best",))
 
@@ -94,13 +95,13 @@ def test_the_public_code_s_form_can_be_asked_for() -> None:
         *("paid_calls=successful", "pays_unanswered=true"),
     )
     settings = apply_overrides(CodeDanceSettings(), overrides)
-    assert reward(settings) == CodeDanceReward(
+    assert settings.chosen_reward == CodeDanceReward(
         outcome=OutcomeReward(accuracy_weight=1.2, format_weight=0.4),
         form="code",
         base_weight=1.0,
         pays_unanswered=True,
     )
-    assert reward(CodeDanceSettings()) == CodeDanceReward()
+    assert CodeDanceSettings().chosen_reward == CodeDanceReward()
     plan = tiny(RecipeContext(overrides=overrides))
     (measured, *_) = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
     assert measured.reward == OutcomeReward(accuracy_weight=1.2, format_weight=0.4)

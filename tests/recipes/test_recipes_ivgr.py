@@ -11,14 +11,15 @@ from PIL import Image
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
+from saccade.miniature.ivgr import EXACT, TinyIvgrSettings, tiny
+from saccade.miniature.tiny_model import TinySize
 from saccade.models.base import base_checkpoint
 from saccade.models.loading import LoadSettings
-from saccade.models.tiny import TinySize
 from saccade.protocols.box_text import find_boxes
 from saccade.recipes._ivgr_judges import Judges
-from saccade.recipes._ivgr_parts import reward
-from saccade.recipes._ivgr_settings import IvgrSettings, TinyIvgrSettings
-from saccade.recipes.ivgr import EXACT, ivgr, tiny
+from saccade.recipes.ivgr import ivgr
+from saccade.recipes.ivgr_parts import reward
+from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.answer_judge import AnswerJudge
 from saccade.rewards.judges.consistency import Ensemble

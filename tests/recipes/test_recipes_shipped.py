@@ -4,9 +4,9 @@ import pytest
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
-from saccade.recipes.demo import demo
-from saccade.recipes.look_closer import look_closer
-from saccade.recipes.perception import LESSONS, PerceptionSettings, perception
+from saccade.miniature.demo import demo
+from saccade.miniature.look_closer import look_closer
+from saccade.miniature.perception import LESSONS, PerceptionSettings, perception
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage

@@ -6,9 +6,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.tiny import tiny_model
-from saccade.protocols.tagged import write
-from saccade.recipes._vista_gym import (
+from saccade.miniature.gym import (
     NUMBERS,
     PHRASES,
     TASK_TYPES,
@@ -17,7 +15,9 @@ from saccade.recipes._vista_gym import (
     gym_tools,
     lesson_texts,
 )
-from saccade.recipes._vista_lessons import WRONG_CALLS, careful
+from saccade.miniature.gym_lessons import WRONG_CALLS, careful
+from saccade.miniature.tiny_model import tiny_model
+from saccade.protocols.tagged import write
 from saccade.tasks.procedural import generate
 from saccade.tools.catalogue.catalogue import CATALOGUE
 from saccade.types import Answer, Example, ToolCall

@@ -12,11 +12,12 @@ from saccade.config.context import RecipeContext
 from saccade.curation.vista.tool_examples import tool_example_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
+from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
+from saccade.miniature.vista_r1 import TinyVistaSettings, tiny
 from saccade.models.base import base_checkpoint
-from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
-from saccade.recipes._vista_lessons import LOOPS, VistaLessons, lessons_on
-from saccade.recipes._vista_settings import TinyVistaSettings, VistaSettings
-from saccade.recipes.vista_r1 import tiny, vista_r1
+from saccade.recipes.vista_r1 import vista_r1
+from saccade.recipes.vista_settings import VistaSettings
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records

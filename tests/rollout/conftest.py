@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from saccade.media.store import MediaStore
-from saccade.models.tiny import tiny_model
+from saccade.miniature.tiny_model import tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.settings import RolloutRequest
 from saccade.types import Answer, ImageRef, Malformed, Message, Observation, Task, Turn

@@ -9,7 +9,7 @@ import pytest
 from saccade.engines.engine import Completion
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
-from saccade.models.tiny import tiny_model
+from saccade.miniature.tiny_model import tiny_model
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.demonstration import demonstrate
 from saccade.rollout.settings import RolloutRequest, RolloutSettings

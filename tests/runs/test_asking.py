@@ -11,9 +11,9 @@ from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.lora import LoraSettings
 from saccade.models.merging import write_merged
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.named import PROTOCOLS, name_of, protocol_named

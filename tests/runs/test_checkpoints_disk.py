@@ -13,7 +13,7 @@ import torch
 from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import checkpoints, restore_learner, save_checkpoint
 from saccade.runs.position import Position

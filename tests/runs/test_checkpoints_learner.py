@@ -16,9 +16,9 @@ from saccade.learner.critic import ValueHead
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.lora import LoraSettings, reference_policy
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import (
     checkpoints,

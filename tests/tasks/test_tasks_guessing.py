@@ -3,7 +3,7 @@
 import pytest
 
 from saccade.media.store import MediaStore
-from saccade.tasks.guessing import centred, guessed
+from saccade.miniature.habits import centred, guessed
 from saccade.tasks.procedural import generate
 from saccade.types import Answer, Example, ToolCall
 

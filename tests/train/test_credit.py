@@ -15,7 +15,7 @@ from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.testing.tasks import tiny_example
 from saccade.train.credit import LogProbabilities, compute_advantages

@@ -6,7 +6,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.learner.sequences import training_sequence
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol

@@ -13,8 +13,8 @@ from saccade.algorithms.grpo import grpo
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import DEFAULT_MAX_PIXELS, LoadSettings, load_model
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.outcome import OutcomeReward

@@ -13,7 +13,7 @@ from saccade.algorithms.grpo import grpo
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.reward import GroupReward, GroupScores, Reward

@@ -13,8 +13,8 @@ from ivgr_runs import archive, metric, of_stream, reinforcement, run, steps
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.miniature.ivgr import tiny
 from saccade.models.base import base_checkpoint
-from saccade.recipes.ivgr import tiny
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.rewards.judges.quotation import MARK
 from saccade.runs.runinfo import RunPaths

@@ -7,7 +7,7 @@ import pytest
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.recipes.codedance import TinyCodeDanceSettings, tiny
+from saccade.miniature.codedance import TinyCodeDanceSettings, tiny
 from saccade.runs.progress import Progress
 from saccade.train.run import run_plan
 

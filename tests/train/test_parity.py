@@ -11,7 +11,7 @@ from saccade.errors import MachineError
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol

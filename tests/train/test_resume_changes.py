@@ -14,7 +14,7 @@ from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.outcome import OutcomeReward

@@ -8,7 +8,7 @@ import pytest
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.rewards.outcome import OutcomeReward

@@ -11,7 +11,7 @@ from dying_run import Dying, Killed
 from saccade.config.settings import apply_overrides
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.settings import RolloutSettings

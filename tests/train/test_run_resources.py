@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rollout.settings import RolloutSettings

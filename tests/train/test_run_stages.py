@@ -18,8 +18,8 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import micro_batches, training_sequence
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
-from saccade.models.tiny import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rollout.settings import RolloutSettings

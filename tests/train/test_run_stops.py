@@ -13,7 +13,7 @@ from saccade.algorithms.dapo import dapo
 from saccade.algorithms.grpo import grpo
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.recipes.questions import bare_answer

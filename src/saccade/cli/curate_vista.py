@@ -61,13 +61,14 @@ def vista(
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
     from saccade.curation.vista.run import VistaRequest, curate_vista
+    from saccade.miniature.gym_lessons import drawn_gym
 
     report = curate_vista(
         VistaRequest(
             data=existing("--data", data),
             data_set=data_set,
             split=split,
-            drawn=drawn,
+            drawn=drawn_gym() if drawn else None,
             count=count,
             teacher=teacher,
             teacher_model=teacher_model,

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from saccade.config.context import RecipeContext
-from saccade.models.loading import LoadSettings, load_model
-from saccade.models.tiny import TinyFamily, TinySize, tiny_model
+from saccade.miniature.habits import guessed
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_or_given
 from saccade.models.vlm import VisionLanguageModel
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder, Mixture, Share, TaskSampler
-from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.types import Example, StreamExample, Task
 
@@ -100,9 +99,8 @@ class Plates:
 
     def build_model(self) -> VisionLanguageModel:
         """The model to start from: ``--model`` of an earlier imitation, or random weights."""
-        if self.context.model is not None:
-            return load_model(self.context.model, self.context.media, LoadSettings(device="cpu"))
-        return tiny_model(
+        return tiny_or_given(
+            self.context.model,
             [*vocabulary_texts(families=(FAMILY,)), *SCAFFOLD_TEXTS * 60],
             self.context.media,
             family=self.settings.architecture,

@@ -14,7 +14,7 @@ from saccade.models.loading import ASKING_RECORD, LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.named import ProtocolName
 from saccade.protocols.tagged import direct_protocol
-from saccade.recipes._evaluation_ways import Ways, Wishes
+from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.asking import AskingRecord, Way, read_asking

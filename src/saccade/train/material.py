@@ -9,7 +9,7 @@ from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.tasks.curriculum import TaskSampler
-from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Plan, Stage
+from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Evaluate, Plan, Stage
 from saccade.types import StreamExample, Task
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ExampleSource = Callable[[int, float], StreamExample]
 """Examples without an end: from a number, and the share of the imitation that is over when it is shown."""
+
+
+CURVE = "curve"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +39,11 @@ class Material:
     questions: Callable[[], TaskSampler]
     """Makes the source of the questions of reinforcement."""
     held_out: Mapping[str, Callable[[], Sequence[Task]]]
-    """Tasks that are measured on, by name; ``curve`` are those of learning curves."""
+    """Tasks that are measured on, by name; "curve" are those of learning curves, a single set has no name: ""."""
     examples: ExampleSource | None = None
     """What is imitated; None where there is nothing to imitate, as for a model that has imitated already."""
+    is_pretrained: bool = True
+    """Whether the model is worth an evaluation before it has learned anything."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     meters: Callable[[], Mapping[str, float]] = field(default=dict)
 
@@ -52,6 +57,11 @@ class Material:
             return Demonstration(example=shown.example, episodes=episodes[shown.stream], may_fail=may_fail)
 
         return demonstration
+
+    def measured(self, when: str, evaluation: Callable[[str, str], Evaluate]) -> list[Evaluate]:
+        """An evaluation on each set of held-out tasks but the curve's, named ``when`` and the set."""
+        names = [name for name in self.held_out if name != CURVE]
+        return [evaluation(f"{when}_{name}" if name else when, name) for name in names]
 
     def plan(self, settings: "DataclassInstance", stages: Sequence[Stage]) -> Plan:
         """The plan of these stages on this model."""

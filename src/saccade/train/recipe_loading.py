@@ -19,8 +19,8 @@ from saccade.errors import SaccadeError, UserError
 if TYPE_CHECKING:
     from saccade.train.plan import Plan
 
-SHIPPED = "saccade.recipes"
-"""The package whose modules each hold a recipe of their own name."""
+SHIPPED = ("saccade.recipes", "saccade.miniature")
+"""The packages whose modules hold recipes; those named in ``__all__`` hold one of their own name, or ``tiny``."""
 
 _CUSTOM_MODULE = "saccade_custom_recipe"
 
@@ -66,7 +66,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
         return _module_of_file(Path(place)), function
     beside = place.replace("-", "_")
     if colon and beside in recipe_names():
-        return importlib.import_module(f"{SHIPPED}.{beside}"), function
+        return _shipped(beside, function), function
     if colon:
         raise UserError(
             f"{target!r} is neither FILE.py:function nor the name of a recipe ({', '.join(recipe_names())})"
@@ -79,21 +79,32 @@ def _found(target: str) -> tuple[ModuleType, str]:
             f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join(recipe_names()) or 'none'}; "
             "one of your own is named FILE.py:function"
         )
-    return importlib.import_module(f"{SHIPPED}.{module}"), module
+    return _shipped(module, module), module
 
 
 def recipe_names() -> list[str]:
     """The shipped recipes, in alphabetical order; nothing of them is imported."""
-    return sorted(importlib.import_module(SHIPPED).__all__)
+    return sorted({name for room in SHIPPED for name in importlib.import_module(room).__all__})
+
+
+def _modules_of(name: str) -> list[ModuleType]:
+    rooms = [room for room in SHIPPED if name in importlib.import_module(room).__all__]
+    return [importlib.import_module(f"{room}.{name}") for room in rooms]
+
+
+def _shipped(name: str, function: str) -> ModuleType:
+    """The module of this name that has the function; the first of them where none has."""
+    modules = _modules_of(name)
+    return next((one for one in modules if hasattr(one, function)), modules[0])
 
 
 def shipped_recipes() -> list[tuple[str, str]]:
     """Name and first line of every shipped recipe, those beside the module's own (``ivgr:tiny``) included."""
     found = []
     for name in recipe_names():
-        module = importlib.import_module(f"{SHIPPED}.{name}")
-        for function, value in vars(module).items():
-            if not inspect.isfunction(value) or value.__module__ != module.__name__ or function.startswith("_"):
+        modules = {one.__name__ for one in _modules_of(name)}
+        for function, value in [pair for one in _modules_of(name) for pair in vars(one).items()]:
+            if not inspect.isfunction(value) or value.__module__ not in modules or function.startswith("_"):
                 continue
             hints = list(inspect.signature(value).parameters.values())
             if len(hints) == 1 and hints[0].annotation in (RecipeContext, "RecipeContext"):

@@ -9,9 +9,9 @@ from ivgr_samples import BLUE, GROUNDED, HALF_RED, RED, TASK, UNTARGETED, ground
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
+from saccade.miniature.ivgr import TinyIvgrSettings
 from saccade.recipes._ivgr_judges import Judges
-from saccade.recipes._ivgr_parts import reward as reward_of
-from saccade.recipes._ivgr_settings import TinyIvgrSettings
+from saccade.recipes.ivgr_parts import reward as reward_of
 from saccade.rewards.boxes.grounding import GroundingReward, box_validity, mentioned_boxes
 from saccade.rewards.boxes.matching import dual_iou
 from saccade.testing import check_reward

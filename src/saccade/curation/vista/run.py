@@ -1,7 +1,7 @@
 """Puts the curation of trajectories with tools together from what the command line says."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,14 +19,23 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.recipes._vista_gym import TASK_TYPES, VistaQuestions, gym_tools
-from saccade.recipes._vista_lessons import careful
-from saccade.recipes._vista_tools import Tools, configured_tools
+from saccade.services.client.configured import Tools, configured_tools
 from saccade.tasks.datasets.reading import read_data_set
+from saccade.tools.tool import Tool
 from saccade.types import Example, Json, Task
 
 EXPERT = "expert"
-DRAWN_QUESTIONS = 70
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawnGym:
+    """Drawn questions with their experts, and the tools that these call."""
+
+    questions: Callable[[MediaStore, int, int | None], Sequence[Example]]
+    """From the store of their pictures, a seed, and how many; None for as many as is usual."""
+    careful: Callable[[Example], Example]
+    """The question with the calls that it needs."""
+    tools: Callable[[], Sequence[Tool]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +45,7 @@ class VistaRequest:
     data: Path | None
     data_set: str | None
     split: str
-    drawn: bool
+    drawn: DrawnGym | None
     count: int | None
     teacher: str
     teacher_model: str | None
@@ -55,11 +64,13 @@ class VistaRequest:
 def curate_vista(request: VistaRequest) -> ImitationReport:
     """Makes trajectories to imitate into ``request.out`` and gives the counts."""
     settings = apply_overrides(VistaCuration(), request.overrides)
-    if request.teacher == EXPERT and not request.drawn:
+    gym = request.drawn
+    if request.teacher == EXPERT and gym is None:
         raise UserError("--teacher expert knows drawn questions alone; name a server or a checkpoint, or give --drawn")
     media = MediaStore(request.out / PICTURES)
-    experts = {one.task.id: one for one in _drawn(request, media)} if request.drawn else {}
-    tasks = [one.task for one in experts.values()] if request.drawn else _questions(request, media)
+    drawn = [] if gym is None else gym.questions(media, request.seed, request.count)
+    experts = {one.task.id: one for one in drawn}
+    tasks = _questions(request, media) if gym is None else [one.task for one in drawn]
     # Everything that decides what is asked and kept must be the same for a curation to be resumed.
     started_with: dict[str, Json] = {
         "questions": len(tasks),
@@ -72,13 +83,14 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
     }
 
     def expert(task: Task) -> Example:
-        return careful(experts[task.id])
+        assert gym is not None
+        return gym.careful(experts[task.id])
 
     with (
         Journal(request.out, started_with, imitable_from, resume=request.resume) as journal,
         configured_tools(request.tools, request.service) as configured,
     ):
-        tools: Tools = tuple(gym_tools().values()) if request.drawn else configured
+        tools: Tools = configured if gym is None else tuple(gym.tools())
         if not tools:
             raise UserError("there is no tool to call; name a tools.toml with --tools, or a service with --service")
 
@@ -119,11 +131,6 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
         report = asyncio.run(run())
     remove_pictures(request.out)
     return report
-
-
-def _drawn(request: VistaRequest, media: MediaStore) -> Sequence[Example]:
-    asked = VistaQuestions(seed=request.seed, media=media, types=tuple(TASK_TYPES))
-    return [asked.example("train", number) for number in range(request.count or DRAWN_QUESTIONS)]
 
 
 def _questions(request: VistaRequest, media: MediaStore) -> Sequence[Task]:

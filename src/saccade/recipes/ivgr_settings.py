@@ -1,6 +1,6 @@
-"""Settings of the iVGR recipe: the paper's, and those of the same in miniature."""
+"""Settings of the iVGR recipe: the paper's."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -9,12 +9,10 @@ from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
-from saccade.models.tiny import TinySize
 from saccade.protocols.box_text import BoxForm
 from saccade.recipes._ivgr_judges import JudgeSettings
 from saccade.rewards.boxes.grounding import BoxRule
 from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.stream_lessons import StreamLessons
 from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.stage_settings import ImitationSettings, RLSettings
 
@@ -116,43 +114,3 @@ class IvgrSettings(TwoStreamSettings):
         super().check()
         if not 0 < self.held_out_share < 1:
             raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TinyIvgrSettings(TwoStreamSettings):
-    """The same in miniature: minutes on one core."""
-
-    judge: JudgeSettings = JudgeSettings(kind="exact")
-    sft: ImitationSettings = ImitationSettings(
-        steps=1600,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
-    rl: RLSettings = RLSettings(
-        steps=60,
-        tasks_per_step=20,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=20,
-    )
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=64, max_tokens=640)
-    size: TinySize = field(default_factory=TinySize)
-    lessons: StreamLessons = StreamLessons()
-    sft_questions: int = 16_000
-    """Different questions of the imitation; they come again in other streams."""
-    rl_questions: int = 180
-    """Different questions with boxes of the reinforcement: 20 steps ask each of them once in both streams."""
-    difficulty: float = 0.5
-    evaluation_tasks: int = 300
-    """Held-out questions of each evaluation, half of them of each family."""
-    curve_tasks: int = 60
-    test_time: bool = True
-    """Whether the last evaluations look again at crops, at their union, and at both."""

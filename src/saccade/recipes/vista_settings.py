@@ -1,6 +1,6 @@
 """Settings of the VISTA-R1 recipe: the paper's, and those of the same in miniature."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -8,9 +8,6 @@ from saccade.algorithms.options import PolicyOptions
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
-from saccade.models.tiny import TinySize
-from saccade.recipes._vista_gym import TASK_TYPES, TOOL_FAMILIES
-from saccade.recipes._vista_lessons import VistaLessons
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
 from saccade.train.algorithm_choice import AlgorithmSettings
@@ -117,51 +114,6 @@ class VistaSettings(GymSettings):
             raise UserError(f"evaluation_tasks={self.evaluation_tasks} must be 1 or more")
         if self.tools is not None and self.service is not None:
             raise UserError("tools and service both say where the tools are; give one of them")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TinyVistaSettings(GymSettings):
-    """The same in miniature: minutes on one core."""
-
-    sft: ImitationSettings = ImitationSettings(
-        steps=750,
-        batch_size=24,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=250,
-    )
-    rl: RLSettings = RLSettings(
-        steps=60,
-        tasks_per_step=14,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=2,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-    )
-    tail: TailSettings = TailSettings(steps=24)
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=48, max_tokens=512)
-    size: TinySize = field(default_factory=TinySize)
-    lessons: VistaLessons = VistaLessons()
-    task_types: tuple[str, ...] = ()
-    """Which types of questions are asked in reinforcement; none named is all seven. Evaluations ask all."""
-    sft_questions: int = 2800
-    """Different questions of the imitation; they are shown again and again."""
-    slow_questions: int = 160
-    """How many of each type whose tools read letters, a third of a second each."""
-    rl_questions: int = 210
-    """Different questions of the reinforcement."""
-    evaluation_tasks: int = 210
-    """Held-out questions of each evaluation, the same number of each type."""
-    curve_tasks: int = 70
-
-    def check(self) -> None:
-        super().check()
-        known(self.task_types, tuple(TASK_TYPES), "task_types")
-        known(self.tool_families, tuple(TOOL_FAMILIES), "tool_families")
 
 
 def known(named: tuple[str, ...], names: tuple[str, ...], key: str) -> None:

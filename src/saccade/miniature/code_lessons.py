@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore, png_bytes
+from saccade.miniature.habits import guessed
 from saccade.seeding import generator_for
 from saccade.tasks.code_experts import (
     CodeStyle,
@@ -20,7 +21,6 @@ from saccade.tasks.code_experts import (
     with_picture,
 )
 from saccade.tasks.code_methods import code_phrases
-from saccade.tasks.guessing import guessed
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.types import Example
 

@@ -12,8 +12,8 @@ from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.curation.difficulty import read_pass_rates
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
 from saccade.errors import UserError
-from saccade.recipes._ivgr_parts import Asked
-from saccade.recipes._ivgr_settings import IvgrSettings
+from saccade.recipes.ivgr_parts import Asked
+from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Shuffled, TaskSampler

@@ -13,7 +13,7 @@ from saccade.protocols.two_streams import (
     textual_protocol,
 )
 from saccade.recipes._ivgr_judges import Judges
-from saccade.recipes._ivgr_settings import TwoStreamSettings
+from saccade.recipes.ivgr_settings import TwoStreamSettings
 from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward

@@ -10,14 +10,18 @@ from functools import cache
 
 from numpy.random import Generator
 
+from saccade.curation.vista.run import DrawnGym
 from saccade.errors import UserError
-from saccade.media.store import png_bytes
-from saccade.recipes._vista_gym import SLOW_TYPES, TASK_TYPES, VistaQuestions
+from saccade.media.store import MediaStore, png_bytes
+from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_tools
+from saccade.miniature.habits import guessed
+from saccade.recipes.vista_parts import without_thoughts
 from saccade.seeding import generator_for
 from saccade.tasks import chart_axes
-from saccade.tasks.guessing import guessed
 from saccade.tasks.scene import call
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall
+
+DRAWN_QUESTIONS = 70
 
 Looks = tuple[ExpertTurn, ...]
 """An expert's turns before the answer."""
@@ -176,6 +180,11 @@ def _looping(example: Example, loop: str) -> Example:
     return replace(example, turns=(*example.turns[:-1], replace(last, thought=f"{last.thought} {loop}".strip())))
 
 
-def without_thoughts(example: Example) -> Example:
-    """The same calls and answer, and nothing thought."""
-    return replace(example, turns=tuple(replace(turn, thought="") for turn in example.turns))
+def drawn_gym() -> DrawnGym:
+    """The gym for ``saccade curate vista --drawn``."""
+
+    def questions(media: MediaStore, seed: int, count: int | None) -> Sequence[Example]:
+        asked = VistaQuestions(seed=seed, media=media, types=tuple(TASK_TYPES))
+        return [asked.example("train", number) for number in range(count or DRAWN_QUESTIONS)]
+
+    return DrawnGym(questions=questions, careful=careful, tools=lambda: tuple(gym_tools().values()))

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.recipes._vista_settings import GymSettings
-from saccade.recipes._vista_tools import Tools
+from saccade.recipes.vista_settings import GymSettings
 from saccade.rewards.reward import AnyReward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.seeding import seed_for
+from saccade.services.client.configured import Tools
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tasks.tail_patch import EasyToHard, hard_questions, pass_rates
 from saccade.train.plan import EpisodeSpec, Evaluate, RLStage, Stage, Stream
-from saccade.types import Attempt, Task
+from saccade.types import Attempt, Example, Task
 
 MEASURED = VistaReward()
 """What evaluations report; its part ``accuracy`` is the metric of the question's data set."""
@@ -114,3 +114,8 @@ class TailPatch:
             return self.again()
         keys = hard_questions(self._rates, tail.band, least=self.settings.rl.tasks_per_step)
         return EasyToHard(keys, self._rates, self.task_of, seed=seed_for(self.seed, "tail"))
+
+
+def without_thoughts(example: Example) -> Example:
+    """The same calls and answer, and nothing thought."""
+    return replace(example, turns=tuple(replace(turn, thought="") for turn in example.turns))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.learner.learner import OptimizerSettings
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.outcome import OutcomeReward

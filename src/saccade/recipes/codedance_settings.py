@@ -1,18 +1,22 @@
-"""Settings of the CodeDance recipe: the paper's, and those of the same in miniature."""
+"""Settings of the CodeDance recipe, and the reward and turn credit that they name."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from saccade.algorithms.algorithm import Algorithm
+from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
-from saccade.models.tiny import TinySize
 from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS
-from saccade.rewards.tool_use import DifficultyForm
+from saccade.rewards.codedance import CodeDanceReward
+from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import AnyReward
+from saccade.rewards.tool_use import DifficultyForm, execution_returns
 from saccade.rollout.settings import RolloutSettings
 from saccade.sandbox.results import Isolation
-from saccade.tasks.code_lessons import Lessons
 from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.stage_settings import ImitationSettings, RLSettings
 
@@ -78,6 +82,46 @@ class CodeDanceSettings:
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their images."""
 
+    @property
+    def outcome(self) -> OutcomeReward:
+        """The worth of any answer; evaluations have it too."""
+        return OutcomeReward(accuracy_weight=self.accuracy_weight, format_weight=self.format_weight)
+
+    @property
+    def checks_work(self) -> bool:
+        """Whether a reward reads if a call did any work."""
+        return self.paid_calls == "working" and self.reward != "outcome"
+
+    @property
+    def chosen_reward(self) -> AnyReward:
+        """The reward of the settings' name."""
+        match self.reward:
+            case "adaptive":
+                return CodeDanceReward(
+                    outcome=self.outcome,
+                    gamma=self.gamma,
+                    shift=self.shift,
+                    base_weight=self.base_weight,
+                    form=self.form,
+                    pays_unanswered=self.pays_unanswered,
+                )
+            case "deepeyes":
+                # Code that prints a number helps as much as code that shows a picture.
+                return DeepEyesReward(needs_image=False)
+            case "outcome":
+                return self.outcome
+
+    def with_turn_credit(self, algorithm: Algorithm) -> Algorithm:
+        """The algorithm with the turns' own credit (equation 2)."""
+        return with_turn_credit(
+            algorithm,
+            lambda trajectory: execution_returns(trajectory, penalty=self.penalty, discount=self.discount),
+            weight=self.turn_weight,
+            includes_final_turn=self.final_turn,
+            keeps_equal=self.equal_turns,
+            limit=self.signal_limit,
+        )
+
     def check(self) -> None:
         for name in ("training_turns", "evaluation_turns"):
             if getattr(self, name) < 2:
@@ -87,42 +131,3 @@ class CodeDanceSettings:
                 )
         if not 0 < self.held_out_share < 1:
             raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TinyCodeDanceSettings(CodeDanceSettings):
-    """The same in miniature: minutes on one core."""
-
-    sft: ImitationSettings = ImitationSettings(
-        steps=600,
-        batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=300,
-    )
-    rl: RLSettings = RLSettings(
-        steps=40,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=10,
-    )
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=40, max_tokens=384)
-    size: TinySize = field(default_factory=TinySize)
-    lessons: Lessons = Lessons()
-    sft_questions: int = 1200
-    """Different questions of the imitation; they are shown again and again."""
-    easy_share: float = 0.4
-    """Easy questions among those of the reinforcement."""
-    difficulty: float = 0.5
-    """Of the hard questions."""
-    evaluation_tasks: int = 160
-    """Held-out questions of each evaluation, easy or hard."""
-    curve_tasks: int = 60
-    """Held-out questions of the mixture for each point of the learning curve."""

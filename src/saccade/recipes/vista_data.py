@@ -9,7 +9,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.held_out import split
 from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.errors import UserError
-from saccade.recipes._vista_settings import VistaSettings, known
+from saccade.recipes.vista_settings import VistaSettings, known
 from saccade.tasks.datasets.duplicates import drop_duplicates
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tasks.datasets.table import DATA_SETS

@@ -1,6 +1,7 @@
 """Tiny models of real architectures: transformers' own classes with small configurations and random weights."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -9,8 +10,9 @@ from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2Im
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_configs import TinySize, internvl, qwen2_5_vl, qwen3_vl
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.pixels import ImageProcessor
-from saccade.models.tiny_configs import TinySize, internvl, qwen2_5_vl, qwen3_vl
 from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 from saccade.models.vlm import VisionLanguageModel
 
@@ -40,6 +42,23 @@ def tiny_model(
         torch.manual_seed(seed)
         model = _build(family, size, tokenizer)
     return VisionLanguageModel(model.eval(), tokenizer, image_processor, media)
+
+
+def tiny_or_given(
+    given: Path | None,
+    texts: Iterable[str],
+    media: MediaStore,
+    *,
+    family: TinyFamily = "qwen3_vl",
+    size: TinySize = TinySize(),
+    numbers: Sequence[int] = (),
+    phrases: Sequence[str] = (),
+    seed: int = 0,
+) -> VisionLanguageModel:
+    """The checkpoint that is given, or else a ``tiny_model``."""
+    if given is not None:
+        return load_model(given, media, LoadSettings(device="cpu"))
+    return tiny_model(texts, media, family=family, size=size, numbers=numbers, phrases=phrases, seed=seed)
 
 
 def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.learner.learner import OptimizerSettings
+from saccade.miniature.habits import centred
 from saccade.models.base import base_checkpoint, instruction_style
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
@@ -20,7 +21,6 @@ from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder
-from saccade.tasks.guessing import centred
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.algorithm_choice import AlgorithmSettings

@@ -1,0 +1,140 @@
+"""iVGR in miniature: drawn plates with an exact judge, and a model made from nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
+from saccade.learner.learner import OptimizerSettings
+from saccade.miniature.stream_lessons import (
+    NUMBERS,
+    PHRASES,
+    StreamLessons,
+    StreamQuestions,
+    lesson_texts,
+    lessons_on,
+)
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.two_streams import TEXTUAL
+from saccade.recipes._ivgr_judges import JudgeSettings, Meter
+from saccade.recipes.ivgr import judges_of
+from saccade.recipes.ivgr_parts import played, reinforcement, second_looks
+from saccade.recipes.ivgr_settings import TwoStreamSettings
+from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.curriculum import InOrder
+from saccade.tasks.families.plate_marks import MARKS
+from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
+from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.types import Task
+
+EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
+"""The judge of drawn plates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyIvgrSettings(TwoStreamSettings):
+    """The same in miniature: minutes on one core."""
+
+    judge: JudgeSettings = JudgeSettings(kind="exact")
+    sft: ImitationSettings = ImitationSettings(
+        steps=1600,
+        batch_size=32,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=400,
+    )
+    rl: RLSettings = RLSettings(
+        steps=60,
+        tasks_per_step=20,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        final_rate=0.1,
+        checkpoint_every=20,
+        evaluate_every=20,
+    )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=64, max_tokens=640)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: StreamLessons = StreamLessons()
+    sft_questions: int = 16_000
+    """Different questions of the imitation; they come again in other streams."""
+    rl_questions: int = 180
+    """Different questions with boxes of the reinforcement: 20 steps ask each of them once in both streams."""
+    difficulty: float = 0.5
+    evaluation_tasks: int = 300
+    """Held-out questions of each evaluation, half of them of each family."""
+    curve_tasks: int = 60
+    test_time: bool = True
+    """Whether the last evaluations look again at crops, at their union, and at both."""
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
+    settings = apply_overrides(TinyIvgrSettings(), context.overrides)
+    asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
+    judged = judges_of(settings, context, exact=EXACT)
+    how = played(settings, "brief")
+    lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
+
+    def demonstration(index: int, progress: float) -> Demonstration:
+        shown = lesson(index, progress)
+        return Demonstration(example=shown.example, episodes=how.of(shown.stream))
+
+    def boxed(number: int) -> Task:
+        epoch, place = divmod(number, settings.rl_questions)
+        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
+        # After the pictures of the imitation, so that none comes twice.
+        return asked.boxed("train", settings.sft_questions + int(order[place])).task
+
+    def general(number: int) -> Task:
+        return asked.general("train", settings.sft_questions + number).task
+
+    def held_out(count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [asked.boxed("held_out", index).task for index in range(count)]
+
+    tasks = held_out(settings.evaluation_tasks)
+    looks = second_looks() if settings.test_time else {}
+    stage_of_both = reinforcement(
+        settings,
+        how,
+        judged=judged,
+        boxed=lambda streams: InOrder(boxed, streams=streams),
+        general=lambda streams: InOrder(general, streams=streams),
+        curve=how.evaluate("curve", TEXTUAL, held_out(settings.curve_tasks)),
+    )
+    start = context.model
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps and start is None:
+        stage = SFTStage(name="sft", source=demonstration, settings=settings.sft)
+        before = how.evaluate("before_textual", TEXTUAL, held_out(settings.curve_tasks))
+        imitation = (before, stage, *how.evaluations("after_sft", tasks, looks))
+    return Plan(
+        title="A tiny model makes its looking its own",
+        settings=settings,
+        build_model=lambda: _model(settings, context),
+        stages=(
+            *imitation,
+            stage_of_both,
+            *how.evaluations("after_rl", tasks, looks),
+        ),
+        resources=judged.resources,
+        meters=Meter(judged.teachers),
+    )
+
+
+def _model(settings: TinyIvgrSettings, context: RecipeContext) -> VisionLanguageModel:
+    return tiny_or_given(
+        context.model,
+        lesson_texts(),
+        context.media,
+        size=settings.size,
+        numbers=NUMBERS,
+        phrases=PHRASES,
+        seed=seed_for(context.seed, "weights"),
+    )

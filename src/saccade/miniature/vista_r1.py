@@ -1,0 +1,148 @@
+"""VISTA-R1 in miniature: the gym's drawn questions, its offline tools, and a model made from nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from saccade.config.context import RecipeContext
+from saccade.config.settings import apply_overrides
+from saccade.learner.learner import OptimizerSettings
+from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, gym_tools, lesson_texts
+from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.models.vlm import VisionLanguageModel
+from saccade.recipes.vista_parts import TailPatch, played
+from saccade.recipes.vista_r1 import stages
+from saccade.recipes.vista_settings import GymSettings, TailSettings, known
+from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.services.client.configured import of_families
+from saccade.tasks.curriculum import InOrder, TaskSampler
+from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
+from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.types import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyVistaSettings(GymSettings):
+    """The same in miniature: minutes on one core."""
+
+    sft: ImitationSettings = ImitationSettings(
+        steps=750,
+        batch_size=24,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=250,
+    )
+    rl: RLSettings = RLSettings(
+        steps=60,
+        tasks_per_step=14,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=2,
+        decay="linear",
+        final_rate=0.1,
+        checkpoint_every=20,
+    )
+    tail: TailSettings = TailSettings(steps=24)
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=48, max_tokens=512)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: VistaLessons = VistaLessons()
+    task_types: tuple[str, ...] = ()
+    """Which types of questions are asked in reinforcement; none named is all seven. Evaluations ask all."""
+    sft_questions: int = 2800
+    """Different questions of the imitation; they are shown again and again."""
+    slow_questions: int = 160
+    """How many of each type whose tools read letters, a third of a second each."""
+    rl_questions: int = 210
+    """Different questions of the reinforcement."""
+    evaluation_tasks: int = 210
+    """Held-out questions of each evaluation, the same number of each type."""
+    curve_tasks: int = 70
+
+    def check(self) -> None:
+        super().check()
+        known(self.task_types, tuple(TASK_TYPES), "task_types")
+        known(self.tool_families, tuple(TOOL_FAMILIES), "tool_families")
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
+    settings = apply_overrides(TinyVistaSettings(), context.overrides)
+    tools = gym_tools() if settings.with_tools else {}
+    how = played(settings, "brief", tuple(tools.values()), of_families(tuple(tools.values()), settings.tool_families))
+    seed = seed_for(context.seed, "vista")
+    asked = VistaQuestions(seed=seed, media=context.media)
+    trained = VistaQuestions(seed=seed, media=context.media, types=settings.task_types or tuple(TASK_TYPES))
+    lesson = lessons_on(
+        asked,
+        settings.lessons,
+        questions=settings.sft_questions,
+        slow_questions=settings.slow_questions,
+        seed=context.seed,
+        with_tools=settings.with_tools,
+        reasoning=settings.reasoning,
+    )
+
+    def demonstration(index: int, progress: float) -> Demonstration:
+        # A careless expert's tool finds nothing in the wrong picture.
+        return Demonstration(example=lesson(index, progress), episodes=how.everywhere, may_fail=True)
+
+    def question(number: int) -> Task:
+        # After the pictures of the imitation, so that none comes twice.
+        return trained.example("train", settings.sft_questions + number).task
+
+    @cache
+    def numbers() -> dict[str, int]:
+        with context.media.temporary():
+            return {question(number).id: number for number in range(settings.rl_questions)}
+
+    def again() -> TaskSampler:
+        return InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed)))
+
+    def held_out(count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [asked.example("held_out", number).task for number in range(count)]
+
+    tasks = held_out(settings.evaluation_tasks)
+    curve = how.evaluate("curve", held_out(settings.curve_tasks))
+    tail = TailPatch(
+        settings=settings,
+        how=how,
+        keys=lambda: list(numbers()),
+        task_of=lambda key: question(numbers()[key]),
+        again=again,
+        seed=context.seed,
+    )
+    start = context.model
+    imitation: tuple[Stage, ...] = ()
+    if settings.sft.steps and start is None:
+        imitation = (
+            how.evaluate("before", held_out(settings.curve_tasks)),
+            SFTStage(name="sft", source=demonstration, settings=settings.sft),
+        )
+    return Plan(
+        title="A tiny model learns when to call which tool",
+        settings=settings,
+        build_model=lambda: _model(settings, context),
+        stages=stages(settings, how, imitation, again, tail, tasks, curve=curve),
+    )
+
+
+def _shuffled(number: int, size: int, seed: int) -> int:
+    """The question at this place of endless epochs, each in an order of its own."""
+    epoch, place = divmod(number, size)
+    return int(generator_for(seed, "rl", "epoch", epoch).permutation(size)[place])
+
+
+def _model(settings: TinyVistaSettings, context: RecipeContext) -> VisionLanguageModel:
+    return tiny_or_given(
+        context.model,
+        lesson_texts(),
+        context.media,
+        size=settings.size,
+        numbers=NUMBERS,
+        phrases=(*PHRASES, *LOOPS) if settings.lessons.loop_share else PHRASES,
+        seed=seed_for(context.seed, "weights"),
+    )
