@@ -11,13 +11,13 @@ from environment import GOODS, PRICES, TOWNS, TableEnv, looks_up, price_table, p
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.learner.optimizer import OptimizerSettings
-from saccade.models.tiny import tiny_model
+from saccade.miniature.habits import guessed
+from saccade.miniature.tiny_model import tiny_model
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.episodes import EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for
 from saccade.tasks.curriculum import Shuffled
-from saccade.tasks.guessing import guessed
 from saccade.train.plan import Demonstration, Evaluate, Plan, RLStage, SFTStage, Stream
 from saccade.train.stage_settings import RLSettings, SFTSettings
 

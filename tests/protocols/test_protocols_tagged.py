@@ -149,6 +149,11 @@ def test_without_tools_a_call_is_malformed_and_an_answer_is_not() -> None:
     assert protocol.parse("<think>a</think><answer>7</answer>") == well_formed("a", Answer(text="7"))
 
 
+def test_thoughts_that_say_nothing_are_no_thought() -> None:
+    assert parse("<think>\n</think><think> </think><answer>A</answer>").thought == ""
+    assert parse("<think></think><think>so</think><answer>A</answer>").thought == "so"
+
+
 def test_tags_are_case_sensitive_and_other_tags_are_text() -> None:
     assert parse("<think>a <b>x</b></think><Answer>7</Answer>").action == Malformed(
         why="the turn does nothing; end it with <tool_call>…</tool_call> or <answer>…</answer>"

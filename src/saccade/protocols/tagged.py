@@ -99,7 +99,7 @@ def parse(text: str, *, offers_tools: bool = True) -> ParsedTurn:
     if refusal is not None:
         return ParsedTurn(thought="", action=refusal, is_well_formed=False)
     blocks, problem = find_blocks(text, _TAGS)
-    thoughts = [block.content.strip() for block in blocks if block.tag == "think"]
+    thoughts = [thought for block in blocks if block.tag == "think" and (thought := block.content.strip())]
     thought = "\n".join(thoughts)
     action = Malformed(why=problem) if problem else _action(blocks, offers_tools)
     is_well_formed = not isinstance(action, Malformed) and is_strict(text, blocks)
