@@ -11,7 +11,7 @@ from saccade.algorithms.grpo import grpo
 from saccade.cli import run_command
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.tiny import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.outcome import OutcomeReward
