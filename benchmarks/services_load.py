@@ -1,12 +1,14 @@
 """Hundreds of trajectories at the tool service while its workers are killed: is any result lost, doubled or wrong?
 
     python benchmarks/services_load.py [--minutes 10] [--trajectories 500] [--json docs/results/services_load.json]
+    python benchmarks/services_load.py --catalogue examples/tools.toml --think-s 120 --kill-every-s 30 --patience-s 600
 
 Each of the trajectories, one thread each, plays one episode after another, with waiting between its turns as a model
 would need it: it brings a picture of its own, crops it, crops the crop, asks for the mean colour of that, and says
 something. Every result is compared with what the same tool gives in this process; what a call must tell back is new
 in each call, so that another call's result cannot pass for it. Meanwhile a worker is killed (SIGKILL) every few
-seconds.
+seconds. With ``--catalogue`` the tools are those of a configuration, in the groups of a server's defaults: the two
+crops are followed by a tool that is drawn, called as its example says. Times are told by group.
 
 ``lost`` are calls begun that had no result; ``duplicated`` are results that the server made (answers with 200, less
 those to calls that came again) beyond one a call. The server's stores are small, so that they are full early on, and
@@ -18,9 +20,11 @@ import json
 import os
 import random
 import signal
+import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,8 +37,10 @@ from services_tools import ServedTools, build, write_tools_file
 from saccade.errors import SaccadeError
 from saccade.media.store import MediaStore
 from saccade.services.client.remote_tools import RemoteTools
-from saccade.tools.catalogue.settings import ToolSettings
-from saccade.tools.tool import Tool
+from saccade.services.settings import SHARED, serving_of
+from saccade.testing.all_tools import example_picture
+from saccade.tools.catalogue.catalogue import entry_of, toolset
+from saccade.tools.catalogue.settings import ToolSettings, read_tools_file
 from saccade.types import ImageRef, Json, ToolResult
 
 SIDE = 96
@@ -49,7 +55,8 @@ class Tally:
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    latencies_ms: list[float] = field(default_factory=list)
+    latencies_ms: dict[str, list[float]] = field(default_factory=dict)
+    """By what shares workers."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, **counts: int) -> None:
@@ -57,12 +64,40 @@ class Tally:
             self.counts.update(counts)
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call of a tool of the catalogue, and what it gives in this process."""
+
+    name: str
+    group: str
+    arguments: Mapping[str, Json]
+    picture: Image.Image
+    expected: ToolResult
+
+
+def samples_of(tools_file: Path) -> list[Sample]:
+    """The example of every tool of a configuration."""
+    file = read_tools_file(tools_file)
+    groups = {tool.name: group.name for group in serving_of(file).groups for tool in group.tools}
+    samples = []
+    for tool in toolset(file).ready:
+        entry, media = entry_of(tool.name), MediaStore()
+        picture = example_picture(entry)
+        expected = tool.call(entry.example, (media.add(picture),), media)
+        samples.append(Sample(tool.name, groups[tool.name], entry.example, picture, expected))
+    return samples
+
+
 class Trajectories:
     """The load: threads that play until they are told to stop."""
 
-    def __init__(self, remote: RemoteTools, *, threads: int, think_s: float, tally: Tally) -> None:
-        self._here: dict[str, Tool] = {tool.name: build(ToolSettings(name=tool.name), Path()) for tool in remote.tools}
+    def __init__(
+        self, remote: RemoteTools, *, samples: Sequence[Sample], threads: int, think_s: float, tally: Tally
+    ) -> None:
+        known = ("crop", "mean_colour", "echo")
+        self._here = {name: build(ToolSettings(name=name), Path()) for name in known}
         self._there = {tool.name: tool for tool in remote.tools}
+        self._samples = samples
         self._think_s = think_s
         self._tally = tally
         self._stop = threading.Event()
@@ -101,6 +136,12 @@ class Trajectories:
             left, top = chance.randrange(image.width // 3), chance.randrange(image.height // 3)
             box: list[Json] = [left, top, left + image.width // 2, top + image.height // 2]
             image = self._checked("crop", {"bbox_2d": box}, image, media).images[0]
+        self._stop.wait(chance.uniform(0.5, 1.5) * self._think_s if self._samples else 0)
+        if self._samples:
+            sample = chance.choice(self._samples)
+            images = (media.add(sample.picture),)
+            self._compared(sample.name, sample.group, sample.arguments, images, media, sample.expected)
+            return
         salt = chance.randrange(1 << 29)
         self._checked("mean_colour", {"salt": salt}, image, media)
         self._checked("echo", {"text": f"{salt} {chance.random()}"}, None, media)
@@ -108,13 +149,24 @@ class Trajectories:
     def _checked(self, name: str, arguments: dict[str, Json], image: ImageRef | None, media: MediaStore) -> ToolResult:
         images = () if image is None else (image,)
         expected = self._here[name].call(arguments, images, media)
+        self._compared(name, SHARED, arguments, images, media, expected)
+        return expected
+
+    def _compared(
+        self,
+        name: str,
+        group: str,
+        arguments: Mapping[str, Json],
+        images: Sequence[ImageRef],
+        media: MediaStore,
+        expected: ToolResult,
+    ) -> None:
         self._tally.add(begun=1)
         start = time.perf_counter()
         result = self._there[name].call(arguments, images, media)
         with self._tally.lock:
-            self._tally.latencies_ms.append(1e3 * (time.perf_counter() - start))
+            self._tally.latencies_ms.setdefault(group, []).append(1e3 * (time.perf_counter() - start))
         self._tally.add(calls=1, wrong=int(result != expected))
-        return expected
 
 
 def watch(pid: int, url: str, seconds: float, kill_every_s: float, tally: Tally) -> list[dict[str, float]]:
@@ -140,7 +192,7 @@ def watch(pid: int, url: str, seconds: float, kill_every_s: float, tally: Tally)
 
 def megabytes(server: psutil.Process) -> dict[str, float]:
     workers = 0
-    for worker in server.children():
+    for worker in server.children(recursive=True):
         try:
             workers += worker.memory_info().rss
         except psutil.NoSuchProcess:
@@ -167,8 +219,18 @@ def metrics_of(url: str) -> dict[str, float]:
     }
 
 
-def percentile(values: list[float], share: float) -> float:
-    return round(sorted(values)[int(share * (len(values) - 1))], 1)
+def percentiles(values: list[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    return {
+        f"p{round(100 * share)}": round(ordered[int(share * (len(values) - 1))], 1) for share in (0.5, 0.95, 0.99, 1)
+    }
+
+
+def catalogue_file(tools_file: Path) -> Path:
+    """The tools of a configuration under settings like those of the other load, in a temporary file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False) as file:
+        file.write(f'[server]\nport = 0\nlog = "events"\n{SMALL}{tools_file.read_text()}')
+    return Path(file.name)
 
 
 def main() -> None:
@@ -178,14 +240,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--think-s", type=float, default=4.0, help="Mean time that a model would take for a turn.")
     parser.add_argument("--kill-every-s", type=float, default=5.0)
+    parser.add_argument("--patience-s", type=float, default=120.0)
+    parser.add_argument("--catalogue", type=Path, help="Configuration whose tools are served.")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
-    threading.stack_size(1 << 20)
     tally = Tally()
-    tools_file = write_tools_file(workers=chosen.workers, server=SMALL)
-    with ServedTools(tools_file) as served, RemoteTools(served.url, patience_s=120) as remote:
+    samples = samples_of(chosen.catalogue) if chosen.catalogue else []
+    threading.stack_size(1 << 20)
+    tools_file = catalogue_file(chosen.catalogue) if samples else write_tools_file(workers=chosen.workers, server=SMALL)
+    with ServedTools(tools_file) as served, RemoteTools(served.url, patience_s=chosen.patience_s) as remote:
         pid = served.pid
-        load = Trajectories(remote, threads=chosen.trajectories, think_s=chosen.think_s, tally=tally)
+        load = Trajectories(remote, samples=samples, threads=chosen.trajectories, think_s=chosen.think_s, tally=tally)
         load_before = os.getloadavg()[0]
         began = time.monotonic()
         load.start()
@@ -197,7 +262,10 @@ def main() -> None:
     results = {
         "minutes": round(seconds / 60, 2),
         "trajectories_at_a_time": chosen.trajectories,
-        "workers": chosen.workers,
+        "tools": len(samples) or 3,
+        "workers": len(workers),
+        "think_s": chosen.think_s,
+        "nice": os.nice(0),
         "server_settings": SMALL.split("\n")[:-1],
         "cores": len(os.sched_getaffinity(0)),
         "load_before": round(load_before, 2),
@@ -206,9 +274,7 @@ def main() -> None:
         "lost": tally.counts["begun"] - tally.counts["calls"],
         "duplicated": round(metrics.get("tool_requests_total 200", 0) - metrics.get("tool_calls_repeated_total", 0))
         - tally.counts["calls"],
-        "latency_ms": {
-            f"p{round(100 * share)}": percentile(tally.latencies_ms, share) for share in (0.5, 0.95, 0.99, 1)
-        },
+        "latency_ms": {group: percentiles(times) for group, times in tally.latencies_ms.items()},
         "server": metrics,
         "left_processes": sum(worker.is_running() for worker in workers),
         "failures": tally.failures[:10],

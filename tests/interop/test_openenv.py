@@ -1,11 +1,13 @@
 """OpenEnv's own server and clients carry our episodes over localhost."""
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import numpy as np
 import pytest
 import uvicorn
@@ -17,6 +19,7 @@ from saccade.errors import UserError
 from saccade.interop.openenv.client import SaccadeEnvClient
 from saccade.interop.openenv.messages import SaccadeAction, pictures
 from saccade.interop.openenv.server import openenv_app
+from saccade.interop.openenv.serving import guarded
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
@@ -40,6 +43,55 @@ def served(app: object) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def guarded_url() -> Iterator[str]:
+    app = openenv_app(family="counting", view=TINY_VIEW)
+    with served(guarded(app, host="0.0.0.0", allow_hosts=["Environment.cluster"])) as url:
+        yield url
+
+
+FOREIGN = [
+    {"Host": "evil.example"},
+    {"Host": "environment.cluster.evil.example"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Sec-Fetch-Site": "cross-site"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_pages_of_other_sites_reach_neither_routes_nor_sessions(guarded_url: str, headers: dict[str, str]) -> None:
+    refused = httpx.post(f"{guarded_url}/reset", json={"seed": 1}, headers=headers)
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (403, "origin")
+    assert handshake(guarded_url, headers) == b"HTTP/1.1 403 Forbidden"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Host": "10.0.0.7:8402"}, {"Host": "environment.cluster:8402"}])
+def test_programs_reach_both_by_an_address_and_by_a_name_that_is_allowed(
+    guarded_url: str, headers: dict[str, str]
+) -> None:
+    assert httpx.get(f"{guarded_url}/health", headers=headers).json() == {"status": "healthy"}
+    assert handshake(guarded_url, headers) == b"HTTP/1.1 101 Switching Protocols"
+
+
+def handshake(url: str, headers: dict[str, str]) -> bytes:
+    """What the server says first to a WebSocket client that sends these headers."""
+    address = url.removeprefix("http://")
+    sent = {
+        "Host": address,
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+        **headers,
+    }
+    lines = ["GET /ws HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return connection.makefile("rb").readline().strip()
 
 
 def tiny_tasks(media: MediaStore) -> list[Task]:
@@ -189,8 +241,6 @@ def test_turns_run_out_and_malformed_turns_are_told(url: str) -> None:
 
 
 def test_http_routes_tell_of_the_server(url: str) -> None:
-    import httpx
-
     assert httpx.get(f"{url}/health").json() == {"status": "healthy"}
     assert httpx.get(f"{url}/metadata").json()["name"] == "saccade"
     assert "text" in httpx.get(f"{url}/schema").json()["action"]["properties"]

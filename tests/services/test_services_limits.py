@@ -1,7 +1,9 @@
 """What a server does not let others do to it: pages of other sites, bodies without end, and its own sudden death."""
 
 import asyncio
+import contextlib
 import json
+import select
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +92,22 @@ def test_headers_that_do_not_come_end_their_connection(strict: Served, start: by
     assert sent(strict, start) == b""
 
 
+@pytest.mark.parametrize("side", [40, 1300])
+def test_an_answer_that_is_not_read_ends_its_connection(strict: Served, side: int) -> None:
+    key = httpx.post(f"{strict.url}/images", content=noise_png(side, side), timeout=30).json()["hash"]
+    asked = f"GET /images/{key} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", strict.port))
+        # So many answers that they fit into no buffer of the two ends.
+        with contextlib.suppress(ConnectionError):
+            for _ in range(20_000_000 // side**2):
+                connection.sendall(asked)
+        ended = select.poll()
+        ended.register(connection, 0)
+        wait_for(lambda: ended.poll(0), "the connection to end")
+
+
 def test_headers_without_end_end_their_connection(server: Served) -> None:
     try:
         said = sent(server, b"GET /health HTTP/1.1\r\nX: " + b"x" * (4 << 20))
@@ -99,7 +117,7 @@ def test_headers_without_end_end_their_connection(server: Served) -> None:
 
 
 def test_a_large_body_may_end_with_many_bytes_at_once(server: Served) -> None:
-    noise = png_bytes(Image.effect_noise((1300, 1100), 200).convert("RGB"))
+    noise = noise_png(1300, 1100)
     assert len(noise) > 1 << 20
     for _ in range(5):
         assert httpx.post(f"{server.url}/images", content=noise, timeout=30).status_code == 201
@@ -139,6 +157,10 @@ async def two_at_once(limits: UploadLimits, body: bytes) -> tuple[list[int], lis
     await first
     await guard(scope, receive, send)
     return statuses, seen
+
+
+def noise_png(width: int, height: int) -> bytes:
+    return png_bytes(Image.effect_noise((width, height), 200).convert("RGB"))
 
 
 def small() -> bytes:

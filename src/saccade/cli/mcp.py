@@ -65,6 +65,9 @@ def mcp(
     "--host", default="127.0.0.1", show_default=True, help="OpenEnv knows no tokens: keep it to networks of yours."
 )
 @click.option("--port", type=PORT, default=8402, show_default=True)
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, help="Name under which clients reach it, as in a cluster. Repeatable."
+)
 @click.option("--sessions", type=click.IntRange(min=1), default=64, show_default=True, help="Episodes at a time.")
 @click.option("--max-turns", type=click.IntRange(min=1), default=6, show_default=True)
 @click.option("--split", type=click.Choice(["train", "validation", "held_out"]), default="train", show_default=True)
@@ -80,6 +83,7 @@ def openenv(
     tools_file: Path | None,
     host: str,
     port: int,
+    allow_hosts: tuple[str, ...],
     sessions: int,
     max_turns: int,
     split: str,
@@ -93,7 +97,8 @@ def openenv(
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
     prepare_machine(threads)
     tools = _tools(tools_file)
-    from saccade.interop.openenv.server import openenv_app, serve
+    from saccade.interop.openenv.server import openenv_app
+    from saccade.interop.openenv.serving import serve
     from saccade.media.store import MediaStore
     from saccade.tasks.files import read_tasks
 
@@ -115,7 +120,7 @@ def openenv(
     )
     click.echo(f"saccade: environment at http://{host}:{port}", err=True)
     with contextlib.suppress(KeyboardInterrupt):
-        serve(app, host=host, port=port)
+        serve(app, host=host, port=port, allow_hosts=allow_hosts)
 
 
 def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":

@@ -62,7 +62,7 @@ class ToolServerSettings:
     uploads_mb: int = 256
     """Of all bodies that are arriving or at work; a request that would pass this is answered with 503."""
     request_s: float = 30.0
-    """Within which a request's headers must have come, and then its body."""
+    """Within which a request's headers must have come, then its body, then each 64 KiB of its answer be read."""
     max_deadline_s: float = 600.0
     drain_s: float = 30.0
     """At the end: how long calls that are out may take."""

@@ -34,15 +34,11 @@ from saccade.interop.openenv.messages import (
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
-from saccade.services.http.connections import HEADERS_WITHIN_S, protocol_within
-from saccade.services.http.origins import OriginGuard
-from saccade.services.http.uploads import UploadGuard, UploadLimits
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import ImageRef, Message, Task
 
 try:
-    import uvicorn
     from fastapi import FastAPI
     from openenv.core.env_server import Environment, create_app
     from openenv.core.env_server.types import EnvironmentMetadata
@@ -50,9 +46,6 @@ except ImportError as error:
     raise UserError('OpenEnv is not installed: pip install "saccade[openenv]"') from error
 
 MIN_MESSAGE_BYTES = 1 << 16
-
-UPLOADS = UploadLimits(most_bytes=lambda _: 4 << 20, together_bytes=64 << 20, within_s=30.0)
-"""Of plain HTTP requests; an episode's messages travel in its session."""
 
 
 class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeState]):  # type: ignore[misc]
@@ -230,18 +223,3 @@ def _numbered(messages: Sequence[Message]) -> list[ChatMessage]:
                 count += 1
         numbered.append(ChatMessage(role=message.role, parts=parts))
     return numbered
-
-
-def serve(app: FastAPI, *, host: str, port: int) -> None:
-    """Until SIGTERM or Ctrl-C. Requests by web pages, and under names of others, are refused."""
-    app.add_middleware(UploadGuard, limits=UPLOADS)
-    app.add_middleware(OriginGuard, host=host, has_token=False)
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        http=protocol_within(HEADERS_WITHIN_S),
-        log_level="warning",
-        ws="websockets-sansio",
-        timeout_graceful_shutdown=5,
-    )

@@ -1,10 +1,16 @@
-"""Connections of a server: one that does not bring its request's headers in time, or brings too many, is ended."""
+"""Connections of a server: one that brings its request's headers late, brings too many, or does not read is ended."""
 
 import asyncio
+import socket
+import struct
+from contextlib import suppress
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEADERS_WITHIN_S = 30.0
+"""Also how long a client may read less than ``READ_BYTES`` of its answer."""
+
+READ_BYTES = 64 << 10
 
 MAX_HEADER_BYTES = 64 << 10
 
@@ -14,15 +20,18 @@ MAX_CONNECTIONS = 4096
 class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     """uvicorn's, which limits neither the time nor the size of headers. Of bodies ``uploads`` takes care."""
 
-    headers_within_s = HEADERS_WITHIN_S
+    within_s = HEADERS_WITHIN_S
     _watch: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
             return
+        # So that pause_writing tells of every byte that waits for the client: closing would wait for it too.
+        transport.set_write_buffer_limits(high=0)
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:
@@ -40,18 +49,42 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         elif self._watch is None:
             self._await_headers()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_reader()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watch()
+        self._stop_reader()
         super().connection_lost(exc)
 
     def _await_headers(self) -> None:
         # Not by every byte anew: headers that trickle are late too.
-        self._watch = self.loop.call_later(self.headers_within_s, self._end)
+        self._watch = self.loop.call_later(self.within_s, self._end)
 
     def _stop_watch(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+
+    def _await_reader(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        self._reader = self.loop.call_later(self.within_s, self._look_at_reader, waiting)
+
+    def _look_at_reader(self, waited: int) -> None:
+        if waited - self.transport.get_write_buffer_size() < READ_BYTES:
+            drop(self.transport)
+        else:
+            self._await_reader()
+
+    def _stop_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None
 
     def _end(self) -> None:
         self._stop_watch()
@@ -60,6 +93,15 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
             self.transport.abort()
 
 
-def protocol_within(headers_within_s: float) -> type[asyncio.Protocol]:
+def drop(transport: asyncio.Transport) -> None:
+    """End a connection with all that waits to be sent: the kernel would keep its share of it for minutes."""
+    at_once = struct.pack("ii", 1, 0)
+    # It may have ended by itself.
+    with suppress(OSError):
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    transport.abort()
+
+
+def protocol_within(within_s: float) -> type[asyncio.Protocol]:
     """The protocol for ``uvicorn.Config(http=...)``."""
-    return type("TimedProtocol", (TimedProtocol,), {"headers_within_s": headers_within_s})
+    return type("TimedProtocol", (TimedProtocol,), {"within_s": within_s})

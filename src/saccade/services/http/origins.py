@@ -8,6 +8,7 @@ which browsers add and programs leave out, must be the server's own.
 import ipaddress
 import json
 import socket
+from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,13 +16,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 class OriginGuard:
     """An ASGI application in front of another, for HTTP and WebSockets.
 
-    ``host`` is the address that the server listens on. Beyond loopback, with a token, names are not looked at: a page
-    does not know the token, and clusters have names that are not known here.
+    ``host`` is the address that the server listens on, ``allow_hosts`` are names that its clients use for it. Beyond
+    loopback, with a token, names are not looked at: a page does not know the token, and clusters have names that are
+    not known here.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str, has_token: bool) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, has_token: bool, allow_hosts: Sequence[str] = ()) -> None:
         self._app = app
         self._host = host
+        self._allowed = frozenset(name.lower() for name in allow_hosts)
         self._checks_names = is_loopback(host) or not has_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,8 +41,9 @@ class OriginGuard:
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
         if len(hosts) != 1:
             return "send one Host header"
-        if self._checks_names and not is_own_name(_name(hosts[0]), self._host):
-            return f"the Host {hosts[0][:100]!r} is no name of this server; use its address"
+        own = _name(hosts[0])
+        if self._checks_names and own not in self._allowed and not is_own_name(own, self._host):
+            return f"the Host {hosts[0][:100]!r} is no name of this server; use its address, or let it allow this name"
         for name, value in headers:
             text = value.decode("latin-1").lower()
             if name == b"origin" and text.partition("://")[2] != hosts[0]:
