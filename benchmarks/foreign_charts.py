@@ -6,7 +6,7 @@
 Drawing needs what Saccade does not: ``pip install altair vl-convert-python plotly bokeh pygal cairosvg seaborn
 matplotlib``, Debian's ``gnuplot-nox chromium r-cran-ggplot2``, and ``npm install echarts`` (the variable ECHARTS names
 its folder). Each style is drawn ``count`` times with its truth beside it. The *tuned* half is what the reader was
-developed with, at other seeds; no chart of the *held-out* half (other libraries, other styles) was used for that.
+developed with, at other seeds; no chart of the *held-out* half (other options of the same libraries) was used for that.
 
 A value is right when it is within 5 % of the true one under its own names of category and series (case, spaces and
 punctuation aside), and right by order when it stands at its place in an order of categories and series. Points are
@@ -83,16 +83,20 @@ def styles() -> dict[str, tuple[str, Callable[[Path, np.random.Generator], Truth
     import foreign_held_out
     import foreign_held_out_pyplot
     import foreign_tuned
+    import foreign_tuned_later
+    import foreign_tuned_later_pyplot
     import foreign_tuned_pyplot
 
     tuned = ("vega_", "plotly_", "gnuplot_", "seaborn_", "mpl_")
-    held_out = ("echarts_", "pygal_", "ggplot_", "bokeh_", "pyplot_")
+    later = ("echarts_", "pygal_", "ggplot_", "bokeh_", "pyplot_")
     found = {}
     for half, module, prefixes in (
         ("tuned", foreign_tuned, tuned),
         ("tuned", foreign_tuned_pyplot, tuned),
-        ("held-out", foreign_held_out, held_out),
-        ("held-out", foreign_held_out_pyplot, held_out),
+        ("tuned", foreign_tuned_later, later),
+        ("tuned", foreign_tuned_later_pyplot, later),
+        ("held-out", foreign_held_out, ("fresh_",)),
+        ("held-out", foreign_held_out_pyplot, ("fresh_",)),
     ):
         for name, value in vars(module).items():
             if name.startswith(prefixes) and callable(value):

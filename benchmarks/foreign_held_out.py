@@ -1,271 +1,222 @@
-"""Charts by ECharts, pygal, ggplot2, bokeh and matplotlib's hand-drawn styles, which the reader was never tuned on."""
+"""Charts by ECharts, plotly, Vega-Lite, bokeh, pygal, gnuplot and ggplot2 in styles not used to tune the reader."""
 
-import json
-import os
-import subprocess
 from pathlib import Path
 
 from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, shares, table, years
-from foreign_web import screenshot
+from foreign_tuned import gnuplot, plotly, vega
+from foreign_tuned_later import bokeh, echarts, ggplot
 from numpy.random import Generator
 
-ECHARTS = Path(os.environ.get("ECHARTS", "node_modules/echarts")) / "dist" / "echarts.min.js"
+
+def fresh_echarts_rounded(path: Path, rng: Generator) -> Truth:
+    data = table(rng, LONG, 5, 1, 200, 1900)
+    bars = {"type": "bar", "data": data.rows[0], "barWidth": "40%", "itemStyle": {"borderRadius": [6, 6, 0, 0]}}
+    xaxis = {"type": "category", "data": data.categories, "axisLabel": {"rotate": 30, "interval": 0}}
+    grid, title = {"bottom": 90}, {"text": "Trips in a day", "left": "center"}
+    echarts(path, {"title": title, "grid": grid, "xAxis": xaxis, "yAxis": {}, "color": ["#73c0de"], "series": [bars]})
+    return data.truth("bar")
 
 
-def echarts(path: Path, option: dict[str, object], theme: str = "") -> None:
-    """An ECharts chart; ``npm install echarts`` puts its script where the variable ECHARTS says."""
-    script = ECHARTS.read_text()
-    start = f"echarts.init(document.getElementById('c'), {json.dumps(theme or None)})"
-    option = {"animation": False, **option}
-    page = f"<html><body><div id=c style='width:640px;height:420px'></div><script>{script}</script>"
-    screenshot(path, f"{page}<script>{start}.setOption({json.dumps(option)})</script></body></html>", 640, 420)
-
-
-def _series(data: Table, kind: str, **more: object) -> list[dict[str, object]]:
+def fresh_echarts_areas(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 6, 3, 30, 90)
     pairs = zip(data.series, data.rows, strict=True)
-    return [{"type": kind, "name": name, "data": row, **more} for name, row in pairs]
-
-
-def _axes(data: Table) -> dict[str, object]:
-    return {"xAxis": {"type": "category", "data": data.categories}, "yAxis": {}}
-
-
-def echarts_bars(path: Path, rng: Generator) -> Truth:
-    data = table(rng, GOODS, 6, 1, 15, 190)
-    echarts(path, {**_axes(data), "series": _series(data, "bar")})
-    return data.truth("bar")
-
-
-def echarts_grouped(path: Path, rng: Generator) -> Truth:
-    data = table(rng, CITIES, 5, 3, 100, 900)
-    echarts(path, {"legend": {}, **_axes(data), "series": _series(data, "bar")})
-    return data.truth("bar")
-
-
-def echarts_stacked(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 6, 3, 20, 70)
-    legend = {"bottom": 0}
-    echarts(path, {"legend": legend, **_axes(data), "series": _series(data, "bar", stack="all")})
-    return data.truth("bar")
-
-
-def echarts_lines(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 7, 3, 80, 320)
-    echarts(path, {"legend": {}, **_axes(data), "series": _series(data, "line")})
+    series = [{"type": "line", "name": n, "data": r, "stack": "all", "areaStyle": {"opacity": 1}} for n, r in pairs]
+    xaxis = {"type": "category", "boundaryGap": False, "data": data.categories}
+    legend = {"orient": "vertical", "right": 5, "top": "middle"}
+    echarts(path, {"legend": legend, "grid": {"right": 110}, "xAxis": xaxis, "yAxis": {}, "series": series})
     return data.truth("line")
 
 
-def echarts_smooth(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 7, 1, 10, 90)
-    echarts(path, {**_axes(data), "series": _series(data, "line", smooth=True, areaStyle={})})
-    return data.truth("line")
-
-
-def echarts_pie(path: Path, rng: Generator) -> Truth:
-    data = shares(table(rng, GOODS, 5, 1, 10, 40))
+def fresh_echarts_rose(path: Path, rng: Generator) -> Truth:
+    data = shares(table(rng, CITIES, 5, 1, 10, 40))
     slices = [{"name": name, "value": value} for name, value in zip(data.categories, data.rows[0], strict=True)]
-    echarts(path, {"series": [{"type": "pie", "radius": "65%", "data": slices}]})
+    echarts(
+        path, {"legend": {"top": 0}, "series": [{"type": "pie", "roseType": "area", "radius": 140, "data": slices}]}
+    )
     return data.truth("pie")
 
 
-def echarts_ring(path: Path, rng: Generator) -> Truth:
-    data = shares(table(rng, CITIES, 4, 1, 10, 40))
-    slices = [{"name": name, "value": value} for name, value in zip(data.categories, data.rows[0], strict=True)]
-    ring = {"type": "pie", "radius": ["45%", "70%"], "data": slices, "label": {"show": False}}
-    legend = {"orient": "vertical", "left": "left"}
-    echarts(path, {"legend": legend, "series": [{**ring, "itemStyle": {"borderColor": "#fff", "borderWidth": 2}}]})
-    return data.truth("pie")
-
-
-def echarts_lying(path: Path, rng: Generator) -> Truth:
-    data = table(rng, LONG, 5, 2, 1000, 9000)
-    grid = {"left": 130}
-    yaxis = {"type": "category", "data": data.categories}
-    echarts(path, {"legend": {}, "grid": grid, "xAxis": {}, "yAxis": yaxis, "series": _series(data, "bar")})
-    return data.truth("bar")
-
-
-def echarts_two_axes(path: Path, rng: Generator) -> Truth:
-    bars, line = table(rng, MONTHS, 6, 1, 20, 90), table(rng, MONTHS, 6, 1, 2, 9)
-    data = Table(bars.categories, ["Amount", "Price"], [bars.rows[0], line.rows[0]])
-    series = [
-        {"type": "bar", "name": "Amount", "data": data.rows[0]},
-        {"type": "line", "name": "Price", "data": data.rows[1], "yAxisIndex": 1},
+def fresh_plotly_lines(path: Path, rng: Generator) -> Truth:
+    data = table(rng, years(2010, 8), 8, 3, 20, 80)
+    dashes = ("solid", "dash", "dot")
+    traces: list[dict[str, object]] = [
+        {"type": "scatter", "mode": "lines", "name": n, "x": data.categories, "y": r, "line": {"dash": d, "width": 3}}
+        for n, r, d in zip(data.series, data.rows, dashes, strict=True)
     ]
-    echarts(path, {"legend": {}, **_axes(data), "yAxis": [{}, {}], "series": series})
-    return data.truth("bar")
-
-
-def echarts_dark(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 8, 2, 5, 48)
-    echarts(path, {"legend": {}, **_axes(data), "series": _series(data, "line")}, "dark")
+    legend = {"orientation": "h", "y": -0.2}
+    plotly(path, traces, {"template": "plotly_white", "legend": legend, "xaxis": {"type": "category"}})
     return data.truth("line")
 
 
-def echarts_points(path: Path, rng: Generator) -> Truth:
-    truth = cloud(rng, ["North", "South"], 8, 50, 200)
-    series = [{"type": "scatter", "name": name, "data": points} for name, points in truth.points.items()]
-    echarts(path, {"legend": {}, "xAxis": {}, "yAxis": {}, "series": series})
-    return truth
-
-
-def _pygal(path: Path, chart: object, data: Table) -> None:
-    chart.x_labels = data.categories  # type: ignore[attr-defined]
-    for name, row in zip(data.series, data.rows, strict=True):
-        chart.add(name, row)  # type: ignore[attr-defined]
-    chart.render_to_png(str(path))  # type: ignore[attr-defined]
-
-
-def pygal_bars(path: Path, rng: Generator) -> Truth:
-    import pygal
-
-    data = table(rng, GOODS, 5, 2, 12, 95)
-    _pygal(path, pygal.Bar(width=640, height=420), data)
+def fresh_plotly_dark(path: Path, rng: Generator) -> Truth:
+    data = table(rng, GOODS, 6, 1, 12, 88)
+    bars = {"type": "bar", "x": data.categories, "y": data.rows[0], "marker": {"color": "#00cc96"}}
+    layout = {"template": "plotly_dark", "title": {"text": "Sold by the ton"}, "yaxis": {"ticksuffix": " t"}}
+    plotly(path, [bars], layout)
     return data.truth("bar")
 
 
-def pygal_stacked(path: Path, rng: Generator) -> Truth:
-    import pygal
-    from pygal.style import CleanStyle
-
-    data = table(rng, years(2014, 5), 5, 3, 100, 600)
-    _pygal(path, pygal.StackedBar(width=640, height=420, style=CleanStyle, legend_at_bottom=True), data)
-    return data.truth("bar")
-
-
-def pygal_lines(path: Path, rng: Generator) -> Truth:
-    import pygal
-    from pygal.style import DarkStyle
-
-    data = table(rng, MONTHS, 7, 2, 10, 50)
-    _pygal(path, pygal.Line(width=640, height=420, style=DarkStyle), data)
-    return data.truth("line")
-
-
-def pygal_lying(path: Path, rng: Generator) -> Truth:
-    import pygal
-    from pygal.style import LightStyle
-
-    data = table(rng, CITIES, 5, 1, 20, 140)
-    chart = pygal.HorizontalBar(width=640, height=420, style=LightStyle, show_legend=False)
-    _pygal(path, chart, data)
-    return data.truth("bar")
-
-
-def pygal_pie(path: Path, rng: Generator) -> Truth:
-    import pygal
-
+def fresh_plotly_ring(path: Path, rng: Generator) -> Truth:
     data = shares(table(rng, GOODS, 5, 1, 10, 40))
-    chart = pygal.Pie(width=640, height=420)
+    ring = {"type": "pie", "labels": data.categories, "values": data.rows[0], "hole": 0.5, "textinfo": "label"}
+    plotly(path, [ring], {"template": "seaborn", "showlegend": False})
+    return data.truth("pie")
+
+
+def fresh_vega_lying(path: Path, rng: Generator) -> Truth:
+    data = table(rng, CITIES, 7, 1, 5, 75)
+    encoding = {
+        "y": {"field": "category", "type": "nominal", "sort": data.categories, "title": None},
+        "x": {"field": "value", "type": "quantitative", "axis": {"orient": "top", "grid": False}},
+    }
+    vega(path, {"mark": {"type": "bar", "color": "#a0568c"}, "encoding": encoding, "config": {}}, data.long)
+    return data.truth("bar")
+
+
+def fresh_vega_lines(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 8, 2, 100, 480)
+    encoding = {
+        "x": {"field": "category", "type": "ordinal", "sort": data.categories, "axis": {"labelAngle": 0}},
+        "y": {"field": "value", "type": "quantitative", "axis": {"format": "$,.0f"}},
+        "color": {"field": "series", "type": "nominal", "legend": {"orient": "bottom"}, "scale": {"scheme": "dark2"}},
+    }
+    mark = {"type": "line", "point": {"filled": False, "fill": "white"}}
+    vega(path, {"mark": mark, "encoding": encoding, "config": {"background": "#f4f0e8"}}, data.long)
+    return data.truth("line")
+
+
+def fresh_bokeh_stacked(path: Path, rng: Generator) -> Truth:
+    from bokeh.plotting import figure
+
+    data = table(rng, years(2016, 5), 5, 3, 10, 60)
+    source = {"category": data.categories, **dict(zip(data.series, data.rows, strict=True))}
+    plot = figure(x_range=data.categories, height=400, width=600, title="Tons by year")
+    colours = ["#718dbf", "#e84d60", "#c9d9d3"]
+    plot.vbar_stack(data.series, x="category", width=0.6, color=colours, source=source, legend_label=data.series)
+    plot.add_layout(plot.legend[0], "right")
+    plot.xgrid.grid_line_color = None
+    plot.y_range.start = 0
+    bokeh(path, plot)
+    return data.truth("bar")
+
+
+def fresh_bokeh_markers(path: Path, rng: Generator) -> Truth:
+    from bokeh.plotting import figure
+
+    data = table(rng, MONTHS, 6, 2, 12, 70)
+    plot = figure(x_range=data.categories, height=400, width=600, background_fill_color="#efefef")
+    pairs = zip(data.series, data.rows, ("teal", "orange"), ("circle", "square"), strict=True)
+    for name, row, colour, marker in pairs:
+        plot.line(data.categories, row, color=colour, line_width=3, legend_label=name)
+        plot.scatter(data.categories, row, color=colour, marker=marker, size=9, legend_label=name)
+    plot.y_range.end = 95
+    plot.legend.orientation = "horizontal"
+    plot.legend.location = "top_center"
+    bokeh(path, plot)
+    return data.truth("line")
+
+
+def fresh_bokeh_lying(path: Path, rng: Generator) -> Truth:
+    from bokeh.plotting import figure
+
+    data = table(rng, LONG, 6, 1, 100, 990)
+    plot = figure(y_range=data.categories[::-1], height=400, width=600)
+    plot.hbar(y=data.categories, right=data.rows[0], height=0.5, color="olive", line_color="black")
+    plot.x_range.start = 0
+    plot.ygrid.grid_line_color = None
+    bokeh(path, plot)
+    return data.truth("bar")
+
+
+def fresh_pygal_ring(path: Path, rng: Generator) -> Truth:
+    import pygal
+    from pygal.style import NeonStyle
+
+    data = shares(table(rng, CITIES, 4, 1, 10, 40))
+    chart = pygal.Pie(width=640, height=420, style=NeonStyle, inner_radius=0.6, legend_at_bottom=True)
     for name, value in zip(data.categories, data.rows[0], strict=True):
         chart.add(name, value)
     chart.render_to_png(str(path))
     return data.truth("pie")
 
 
-def ggplot(path: Path, data: Table, layers: str) -> None:
-    """A ggplot2 chart of columns category, series and value."""
-    cells = "\n".join(f"{row['category']},{row['series']},{row['value']}" for row in data.long)
-    levels = ",".join(f'"{name}"' for name in data.categories)
-    code = f"""library(ggplot2)
-d <- read.csv(text="category,series,value\n{cells}", colClasses=c("character","character","numeric"))
-d$category <- factor(d$category, levels=c({levels}))
-p <- ggplot(d) + {layers}
-png("{path}", width=640, height=420, res=100, type="cairo")
-print(p)
-"""
-    subprocess.run(["Rscript", "-e", code], check=True, capture_output=True)
+def fresh_pygal_lying_stack(path: Path, rng: Generator) -> Truth:
+    import pygal
+    from pygal.style import SolidColorStyle
 
-
-def ggplot_bars(path: Path, rng: Generator) -> Truth:
-    data = table(rng, CITIES, 6, 1, 3, 28)
-    ggplot(path, data, 'geom_col(aes(category, value), fill="steelblue")')
+    data = table(rng, GOODS, 4, 2, 20, 90)
+    chart = pygal.HorizontalStackedBar(width=640, height=420, style=SolidColorStyle, title="Stock by shop")
+    chart.x_labels = data.categories
+    for name, row in zip(data.series, data.rows, strict=True):
+        chart.add(name, row)
+    chart.render_to_png(str(path))
     return data.truth("bar")
 
 
-def ggplot_grouped(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 5, 2, 100, 780)
-    ggplot(path, data, 'geom_col(aes(category, value, fill=series), position="dodge") + theme_bw()')
+def fresh_gnuplot_stacked(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 6, 3, 40, 200)
+    rows = [list(row) for row in zip(data.categories, *data.rows, strict=True)]
+    one, two, three = data.series
+    gnuplot(
+        path,
+        "set style data histogram\nset style histogram rowstacked\nset style fill solid 0.8 noborder\n"
+        "set boxwidth 0.6\nset yrange [0:*]\nset key outside top center horizontal\nset grid ytics\n"
+        f"plot $d using 2:xtic(1) title '{one}', '' using 3 title '{two}', '' using 4 title '{three}'\n",
+        rows,
+    )
     return data.truth("bar")
 
 
-def ggplot_stacked(path: Path, rng: Generator) -> Truth:
-    data = table(rng, GOODS, 5, 3, 10, 45)
-    ggplot(path, data, 'geom_col(aes(category, value, fill=series)) + theme(legend.position="bottom")')
-    return data.truth("bar")
-
-
-def ggplot_lines(path: Path, rng: Generator) -> Truth:
-    data = table(rng, years(2013, 7), 7, 3, 40, 88)
-    ggplot(path, data, "geom_line(aes(category, value, colour=series, group=series)) + theme_minimal()")
+def fresh_gnuplot_steps(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 7, 1, 10, 60)
+    rows = [list(row) for row in zip(range(7), data.categories, *data.rows, strict=True)]
+    gnuplot(path, "unset key\nset border 3\nset tics nomirror\nplot $d using 1:3:xtic(2) with fsteps lw 2\n", rows)
     return data.truth("line")
 
 
-def ggplot_linetypes(path: Path, rng: Generator) -> Truth:
-    data = table(rng, years(2013, 6), 6, 2, 10, 60)
-    ggplot(path, data, "geom_line(aes(category, value, linetype=series, group=series)) + theme_classic()")
+def fresh_ggplot_dark(path: Path, rng: Generator) -> Truth:
+    data = table(rng, GOODS, 6, 1, 20, 160)
+    ggplot(path, data, 'geom_col(aes(category, value), fill="orange", width=0.5) + theme_dark() + labs(x=NULL, y="t")')
+    return data.truth("bar")
+
+
+def fresh_ggplot_markers(path: Path, rng: Generator) -> Truth:
+    data = table(rng, years(2012, 6), 6, 2, 200, 900)
+    layers = "aes(category, value, colour=series, group=series) + geom_line() + geom_point(size=2)"
+    theme = 'scale_colour_brewer(palette="Set1") + theme_light() + theme(legend.position="top")'
+    ggplot(path, data, f"{layers} + {theme}")
     return data.truth("line")
 
 
-def ggplot_points(path: Path, rng: Generator) -> Truth:
-    truth = cloud(rng, [""], 14, 60, 9)
-    xs, ys = zip(*truth.points[""], strict=True)
-    data = Table([str(x) for x in xs], ["s"], [list(ys)])
-    ggplot(path, data, 'geom_point(aes(as.numeric(as.character(category)), value), colour="darkred", size=2)')
+def fresh_ggplot_slanted(path: Path, rng: Generator) -> Truth:
+    data = table(rng, LONG, 5, 2, 3, 48)
+    layers = 'geom_col(aes(category, value, fill=series), position="dodge", colour="black")'
+    theme = "theme_minimal() + theme(axis.text.x=element_text(angle=45, hjust=1))"
+    ggplot(path, data, f"{layers} + scale_fill_grey() + {theme}")
+    return data.truth("bar")
+
+
+def fresh_ggplot_pie(path: Path, rng: Generator) -> Truth:
+    data = shares(table(rng, CITIES, 5, 1, 10, 40))
+    ggplot(path, data, 'geom_col(aes("", value, fill=category), colour="white") + coord_polar("y") + theme_void()')
+    return data.truth("pie")
+
+
+def fresh_echarts_points(path: Path, rng: Generator) -> Truth:
+    truth = cloud(rng, ["Urban", "Rural"], 7, 90, 30)
+    pairs = zip(truth.points.items(), ("triangle", "diamond"), strict=True)
+    series = [{"type": "scatter", "name": n, "data": p, "symbol": s, "symbolSize": 11} for (n, p), s in pairs]
+    grid = {"right": 100}
+    echarts(
+        path, {"legend": {"right": 0, "orient": "vertical"}, "grid": grid, "xAxis": {}, "yAxis": {}, "series": series}
+    )
     return truth
 
 
-def ggplot_flipped(path: Path, rng: Generator) -> Truth:
-    data = table(rng, LONG, 6, 1, 5, 60)
-    ggplot(path, data, 'geom_col(aes(value, category), fill="tomato", width=0.6) + labs(x="Share in %", y=NULL)')
-    return data.truth("bar")
-
-
-def ggplot_area(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 7, 2, 10, 40)
-    ggplot(path, data, "geom_area(aes(category, value, fill=series, group=series))")
-    return data.truth("line")
-
-
-def bokeh(path: Path, figure: object) -> None:
-    """A bokeh chart by Debian's chromium."""
-    from bokeh.embed import file_html
-    from bokeh.resources import INLINE
-
-    figure.toolbar_location = None  # type: ignore[attr-defined]
-    screenshot(path, file_html(figure, INLINE), 620, 420)  # type: ignore[arg-type]
-
-
-def bokeh_bars(path: Path, rng: Generator) -> Truth:
-    from bokeh.plotting import figure
-
-    data = table(rng, GOODS, 6, 1, 2, 9.5)
-    plot = figure(x_range=data.categories, height=400, width=600, title="Fruit counts")
-    plot.vbar(x=data.categories, top=data.rows[0], width=0.8)
-    plot.y_range.start = 0
-    bokeh(path, plot)
-    return data.truth("bar")
-
-
-def bokeh_lines(path: Path, rng: Generator) -> Truth:
-    from bokeh.plotting import figure
-
-    data = table(rng, MONTHS, 7, 2, 5, 55)
-    plot = figure(x_range=data.categories, height=400, width=600)
-    for name, row, colour in zip(data.series, data.rows, ("navy", "firebrick"), strict=True):
-        plot.line(data.categories, row, line_width=2, color=colour, legend_label=name)
-    plot.legend.location = "top_left"
-    plot.y_range.end = 75
-    bokeh(path, plot)
-    return data.truth("line")
-
-
-def bokeh_crosses(path: Path, rng: Generator) -> Truth:
-    from bokeh.plotting import figure
-
-    truth = cloud(rng, [""], 12, 40, 100)
-    xs, ys = zip(*truth.points[""], strict=True)
-    plot = figure(height=400, width=600)
-    plot.scatter(xs, ys, marker="x", size=10, color="purple", line_width=2)
-    bokeh(path, plot)
-    return truth
+def fresh_plotly_columns(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 6, 2, -50, 90)
+    pairs = zip(data.series, data.rows, strict=True)
+    traces: list[dict[str, object]] = [{"type": "bar", "name": n, "x": data.categories, "y": r} for n, r in pairs]
+    legend = {"x": 0, "y": 1.12, "orientation": "h"}
+    plotly(path, traces, {"template": "ggplot2", "legend": legend, "xaxis": {"side": "bottom"}})
+    return Table(data.categories, data.series, data.rows).truth("bar")

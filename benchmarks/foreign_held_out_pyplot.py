@@ -1,10 +1,10 @@
-"""Charts in styles of matplotlib which the reader was never tuned on: hand-drawn, dark, without axes, hatched, log."""
+"""Charts by matplotlib and seaborn in styles not used to tune the reader."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foreign_tables import CITIES, GOODS, LONG, MONTHS, Table, Truth, cloud, table, years
+from foreign_tables import CITIES, GOODS, LONG, MONTHS, Truth, cloud, shares, table, years
 from numpy.random import Generator
 
 
@@ -17,147 +17,122 @@ def _axes(style: str = "default") -> tuple[Any, Any]:
     return plt.subplots(figsize=(6.4, 4.4), dpi=100)
 
 
-def pyplot_xkcd(path: Path, rng: Generator) -> Truth:
-    import matplotlib.pyplot as plt
-
-    data = table(rng, GOODS, 5, 1, 10, 95)
-    plt.rcdefaults()
-    with plt.xkcd():
-        figure, axes = plt.subplots(figsize=(6.4, 4.4), dpi=100)
-        axes.bar(data.categories, data.rows[0])
-        figure.savefig(path)
-    return data.truth("bar")
-
-
-def pyplot_fivethirtyeight(path: Path, rng: Generator) -> Truth:
-    data = table(rng, years(2008, 8), 8, 3, 20, 80)
-    figure, axes = _axes("fivethirtyeight")
-    for name, row in zip(data.series, data.rows, strict=True):
-        axes.plot(data.categories, row, label=name)
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+def fresh_pyplot_ggplot(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 7, 3, 5, 40)
+    figure, axes = _axes("ggplot")
+    for name, row, marker in zip(data.series, data.rows, "osD", strict=True):
+        axes.plot(data.categories, row, marker=marker, label=name)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncol=3)
     figure.savefig(path, bbox_inches="tight")
     return data.truth("line")
 
 
-def pyplot_dark(path: Path, rng: Generator) -> Truth:
-    data = table(rng, CITIES, 6, 1, 100, 900)
-    figure, axes = _axes("dark_background")
-    axes.bar(data.categories, data.rows[0])
-    axes.set_title("Rain in a year")
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def pyplot_grey(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 4, 3, 5, 30)
-    figure, axes = _axes("grayscale")
+def fresh_pyplot_bmh(path: Path, rng: Generator) -> Truth:
+    data = table(rng, CITIES, 5, 2, 10, 95)
+    figure, axes = _axes("bmh")
+    places = np.arange(5)
     for number, (name, row) in enumerate(zip(data.series, data.rows, strict=True)):
-        axes.bar(np.arange(4) + 0.27 * number, row, 0.25, label=name)
-    axes.set_xticks(np.arange(4) + 0.27, data.categories)
-    axes.legend(loc="upper center", ncol=3, bbox_to_anchor=(0.5, 1.13))
+        axes.barh(places + 0.36 * number, row, 0.34, label=name)
+    axes.set_yticks(places + 0.18, data.categories)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, bbox_inches="tight")
+    return data.truth("bar")
+
+
+def fresh_pyplot_classic(path: Path, rng: Generator) -> Truth:
+    data = table(rng, GOODS, 5, 1, 2000, 9500)
+    figure, axes = _axes("classic")
+    axes.bar(np.arange(5), data.rows[0], 0.5, color="c", align="center")
+    axes.set_xticks(np.arange(5), data.categories)
+    axes.set_title("Boxes in stock")
     figure.savefig(path)
     return data.truth("bar")
 
 
-def pyplot_labelled(path: Path, rng: Generator) -> Truth:
-    data = table(rng, GOODS, 6, 1, 120, 990)
-    figure, axes = _axes()
-    axes.bar_label(axes.bar(data.categories, data.rows[0], color="slateblue"), padding=3)
-    axes.set_yticks([])
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+def fresh_pyplot_stack(path: Path, rng: Generator) -> Truth:
+    data = table(rng, years(2014, 6), 6, 3, 10, 40)
+    figure, axes = _axes("Solarize_Light2")
+    axes.stackplot(data.categories, *data.rows, labels=data.series)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.margins(x=0)
+    figure.savefig(path, bbox_inches="tight")
+    return data.truth("line")
+
+
+def fresh_pyplot_errors(path: Path, rng: Generator) -> Truth:
+    data = table(rng, CITIES, 6, 1, 20, 90)
+    figure, axes = _axes("seaborn-v0_8-colorblind")
+    axes.bar(data.categories, data.rows[0], yerr=rng.uniform(2, 6, 6), capsize=4, width=0.55)
     figure.savefig(path)
     return data.truth("bar")
 
 
-def pyplot_exploded(path: Path, rng: Generator) -> Truth:
-    data = table(rng, CITIES, 4, 1, 10, 40)
-    total = sum(data.rows[0])
-    data = Table(data.categories, data.series, [[100 * value / total for value in data.rows[0]]])
-    figure, axes = _axes("seaborn-v0_8-pastel")
-    axes.pie(data.rows[0], labels=data.categories, explode=[0.15, 0, 0, 0], shadow=True, startangle=90)
-    figure.savefig(path)
+def fresh_pyplot_percent(path: Path, rng: Generator) -> Truth:
+    data = shares(table(rng, LONG, 5, 1, 10, 40))
+    figure, axes = _axes("tableau-colorblind10")
+    axes.pie(data.rows[0], autopct="%.0f%%", startangle=45, counterclock=False, wedgeprops={"edgecolor": "black"})
+    axes.legend(data.categories, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, bbox_inches="tight")
     return data.truth("pie")
 
 
-def pyplot_hatched(path: Path, rng: Generator) -> Truth:
-    data = table(rng, years(2018, 4), 4, 2, 10, 60)
-    figure, axes = _axes()
-    for number, (name, row, hatch) in enumerate(zip(data.series, data.rows, ("xx", ".."), strict=True)):
-        places = np.arange(4) + 0.4 * number
-        axes.bar(places, row, 0.38, label=name, hatch=hatch, facecolor="white", edgecolor="black")
-    axes.set_xticks(np.arange(4) + 0.2, data.categories)
-    axes.legend()
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def pyplot_twin(path: Path, rng: Generator) -> Truth:
-    left, right = table(rng, years(2015, 6), 6, 1, 200, 480), table(rng, years(2015, 6), 6, 1, 1, 9)
-    data = Table(left.categories, ["Output", "Rate"], [left.rows[0], right.rows[0]])
-    figure, axes = _axes()
-    axes.plot(data.categories, data.rows[0], color="tab:red", label="Output")
-    other = axes.twinx()
-    other.plot(data.categories, data.rows[1], color="tab:blue", label="Rate")
-    figure.legend(loc="upper center", ncol=2)
-    figure.savefig(path)
+def fresh_pyplot_slanted(path: Path, rng: Generator) -> Truth:
+    data = table(rng, LONG, 6, 2, 300, 900)
+    figure, axes = _axes("seaborn-v0_8-whitegrid")
+    for name, row, style in zip(data.series, data.rows, ("o-", "^--"), strict=True):
+        axes.plot(data.categories, row, style, label=name)
+    axes.tick_params(axis="x", rotation=45)
+    axes.legend(frameon=True, fancybox=True, shadow=True)
+    axes.set_ylim(200, 1200)
+    figure.savefig(path, bbox_inches="tight")
     return data.truth("line")
 
 
-def pyplot_cut_bars(path: Path, rng: Generator) -> Truth:
-    data = table(rng, LONG, 5, 1, 930, 1090)
-    figure, axes = _axes("tableau-colorblind10")
-    axes.barh(data.categories, data.rows[0])
-    axes.set_xlim(900, 1100)
+def fresh_pyplot_steps(path: Path, rng: Generator) -> Truth:
+    data = table(rng, MONTHS, 7, 1, 10, 60)
+    figure, axes = _axes("seaborn-v0_8-talk")
+    axes.step(data.categories, data.rows[0], where="mid", color="seagreen")
     figure.savefig(path, bbox_inches="tight")
-    return data.truth("bar")
+    return data.truth("line")
 
 
-def pyplot_log_bars(path: Path, rng: Generator) -> Truth:
-    data = table(rng, GOODS, 6, 1, 0, 1)
-    data = Table(data.categories, data.series, [[float(f"{10 ** (0.5 + 4 * v):.3g}") for v in data.rows[0]]])
-    figure, axes = _axes()
-    axes.bar(data.categories, data.rows[0], color="darkorange")
-    axes.set_yscale("log")
-    axes.grid(axis="y", which="major", alpha=0.5)
-    figure.savefig(path)
-    return data.truth("bar")
-
-
-def pyplot_crosses(path: Path, rng: Generator) -> Truth:
-    truth = cloud(rng, ["Men", "Women"], 8, 8, 3000)
-    figure, axes = _axes("Solarize_Light2")
-    for (name, points), marker in zip(truth.points.items(), "x+", strict=True):
-        axes.scatter(*zip(*points, strict=True), marker=marker, label=name, s=50)
-    axes.legend(bbox_to_anchor=(1.02, 1))
+def fresh_pyplot_points(path: Path, rng: Generator) -> Truth:
+    truth = cloud(rng, ["Plan", "Actual"], 8, 400, 60)
+    figure, axes = _axes("fast")
+    for (name, points), marker, colour in zip(truth.points.items(), "v*", ("crimson", "darkgreen"), strict=True):
+        axes.scatter(*zip(*points, strict=True), marker=marker, color=colour, label=name, s=60)
+    axes.grid(linestyle=":")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), title="Group")
     figure.savefig(path, bbox_inches="tight")
     return truth
 
 
-def pyplot_histogram(path: Path, rng: Generator) -> Truth:
-    values = rng.gamma(3, 9, 150).clip(0, 79)
-    figure, axes = _axes("petroff10")
-    counts, _, _ = axes.hist(values, bins=np.arange(0, 81, 10), edgecolor="white")
-    figure.savefig(path)
-    return Truth(kind="bar", values={"": {f"{10 * i}-{10 * i + 10}": float(c) for i, c in enumerate(counts) if c}})
+def fresh_seaborn_columns(path: Path, rng: Generator) -> Truth:
+    import matplotlib.pyplot as plt
+    import seaborn
 
-
-def pyplot_markers(path: Path, rng: Generator) -> Truth:
-    data = table(rng, MONTHS, 6, 2, 15, 50)
-    figure, axes = _axes()
-    for row, name, style in zip(data.rows, data.series, ("ko-", "ks:"), strict=True):
-        axes.plot(data.categories, row, style, label=name, markerfacecolor="white")
-    axes.legend()
-    axes.set_ylim(0, 70)
-    figure.savefig(path)
-    return data.truth("line")
-
-
-def pyplot_vertical_names(path: Path, rng: Generator) -> Truth:
-    data = table(rng, LONG, 6, 1, 1500, 9000)
-    figure, axes = _axes("seaborn-v0_8-darkgrid")
-    axes.bar(data.categories, data.rows[0], color="#8c1c13")
-    axes.tick_params(axis="x", rotation=90)
-    axes.yaxis.set_major_formatter("${x:,.0f}")
+    data = table(rng, MONTHS, 5, 2, 30, 99)
+    plt.rcdefaults()
+    seaborn.set_theme(style="ticks", palette="pastel", font_scale=1.1)
+    figure, axes = plt.subplots(figsize=(6.4, 4.4), dpi=100)
+    long = data.long
+    columns = {key: [row[key] for row in long] for key in ("category", "series", "value")}
+    seaborn.barplot(data=columns, x="category", y="value", hue="series", ax=axes, edgecolor="0.3")
+    seaborn.despine()
+    seaborn.move_legend(axes, "upper left", bbox_to_anchor=(1, 1), title=None, frameon=False)
     figure.savefig(path, bbox_inches="tight")
     return data.truth("bar")
+
+
+def fresh_seaborn_bins(path: Path, rng: Generator) -> Truth:
+    import matplotlib.pyplot as plt
+    import seaborn
+
+    values = rng.normal(50, 14, 200).clip(1, 99)
+    plt.rcdefaults()
+    seaborn.set_theme(style="darkgrid", palette="deep")
+    figure, axes = plt.subplots(figsize=(6.4, 4.4), dpi=100)
+    seaborn.histplot(values, bins=np.arange(0, 101, 10), ax=axes)
+    figure.savefig(path)
+    counts, _ = np.histogram(values, bins=np.arange(0, 101, 10))
+    return Truth(kind="bar", values={"": {f"{10 * i}-{10 * i + 10}": float(c) for i, c in enumerate(counts) if c}})

@@ -4,17 +4,22 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
 from saccade.geometry import Box
 from saccade.readers.charts.areas import are_areas
-from saccade.readers.charts.calibration import Scale, Tick, value_scale
+from saccade.readers.charts.calibration import Scale, Tick, number_of, value_scale
 from saccade.readers.charts.chart import SURE, Chart, Series
 from saccade.readers.charts.classical import ClassicalReader
-from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt
-from saccade.readers.charts.legend import Legend
+from saccade.readers.charts.colours import palette_of, without_frame
+from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, steps_in_doubt
+from saccade.readers.charts.exploded import exploded_slices
+from saccade.readers.charts.layout import names_below
+from saccade.readers.charts.legend import Legend, find_legend
+from saccade.readers.charts.lines import without_doubles
 from saccade.readers.charts.marks import layer_of
 from saccade.readers.charts.value_labels import labelled_scale
 from saccade.readers.text.lines import TextLine
@@ -23,10 +28,15 @@ from saccade.readers.text.rapid import RapidReader
 FOLDER = Path(__file__).parent / "foreign"
 READER = ClassicalReader(RapidReader())
 UNDERSTOOD = (
+    "echarts_stacked",
+    "ggplot_lines",
     "gnuplot_clustered",
     "mpl_cut_axis",
     "mpl_exploded",
     "mpl_slanted",
+    "pygal_lines",
+    "pygal_lying",
+    "pygal_pie",
     "vega_dark",
     "vega_histogram",
     "vega_labelled",
@@ -68,12 +78,18 @@ def test_a_second_axis_is_doubted_and_its_line_read_on_it():
     assert any("two vertical axes" in doubt for doubt in chart.doubts)
 
 
-@pytest.mark.parametrize("name", ["gnuplot_crosses", "vega_points"])
+@pytest.mark.parametrize("name", ["bokeh_crosses", "gnuplot_crosses", "vega_points"])
 def test_crosses_and_rings_are_points_once_each(name: str):
     truth = json.loads((FOLDER / f"{name}.json").read_text())["points"]
     chart = read(name)
     assert chart.kind == "scatter"
     assert sum(len(series.values) for series in chart.series) == sum(map(len, truth.values()))
+
+
+def test_numbers_of_an_axis_that_were_not_understood_are_a_doubt():
+    chart = read("pyplot_xkcd")
+    assert chart.doubts == ("a number of the axis was not understood",)
+    assert not chart.is_sure
 
 
 def line(text: str, x: float, y: float, confidence: float = 1.0) -> TextLine:
@@ -92,6 +108,40 @@ def test_an_axis_of_powers_is_logarithmic():
     assert scale.zero_px is None
 
 
+def test_a_raised_exponent_and_its_factor_are_a_number():
+    assert number_of("10⁴") == 10_000
+    assert number_of("3×10⁻²") == pytest.approx(0.03)
+
+
+def test_the_title_below_an_axis_is_no_name_of_it():
+    names = [line("Jan", 100, 380), line("Feb", 200, 381), line("Mar", 300, 379)]
+    title = line("category", 190, 393)
+    assert names_below((*names, title), 370, 90, 340) == names
+
+
+def test_two_blocks_of_like_colours_are_two():
+    picture = np.full((80, 160, 3), 255, dtype=np.uint8)
+    picture[20:60, 20:70] = (247, 123, 114)
+    picture[20:60, 90:140] = (255, 137, 100)
+    assert palette_of(picture).colours == ((247, 123, 114), (255, 137, 100))
+
+
+def test_a_name_among_those_of_a_legend_without_a_colour_of_its_own_is_a_doubt():
+    picture = np.full((120, 200, 3), 255, dtype=np.uint8)
+    for top, colour in ((10, (214, 39, 40)), (34, (31, 119, 180)), (58, (214, 39, 40))):
+        picture[top : top + 12, 10:22] = colour
+    names = tuple(line(text, 28, top) for text, top in (("Apples", 8), ("Bread", 32), ("Coffee", 56)))
+    legend = find_legend(names, picture, palette_of(picture))
+    assert {name for _, name in legend.names} | {stray.text for stray in legend.strays} == {"Apples", "Bread", "Coffee"}
+    assert len(legend.names) == 2
+    assert "a name in the legend has no colour of its own" in names_in_doubt(BARS, legend, ())
+
+
+def test_names_at_uneven_steps_are_a_doubt():
+    assert steps_in_doubt([10.0, 60.0, 111.0, 160.0]) == []
+    assert steps_in_doubt([10.0, 60.0, 84.0, 111.0, 160.0]) != []
+
+
 def bars(*tops: int) -> np.ndarray:
     picture = np.zeros((200, 60 * len(tops) + 40), dtype=bool)
     for number, top in enumerate(tops):
@@ -106,6 +156,31 @@ def test_printed_values_are_the_axis_of_bars_that_have_none():
     assert scale is not None
     assert scale.value(80) == pytest.approx(50)
     assert labelled_scale((layer,), (*labels[:1], line("40", 100, 112), line("10", 160, 142))) is None
+
+
+def test_bars_are_no_slices():
+    picture = np.full((200, 280, 3), 255, dtype=np.uint8)
+    picture[bars(40, 100, 120, 90)] = (106, 90, 205)
+    assert exploded_slices(picture, palette_of(picture), ()) is None
+
+
+def test_the_frame_of_a_chart_is_no_part_of_its_black_bars():
+    framed = bars(80, 130, 160)
+    framed[180, :] = framed[10, :] = framed[10:180, 5] = True
+    assert (without_frame(framed)[:180] == bars(80, 130, 160)[:180]).all()
+    assert not without_frame(framed)[180, :39].any()
+
+
+def test_a_line_and_its_markers_of_another_colour_are_one():
+    strokes = np.zeros((200, 300), dtype=np.uint8)
+    dots = strokes.copy()
+    points = [(40, 60), (120, 150), (200, 90), (280, 120)]
+    cv2.polylines(strokes, [np.array(points, dtype=np.int32)], isClosed=False, color=1, thickness=2)
+    for point in points:
+        cv2.circle(dots, point, 4, 1, -1)
+    named, other = layer_of(dots > 0, (237, 85, 101)), layer_of(strokes > 0, (150, 60, 70))
+    (both,) = without_doubles((named, other), [float(x) for x, _ in points], {named.colour})
+    assert (both.coverage == ((dots | strokes) > 0)).all()
 
 
 def test_bars_are_no_area():

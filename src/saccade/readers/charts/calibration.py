@@ -19,6 +19,8 @@ LEAST_TICKS = 3
 _LOOKALIKES = str.maketrans(
     {"O": "0", "o": "0", "l": "1", "I": "1", "—": "-", "–": "-", "−": "-", "，": ",", "。": "."}
 )
+_EXPONENTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_POWER = re.compile(r"(?:(\d)\s?[×x·])?\s?10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _NUMBERLIKE = re.compile(r"[-+$€£]?[\d.,Oo]*\d[\d.,OolI]*\s*[%kKMB]?")
 
 
@@ -78,6 +80,8 @@ def number_of(text: str) -> float | None:
     """The number that a tick label is, common misreadings put right; None when it is none."""
     # A tick mark beside the number is read as a dash behind it.
     written = text.strip().translate(_LOOKALIKES).rstrip("- _~.")
+    if (power := _POWER.fullmatch(written)) is not None:
+        return float(power[1] or 1) * 10.0 ** int(power[2].translate(_EXPONENTS))
     if not _NUMBERLIKE.fullmatch(written):
         return None
     quantity = parse_quantity(written)
@@ -88,8 +92,7 @@ def value_scale(
     lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction, *, least_ticks: int = LEAST_TICKS
 ) -> Scale | None:
     """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than ``least_ticks`` agree."""
-    numbers = [(line, value) for line in lines if (value := number_of(line.text)) is not None]
-    numbers = with_powers(numbers, pixels)
+    numbers = with_powers([(line, number_of(line.text)) for line in lines], pixels)
     best: Scale | None = None
     for group in _aligned(numbers, direction, least_ticks):
         scale = _consensus(_ticks(group, pixels, direction), direction, least_ticks)

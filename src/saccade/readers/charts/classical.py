@@ -24,18 +24,28 @@ from saccade.readers.charts.colours import (
     Palette,
     Pixels,
     coverage_of,
+    is_greyish,
     labels_of,
     palette_of,
     stroke_coverage_of,
     without,
+    without_axis,
+    without_frame,
     without_text,
 )
-from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, strokes_in_doubt
+from saccade.readers.charts.doubts import (
+    axes_in_doubt,
+    boxes_in_doubt,
+    doubted,
+    names_in_doubt,
+    steps_in_doubt,
+    strokes_in_doubt,
+)
 from saccade.readers.charts.exploded import exploded_slices
 from saccade.readers.charts.histogram import histogram_of
 from saccade.readers.charts.layout import is_word, names_below, parted_names, real_texts, title_of, with_gaps_named
 from saccade.readers.charts.legend import Legend, find_legend, without_legend
-from saccade.readers.charts.lines import evened, heights_at, moved_to_corners
+from saccade.readers.charts.lines import evened, heights_at, moved_to_corners, without_doubles
 from saccade.readers.charts.marks import Layer, is_stroke_layer, is_thin, kind_of, layer_of
 from saccade.readers.charts.pie_names import pie_of
 from saccade.readers.charts.pies import find_disc, slices_of
@@ -134,13 +144,13 @@ class _Drawing:
             raise ToolError("no vertical axis found: there are no three numbers in a column that lie on a line")
         if kind == "scatter" and right is not None:
             return self._judged(self._scatter(layers, up, right), layers, axes)
-        return self._judged(self._lines(layers, up), layers, axes)
+        return self._lines(layers, up, axes)
 
     def _judged(self, chart: Chart, layers: tuple[Layer, ...], axes: Axes) -> Chart:
         """The chart with its doubts."""
         doubts = names_in_doubt(chart, self.legend, self.lines)
-        if axes.second is not None:
-            doubts.append("there are two vertical axes, and which series belongs to which is not said")
+        edge = max(piece.box.x2 for layer in layers for piece in layer.pieces)
+        doubts += axes_in_doubt(axes, self.lines, edge, lies=chart.is_horizontal)
         if chart.kind == "line" and chart.arrangement == "single":
             doubts += strokes_in_doubt(chart, layers, self.legend)
         elif chart.kind != "line":
@@ -180,9 +190,13 @@ class _Drawing:
             coverage = without(coverage_of(self.pixels, colour, self.palette), tuple(hidden))
             if is_thin(coverage):
                 texts = ~without(np.ones_like(coverage), tuple(line.box for line in self.lines if is_word(line)))
+                if is_greyish(colour) and up is not None:
+                    coverage = without_axis(coverage & ~texts, max(tick.at_px for tick in up.ticks))
                 strokes = without(stroke_coverage_of(self.pixels, colour, self.palette, texts), tuple(hidden))
                 # A stroke of two pixels and more is whole without its edges.
                 coverage = strokes if strokes.sum() > 2 * coverage.sum() else coverage
+            elif is_greyish(colour):
+                coverage = without_frame(coverage)
             layer = layer_of(coverage, colour)
             if layer.pieces:
                 layers.append(layer)
@@ -204,21 +218,25 @@ class _Drawing:
         names = [line for line in names if line.box.center.x >= plot.x1 - 12 and line.box.center.x <= plot.x2 + 12]
         return with_gaps_named(names)
 
-    def _lines(self, layers: tuple[Layer, ...], up: Scale) -> Chart:
+    def _lines(self, layers: tuple[Layer, ...], up: Scale, axes: Axes) -> Chart:
         names = self._names(layers, up)
         if not names:
             raise ToolError("no names found below the horizontal axis, so the points of the lines cannot be told")
-        places = evened([line.box.center.x for line in names])
-        places = moved_to_corners(layers, places)
+        centers = [line.box.center.x for line in names]
+        places = moved_to_corners(layers, evened(centers))
+        named = {colour for colour, _ in self.legend.names}
+        layers = without_doubles(layers, places, named)
         top = min(piece.box.y1 for layer in layers for piece in layer.pieces)
-        return Chart(
+        chart = Chart(
             kind="line",
             title=title_of(self.lines, min(top, up.box.y1)),
             categories=tuple(line.text for line in names),
             series=self._line_series(layers, up, places),
             y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
             confidence=round(up.agreement, 3),
+            doubts=tuple(steps_in_doubt(centers)),
         )
+        return self._judged(chart, layers, axes)
 
     def _line_series(self, layers: tuple[Layer, ...], up: Scale, places: list[float]) -> tuple[Series, ...]:
         series = []

@@ -22,9 +22,13 @@ MIN_CHROMA = 30
 """Less, from the least to the greatest channel, is grey: text, axes, grid, or something wide enough to be a bar."""
 SAME_PX = 30.0
 """Colours nearer than this, in levels of red, green and blue, are one."""
+NEAR_PX, BLOCK_PX, MOSTLY_FLAT = 12.0, 400, 0.7
+"""Blocks of two colours that are further apart than the first are two: so many pixels, so much of them flat."""
 
 MOSTLY_BESIDE, ONLY_BESIDE = 0.8, 0.93
 """Of a thin colour's pixels, that are within three pixels of another colour: then it is the edge of that."""
+AXIS_PX, LEAST_AXIS = 4, 0.4
+"""How far an axis may be from its lowest number, and how much of the picture's width it takes."""
 LEAST_MIXED = 0.35
 """Of a stroke's colour in a pixel that belongs to it."""
 
@@ -80,6 +84,7 @@ def palette_of(pixels: Pixels) -> Palette:
     least = max(24, packed.size // 20_000)
     papers = _papers(packed, colours[order], flat_counts)
     accepted: list[tuple[Colour, int]] = []
+    blocks: set[Colour] = set()
     has_areas = False
     for index in order:
         count = int(counts[index])
@@ -91,7 +96,8 @@ def palette_of(pixels: Pixels) -> Palette:
             continue
         if max(colour) - min(colour) < MIN_CHROMA and flats < max(200, 0.4 * count):
             continue
-        if any(_distance(colour, other) < SAME_PX for other, _ in accepted):
+        is_block = count >= BLOCK_PX and flats > MOSTLY_FLAT * count
+        if any(_distance(colour, o) < (NEAR_PX if is_block and o in blocks else SAME_PX) for o, _ in accepted):
             continue
         if flats < 0.3 * count and _is_mixture(colour, count, accepted, papers):
             continue
@@ -109,6 +115,7 @@ def palette_of(pixels: Pixels) -> Palette:
             if int(flat_counts.get(_code(other), 0)) > 0.1 * many or not _is_fringe(packed, other, colour, papers)
         ]
         accepted.append((colour, count))
+        blocks |= {colour} if is_block else set()
     return Palette(tuple(colour for colour, _ in accepted), papers)
 
 
@@ -182,6 +189,25 @@ def without(coverage: Coverage, boxes: tuple[Box, ...]) -> Coverage:
     left = coverage.copy()
     for box in boxes:
         left[max(0, int(box.y1)) : int(np.ceil(box.y2)), max(0, int(box.x1)) : int(np.ceil(box.x2))] = False
+    return left
+
+
+def is_greyish(colour: Colour) -> bool:
+    """Whether axes, grid lines and texts may have this colour too."""
+    return max(colour) - min(colour) < 2 * MIN_CHROMA
+
+
+def without_frame(coverage: Coverage) -> Coverage:
+    """The blocks of a coverage without axes, grid lines and texts of their colour; all of it where it is no blocks."""
+    blocks = cv2.morphologyEx(coverage.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
+    return blocks if blocks.sum() > MOSTLY_FLAT * coverage.sum() else coverage
+
+
+def without_axis(coverage: Coverage, foot: float) -> Coverage:
+    """The thin strokes of a coverage without a long line of their colour at the foot of the plot."""
+    rows = slice(max(0, int(foot) - AXIS_PX), int(foot) + AXIS_PX + 1)
+    left = coverage.copy()
+    left[rows][coverage[rows].sum(axis=1) > LEAST_AXIS * coverage.shape[1]] = False
     return left
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Box, Point
+from saccade.readers.charts.axes import Axes
+from saccade.readers.charts.calibration import Scale, number_of
 from saccade.readers.charts.chart import SURE, Chart, Series
 from saccade.readers.charts.layout import is_level, is_word
 from saccade.readers.charts.legend import Legend
@@ -25,8 +27,11 @@ MOST_BESIDE = 0.12
 LEAST_ON_STROKE = 0.35
 """Of the way from value to value, that has ink: dashed lines have half of it."""
 LEGEND_MARGIN_PX = 8.0
-LEAST_NAME = 0.85
+LEAST_NAME = 0.92
 """The confidence with which names are read."""
+SURE_ENDING = 0.97
+MAX_UNEVEN = 0.2
+"""Of a step between names, by which one may differ."""
 PLACEHOLDER = re.compile(r"(?:category|slice) \d+")
 
 
@@ -46,7 +51,7 @@ def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) ->
         doubts.append("the name of a category could not be read")
     if len(set(names)) < len(names):
         doubts.append("two categories have one name")
-    unsure = {line.text for line in lines if line.confidence < LEAST_NAME}
+    unsure = {line.text for line in lines if line.confidence < LEAST_NAME or _is_cut(line)}
     if unsure.intersection(names):
         doubts.append("the name of a category is hard to read")
     if len(chart.series) > 1:
@@ -57,10 +62,24 @@ def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) ->
             doubts.append("a colour has no name in the legend")
         if any(line.confidence < LEAST_NAME for line in legend.lines):
             doubts.append("a name in the legend is hard to read")
+    if legend.strays:
+        doubts.append("a name in the legend has no colour of its own")
     drawn = {series.colour for series in chart.series} | {colour for one in chart.series for colour in one.colours}
     if any(colour not in drawn for colour, _ in legend.names):
         doubts.append("a name of the legend has no marks")
     return doubts
+
+
+def _is_cut(line: TextLine) -> bool:
+    """Whether a text ends as no name does, though it was read with some doubt."""
+    return line.confidence < SURE_ENDING and not (line.text[-1].isalnum() or line.text[-1] in ")%")
+
+
+def steps_in_doubt(places: list[float]) -> list[str]:
+    """Doubts on the names below lines, which stand at even steps: another text may be taken for one of them."""
+    steps = np.diff(places)
+    is_even = len(steps) < 2 or float(np.abs(steps - np.median(steps)).max()) <= MAX_UNEVEN * float(np.median(steps))
+    return [] if is_even else ["the names below the lines do not stand at even steps"]
 
 
 def boxes_in_doubt(chart: Chart, layers: tuple[Layer, ...]) -> list[str]:
@@ -77,6 +96,47 @@ def boxes_in_doubt(chart: Chart, layers: tuple[Layer, ...]) -> list[str]:
     if any(value is None for series in chart.series for value in series.values):
         doubts.append("some marks are missing")
     return doubts
+
+
+def axes_in_doubt(axes: Axes, lines: tuple[TextLine, ...], right: float, *, lies: bool) -> list[str]:
+    """Doubts on the axes: numbers among those of the axis that are none of it, or on the right of all marks."""
+    doubts = []
+    if axes.second is not None:
+        doubts.append("there are two vertical axes, and which series belongs to which is not said")
+    elif axes.up is not None and _has_numbers_beyond(axes.up, lines, right):
+        doubts.append("numbers on the right were not understood")
+    for scale in (axes.right,) if lies else (axes.up,):
+        if scale is not None and _misses_numbers(scale, lines):
+            doubts.append("a number of the axis was not understood")
+    return doubts
+
+
+def _misses_numbers(scale: Scale, lines: tuple[TextLine, ...]) -> bool:
+    """Whether a text with digits among the labels of an axis, or next after them, is none of its numbers."""
+    ticks = [tick.box for tick in scale.ticks]
+    places = sorted(tick.at_px for tick in scale.ticks)
+    step = min((after - before for before, after in pairwise(places)), default=0.0)
+    own, is_up = scale.box, scale.factor < 0
+    across, along = (4.0, 1.3 * step) if is_up else (1.3 * step, 4.0)
+    box = Box(own.x1 - across, own.y1 - along, own.x2 + across, own.y2 + along)
+    inside = [line.box for line in lines if box.contains(line.box.center) and any(map(str.isdigit, line.text))]
+    return any(all(_is_apart(one, tick) for tick in ticks) for one in inside)
+
+
+def _is_apart(one: Box, other: Box) -> bool:
+    return one.x2 <= other.x1 or other.x2 <= one.x1 or one.y2 <= other.y1 or other.y2 <= one.y1
+
+
+def _has_numbers_beyond(up: Scale, lines: tuple[TextLine, ...], right: float) -> bool:
+    reach = 0.03 * abs(up.value(up.box.y1) - up.value(up.box.y2))
+    beyond = [line for line in lines if line.box.x1 > max(right, up.box.x2) and any(map(str.isdigit, line.text))]
+    values = [number_of(line.text) for line in beyond]
+    others = [
+        line.box
+        for line, value in zip(beyond, values, strict=True)
+        if value is None or abs(up.value(line.box.center.y) - value) > reach
+    ]
+    return any(sum(abs(box.x1 - other.x1) < 0.6 * box.height for other in others) >= 3 for box in others)
 
 
 def strokes_in_doubt(chart: Chart, layers: tuple[Layer, ...], legend: Legend) -> list[str]:

@@ -11,6 +11,7 @@ from saccade.readers.charts.pies import Disc, Slice
 
 LEAST_AREA = 0.004
 """Of the picture, of a slice."""
+MOST_FILLED = 0.9
 MAX_MISS = 0.05
 """How far the angles of all slices may be from the full circle."""
 
@@ -21,7 +22,7 @@ def exploded_slices(pixels: Pixels, palette: Palette, hidden: tuple[Box, ...]) -
     for colour in palette.colours:
         for piece in _large(without(coverage_of(pixels, colour, palette), hidden)):
             pieces.append((colour, piece))
-    if len(pieces) < 2:
+    if len(pieces) < 2 or any(_is_block(piece) for _, piece in pieces):
         return None
     drawn = np.logical_or.reduce([piece for _, piece in pieces])
     rows, columns = np.nonzero(drawn)
@@ -53,6 +54,12 @@ def _large(coverage: Coverage) -> list[Coverage]:
             cv2.drawContours(filled, [contour], -1, 1, -1)
             pieces.append(filled > 0)
     return pieces
+
+
+def _is_block(piece: Coverage) -> bool:
+    """Whether a piece fills its box, as bars do; of its box a slice fills at most what a quarter of a disc does."""
+    rows, columns = np.nonzero(piece)
+    return bool(len(rows) > MOST_FILLED * (np.ptp(rows) + 1) * (np.ptp(columns) + 1))
 
 
 def _common_radius(pieces: list[Coverage], center: Point) -> float | None:

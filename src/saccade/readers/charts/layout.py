@@ -10,6 +10,9 @@ from saccade.geometry import Box
 from saccade.readers.charts.colours import Palette, Pixels, labels_of
 from saccade.readers.text.lines import TextLine
 
+LEVEL = 0.5
+"""Of a name's height, by which its middle may be above or below the middle of its row."""
+
 _WORD = re.compile(r"\S+")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:(?:19|20)[0-9]{2}\s?){2,}")
@@ -113,7 +116,10 @@ def names_below(lines: tuple[TextLine, ...], axis_y: float, left: float, right: 
         return []
     first = min(below, key=lambda line: line.box.y1)
     row = [line for line in below if line.box.y1 - first.box.y1 < 0.9 * first.box.height]
-    return sorted(row, key=lambda line: line.box.center.x)
+    # The title of an axis may follow so closely that only its middle is lower.
+    middle = float(np.median([line.box.center.y for line in row]))
+    level = [line for line in row if abs(line.box.center.y - middle) < LEVEL * line.box.height or not is_level(line)]
+    return sorted(level, key=lambda line: line.box.center.x)
 
 
 def names_left(lines: tuple[TextLine, ...], axis_x: float, top: float, bottom: float) -> list[TextLine]:

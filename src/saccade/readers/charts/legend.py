@@ -1,7 +1,9 @@
 """The legend of a chart: texts with a patch, a stroke or a marker of one colour beside them, in rows or columns."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -18,6 +20,7 @@ MAX_WIDTH, MAX_HEIGHT = 4.2, 1.4
 """Of a swatch, in heights of its text."""
 MAX_GAP = 1.6
 """Between swatch and text, in heights of the text."""
+_RING = re.compile(r"^[-—–]+\s?[Oo0]\s?[-—–]+\s?|^[Oo0][-—–]+\s")
 ALIGNED_PX = 4.0
 
 
@@ -28,6 +31,8 @@ class Legend:
     names: tuple[tuple[Colour, str], ...] = ()
     box: Box | None = None
     lines: tuple[TextLine, ...] = ()
+    strays: tuple[TextLine, ...] = ()
+    """Texts among the names that have no swatch of a colour of their own."""
 
     def name(self, colour: Colour) -> str | None:
         return dict(self.names).get(colour)
@@ -58,7 +63,9 @@ def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -
     if not texts:
         return Legend()
     height = float(np.median([line.box.height for line in texts]))
-    swatches = _swatches(labels_of(pixels, palette), palette, height)
+    labels = labels_of(pixels, palette)
+    swatches = _swatches(labels, palette, height)
+    swatches += _loose_swatches(labels, palette, height, texts, swatches)
     left = _aligned(_nearest(texts, swatches, is_left=True))
     right = _aligned(_nearest(texts, swatches, is_left=False))
     # Beside short lying bars stand the names of the categories: swatches on the right are all of one size.
@@ -67,11 +74,18 @@ def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -
     if not entries or (len(entries) == 1 and len(entries[0].line.text) < 2):
         return Legend()
     entries = sorted(entries, key=lambda entry: (round(entry.line.box.center.y / 8), entry.line.box.x1))
+    box = enclosing_box([box for entry in entries for box in (entry.line.box, entry.swatch)])
     return Legend(
-        names=tuple((entry.colour, entry.line.text.strip("■●○□◆-— ")) for entry in entries),
-        box=enclosing_box([box for entry in entries for box in (entry.line.box, entry.swatch)]),
+        names=tuple((entry.colour, _name(entry.line.text)) for entry in entries),
+        box=box,
         lines=tuple(entry.line for entry in entries),
+        strays=_strays(entries, box, texts) if len(entries) > 1 else (),
     )
+
+
+def _name(text: str) -> str:
+    """A text without the swatch that was read as a part of it, such as a ring on a stroke."""
+    return _RING.sub("", text).strip("■●○□◆-— ")
 
 
 def without_legend(lines: tuple[TextLine, ...], legend: Legend) -> tuple[TextLine, ...]:
@@ -100,6 +114,49 @@ def _swatches(labels: NDArray[np.int16], palette: Palette, height: float) -> lis
             if area >= 8 and width <= MAX_WIDTH * height and tall <= MAX_HEIGHT * height:
                 found.append((colour, Box(x, y, x + width, y + tall)))
     return found
+
+
+def _loose_swatches(
+    labels: NDArray[np.int16],
+    palette: Palette,
+    height: float,
+    texts: list[TextLine],
+    known: list[tuple[Colour, Box]],
+) -> list[tuple[Colour, Box]]:
+    """Whole swatches outside all texts, of colours that texts have too: joined with them they are none."""
+    found = []
+    for number, colour in enumerate(palette.colours, start=1):
+        _, _, stats, _ = cv2.connectedComponentsWithStats((labels == number).astype(np.uint8), connectivity=8)
+        for x, y, width, tall, area in stats[1:].tolist():
+            box = Box(x, y, x + width, y + tall)
+            is_swatch = area >= 0.6 * width * tall and width <= MAX_WIDTH * height and tall <= MAX_HEIGHT * height
+            is_inside = any(line.box.contains(box.center) for line in texts)
+            if area >= 24 and is_swatch and not is_inside and (colour, box) not in known:
+                found.append((colour, box))
+    return found
+
+
+def _strays(entries: list[_Entry], box: Box, texts: list[TextLine]) -> tuple[TextLine, ...]:
+    """Texts in the legend's box, or right below or above its column of names, that are no entry."""
+    own = [entry.line for entry in entries]
+    left = float(np.median([line.box.x1 for line in own]))
+    rows = sorted(line.box.center.y for line in own)
+    is_column = max(line.box.x1 for line in own) - min(line.box.x1 for line in own) <= ALIGNED_PX
+    step = min(after - before for before, after in pairwise(rows)) if is_column else 0.0
+    return tuple(
+        line
+        for line in texts
+        if line not in own
+        and sum(char.isalnum() for char in line.text) > 1
+        and (
+            box.contains(line.box.center)
+            or (abs(line.box.x1 - left) <= ALIGNED_PX and _is_next(line.box.center.y, rows, step))
+        )
+    )
+
+
+def _is_next(y: float, rows: list[float], step: float) -> bool:
+    return any(abs(abs(y - row) - step) <= 0.2 * step for row in (rows[0], rows[-1]))
 
 
 def _nearest(texts: list[TextLine], swatches: list[tuple[Colour, Box]], *, is_left: bool) -> list[_Entry]:

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Point
-from saccade.readers.charts.marks import Layer
+from saccade.readers.charts.chart import Colour
+from saccade.readers.charts.marks import Layer, layer_of
 
 REACH_PX = 26.0
 """How far to both sides of a place the stroke is followed."""
 LEAST_COLUMNS = 4
 MAX_SHIFT_PX = 6.0
 """How far the corners may be from where the names say."""
+MAX_APART_PX = 2.5
+"""Between two colours of one line."""
 END_PX = 8.0
 """How far the end of a stroke may be from what is drawn there: more, and it followed something else."""
 CENTRED_PX = 0.8
@@ -129,6 +132,26 @@ def moved_to_corners(layers: tuple[Layer, ...], places: list[float]) -> list[flo
     slope = float(np.median(slopes))
     start = float(np.median(misses - slope * numbers))
     return [place + start + slope * number for number, place in enumerate(places)]
+
+
+def without_doubles(layers: tuple[Layer, ...], places: list[float], named: set[Colour]) -> tuple[Layer, ...]:
+    """The layers, those that no name belongs to joined with the named one along which they run.
+
+    The markers of a line, or its mixture with what is below it, may have a colour of their own.
+    """
+    kept = {layer.colour: layer for layer in layers if layer.colour in named}
+    others = [layer for layer in layers if layer.colour not in named]
+    for layer in others:
+        heights = heights_at(layer, places)
+        twin = next((one for one in kept.values() if _run_together(heights, heights_at(one, places))), None)
+        joined = layer if twin is None else layer_of(twin.coverage | layer.coverage, twin.colour)
+        kept[joined.colour] = joined
+    return tuple(kept.values())
+
+
+def _run_together(one: list[float | None], other: list[float | None]) -> bool:
+    apart = [abs(a - b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    return len(apart) >= max(3, 0.6 * len(one)) and max(apart) <= MAX_APART_PX
 
 
 def evened(places: list[float]) -> list[float]:

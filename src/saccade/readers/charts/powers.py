@@ -8,19 +8,20 @@ import numpy as np
 from saccade.readers.charts.colours import Pixels
 from saccade.readers.text.lines import TextLine
 
-_POWER = re.compile(r"10[-−–]?\d")
+_POWER = re.compile(r"(?:(\d)\s?[×x·])?\s?10([-−–]?\d)")
 RAISED = 0.2
 """Of the height of the ten by which the foot of its exponent is higher."""
 
 
-def with_powers(numbers: list[tuple[TextLine, float]], pixels: Pixels) -> list[tuple[TextLine, float]]:
-    """The numbers, those that are a ten with a raised digit as powers of ten."""
+def with_powers(numbers: list[tuple[TextLine, float | None]], pixels: Pixels) -> list[tuple[TextLine, float]]:
+    """The texts that are numbers, those that are a ten with a raised digit as powers of ten."""
     found = []
     for line, value in numbers:
         written = line.text.strip()
-        if _POWER.fullmatch(written) and is_raised(line, pixels):
-            value = 10.0 ** int(written[2:].replace("−", "-").replace("–", "-"))
-        found.append((line, value))
+        if (power := _POWER.fullmatch(written)) is not None and is_raised(line, pixels):
+            value = float(power[1] or 1) * 10.0 ** int(power[2].replace("−", "-").replace("–", "-"))
+        if value is not None:
+            found.append((line, value))
     return found
 
 

@@ -27,7 +27,10 @@ def sharpened(lines: tuple[TextLine, ...], pixels: Pixels, reader: TextReader) -
         if line.confidence < LEAST_NAME and is_level and any(char.isalnum() for char in line.text):
             box = line.box
             again = _read_line(pixels, Box(box.x1 - 4, box.y1 - 3, box.x2 + 4, box.y2 + 3), reader)
-            if again is not None and again.confidence > line.confidence:
+            if again is not None and again.text == line.text:
+                # What reads alike at two sizes is no accident.
+                line = replace(line, confidence=max(line.confidence, again.confidence, LEAST_NAME))
+            elif again is not None and again.confidence > line.confidence:
                 line = replace(line, text=again.text, confidence=again.confidence)
         found.append(line)
     return tuple(found)

@@ -44,6 +44,9 @@ LEAD = 0.1
 MAX_TRIED = 6
 """Lines of a page that are read the other way round to learn whether it stands on its head."""
 
+MIN_LETTERS = 3
+"""A text with fewer stands as its page does: numbers read well on their heads, as other numbers."""
+
 MAX_STRAY_DEGREES = 20.0
 """From the page's angle: lines that run further from it, such as those at an axis, are no part of its writing."""
 
@@ -190,20 +193,28 @@ def _read_either_way(
     """What is read of each strip, each the way round that reads best, and whether the page stands on its head."""
     read = {place: (strip, _recognised(engine, strip)) for place, strip in enumerate(strips)}
     along = [place for place, strip in enumerate(strips) if abs(strip.quad.angle - page) < MAX_STRAY_DEGREES]
+    telling = [place for place in along if len(read[place][1][0]) >= MIN_LETTERS]
     doubtful = sorted(
-        (place for place in along if read[place][1][1] < DOUBT), key=lambda place: -strips[place].quad.length
+        (place for place in telling if read[place][1][1] < DOUBT), key=lambda place: -strips[place].quad.length
     )
     tried = {place: _recognised(engine, strips[place].flipped()) for place in doubtful[:MAX_TRIED]}
     gain = sum(confidence * len(text) for text, confidence in tried.values())
     gain -= sum(confidence * len(text) for place in tried for text, confidence in [read[place][1]])
-    is_reversed = gain > 0 and 2 * len(doubtful) > len(along)
+    is_reversed = gain > 0 and 2 * len(doubtful) > len(telling)
     across = [place for place in read if place not in along and read[place][1][1] < DOUBT]
     for place in [*along, *across] if is_reversed else [*tried, *across]:
+        if not is_reversed and place in along and not _is_of_words(read[place][1][0]):
+            continue
         other = tried.get(place) or _recognised(engine, strips[place].flipped())
         ahead = -LEAD if is_reversed and place in along else LEAD
         if other[1] > read[place][1][1] + ahead:
             read[place] = (strips[place].flipped(), other)
     return list(read.values()), is_reversed
+
+
+def _is_of_words(text: str) -> bool:
+    """Whether a text tells which way up it stands: 60 and 09, x and X do not."""
+    return sum(char.isalpha() for char in text) >= MIN_LETTERS
 
 
 def _line(strip: _Strip, text: str, confidence: float, page: float) -> TextLine:
