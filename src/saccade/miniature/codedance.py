@@ -96,7 +96,7 @@ def tiny(context: RecipeContext) -> Plan:
         questions=lambda: InOrder(lambda number: asked.example("train", imitated + number, settings.easy_share).task),
         held_out={"easy": held_out(EASY), "hard": held_out(HARD), "curve": mixture},
         examples=None if context.model is not None else shown,
-        is_pretrained=False,
+        first=None,
         resources=(sandbox,),
     )
     # Imitation shows its questions several times, and samples of one question often write the same code.

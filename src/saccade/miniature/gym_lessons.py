@@ -15,7 +15,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore, png_bytes
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_tools
 from saccade.miniature.habits import guessed
-from saccade.recipes.vista_parts import without_thoughts
+from saccade.recipes.vista_data import without_thoughts
 from saccade.seeding import generator_for
 from saccade.tasks import chart_axes
 from saccade.tasks.scene import call

@@ -11,16 +11,16 @@ from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, V
 from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models.vlm import VisionLanguageModel
-from saccade.recipes.vista_parts import TailPatch, played
-from saccade.recipes.vista_r1 import stages
+from saccade.recipes.vista_r1 import method
 from saccade.recipes.vista_settings import GymSettings, TailSettings, known
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.services.client.configured import of_families
-from saccade.tasks.curriculum import InOrder, TaskSampler
-from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
+from saccade.tasks.curriculum import InOrder
+from saccade.tasks.tail_patch import TailPatch
+from saccade.train.material import Material
+from saccade.train.plan import Plan
 from saccade.train.stage_settings import ImitationSettings, RLSettings
-from saccade.types import Task
+from saccade.types import StreamExample, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +71,7 @@ class TinyVistaSettings(GymSettings):
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
     settings = apply_overrides(TinyVistaSettings(), context.overrides)
-    tools = gym_tools() if settings.with_tools else {}
-    how = played(settings, "brief", tuple(tools.values()), of_families(tuple(tools.values()), settings.tool_families))
+    tools = tuple(gym_tools().values()) if settings.with_tools else ()
     seed = seed_for(context.seed, "vista")
     asked = VistaQuestions(seed=seed, media=context.media)
     trained = VistaQuestions(seed=seed, media=context.media, types=settings.task_types or tuple(TASK_TYPES))
@@ -85,10 +84,10 @@ def tiny(context: RecipeContext) -> Plan:
         with_tools=settings.with_tools,
         reasoning=settings.reasoning,
     )
+    imitates = settings.sft.steps > 0 and context.model is None
 
-    def demonstration(index: int, progress: float) -> Demonstration:
-        # A careless expert's tool finds nothing in the wrong picture.
-        return Demonstration(example=lesson(index, progress), episodes=how.everywhere, may_fail=True)
+    def shown(index: int, progress: float) -> StreamExample:
+        return StreamExample(example=lesson(index, progress))
 
     def question(number: int) -> Task:
         # After the pictures of the imitation, so that none comes twice.
@@ -99,35 +98,20 @@ def tiny(context: RecipeContext) -> Plan:
         with context.media.temporary():
             return {question(number).id: number for number in range(settings.rl_questions)}
 
-    def again() -> TaskSampler:
-        return InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed)))
-
     def held_out(count: int) -> Callable[[], Sequence[Task]]:
         return lambda: [asked.example("held_out", number).task for number in range(count)]
 
-    tasks = held_out(settings.evaluation_tasks)
-    curve = how.evaluate("curve", held_out(settings.curve_tasks))
-    tail = TailPatch(
-        settings=settings,
-        how=how,
-        keys=lambda: list(numbers()),
-        task_of=lambda key: question(numbers()[key]),
-        again=again,
-        seed=context.seed,
-    )
-    start = context.model
-    imitation: tuple[Stage, ...] = ()
-    if settings.sft.steps and start is None:
-        imitation = (
-            how.evaluate("before", held_out(settings.curve_tasks)),
-            SFTStage(name="sft", source=demonstration, settings=settings.sft),
-        )
-    return Plan(
+    material = Material(
         title="A tiny model learns when to call which tool",
-        settings=settings,
         build_model=lambda: _model(settings, context),
-        stages=stages(settings, how, imitation, again, tail, tasks, curve=curve),
+        style="brief",
+        questions=lambda: InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed))),
+        held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
+        examples=shown if imitates else None,
+        first="curve" if imitates and "sft" in settings.stages else None,
     )
+    tail = TailPatch(keys=lambda: list(numbers()), task_of=lambda key: question(numbers()[key]), seed=context.seed)
+    return material.plan(settings, method(settings, material, tools, tail))
 
 
 def _shuffled(number: int, size: int, seed: int) -> int:

@@ -60,7 +60,7 @@ def method(settings: CodeDanceSettings, material: Material, sessions: Sessions) 
         settings=settings.rl,
         evaluation=evaluation("curve", "curve"),
     )
-    before = material.measured("before", evaluation) if material.is_pretrained else []
+    before = [] if material.first is None else [evaluation("before", material.first)]
     return [*before, *imitation, reinforcement, *material.measured("after_rl", evaluation)]
 
 

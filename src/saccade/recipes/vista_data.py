@@ -2,18 +2,22 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
-from saccade.config.held_out import split
+from saccade.config.held_out import split, without_held_out
 from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.curation.vista.tool_examples import read_tool_examples
 from saccade.errors import UserError
 from saccade.recipes.vista_settings import VistaSettings, known
+from saccade.seeding import seed_for
+from saccade.tasks.curriculum import Epochs
 from saccade.tasks.datasets.duplicates import drop_duplicates
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
-from saccade.types import Task
+from saccade.train.material import ExampleSource
+from saccade.types import Example, StreamExample, Task
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +44,27 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
         missing = "to train on" if held_out else "to measure on"
         raise UserError(f"{data}: the data sets {', '.join(names)} hold no question {missing}")
     return TrainingSplit(training=kept.train, held_out=held_out)
+
+
+def read_trajectories(
+    settings: VistaSettings, held_out: Sequence[Task], context: RecipeContext
+) -> ExampleSource | None:
+    """All trajectories of ``sft_data`` in random order, then again in another; None where none are to be imitated."""
+    read = [one for data in settings.sft_data for one in read_tool_examples(data, context.media)]
+    examples = without_held_out(read, held_out, lambda one: one.task, what="trajectories to imitate")
+    if not settings.with_tools:
+        examples = [replace(one, turns=one.turns[-1:]) for one in examples]
+    if not settings.reasoning:
+        examples = [without_thoughts(one) for one in examples]
+    if not (settings.sft.steps and examples):
+        return None
+    shown = Epochs([StreamExample(example=one) for one in examples], seed=seed_for(context.seed, "sft"))
+    return lambda index, _: shown(index)
+
+
+def without_thoughts(example: Example) -> Example:
+    """The same calls and answer, and nothing thought."""
+    return replace(example, turns=tuple(replace(turn, thought="") for turn in example.turns))
 
 
 def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:

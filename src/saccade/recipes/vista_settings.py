@@ -8,6 +8,8 @@ from saccade.algorithms.options import PolicyOptions
 from saccade.errors import UserError
 from saccade.learner.learner import OptimizerSettings
 from saccade.models.loading import LoadSettings
+from saccade.rewards.reward import AnyReward
+from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
 from saccade.train.algorithm_choice import AlgorithmSettings
@@ -55,6 +57,7 @@ class GymSettings:
     reward: RewardName = "sum"
     """``sum`` is the paper's; the others are those of its Figure 4c."""
     max_turns: int = 3
+    sft: ImitationSettings = ImitationSettings()
     rl: RLSettings = RLSettings(
         steps=300,
         tasks_per_step=128,
@@ -67,6 +70,11 @@ class GymSettings:
     tail: TailSettings = TailSettings()
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=8192, max_tokens=32_768, tool_threads=24)
     """26,780 tokens of response and some of the question; 24 trajectories at their tools at the same time."""
+
+    @property
+    def chosen_reward(self) -> AnyReward:
+        """The reward of the settings' name."""
+        return DifficultyAdaptiveReward() if self.reward == "difficulty" else VistaReward(form=self.reward)
 
     def check(self) -> None:
         if not self.stages or list(self.stages) != [one for one in ("sft", "rl", "tail") if one in self.stages]:

@@ -3,10 +3,11 @@
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from saccade.errors import UserError
-from saccade.seeding import generator_for
+from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import HARD_OF_EIGHT, Band, Question, pass_rate, whole_number
 from saccade.types import Attempt, Group, Json, Task, Trajectory
 
@@ -99,3 +100,27 @@ class EasyToHard:
 
     def load_state_dict(self, state: Mapping[str, Json]) -> None:
         self._next = whole_number(state, "next")
+
+
+@dataclass(kw_only=True)
+class TailPatch:
+    """Training questions by id, and their pass rates once they are measured."""
+
+    keys: Callable[[], Sequence[str]]
+    """Ids of all training questions."""
+    task_of: Callable[[str], Task]
+    seed: int
+    _rates: dict[str, float] = field(default_factory=dict, init=False)
+
+    def tasks(self) -> list[Task]:
+        """All training questions, to be measured."""
+        return [self.task_of(key) for key in self.keys()]
+
+    def learn(self, attempts: Iterable[Attempt]) -> None:
+        """Takes the pass rates from what was played."""
+        self._rates = pass_rates(attempts)
+
+    def questions(self, band: Band, *, least: int) -> EasyToHard:
+        """The questions of the band, at least so many, from easy to hard."""
+        keys = hard_questions(self._rates, band, least=least)
+        return EasyToHard(keys, self._rates, self.task_of, seed=seed_for(self.seed, "tail"))

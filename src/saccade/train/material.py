@@ -42,8 +42,8 @@ class Material:
     """Tasks that are measured on, by name; "curve" are those of learning curves, a single set has no name: ""."""
     examples: ExampleSource | None = None
     """What is imitated; None where there is nothing to imitate, as for a model that has imitated already."""
-    is_pretrained: bool = True
-    """Whether the model is worth an evaluation before it has learned anything."""
+    first: str | None = ""
+    """The tasks that are measured on before anything is learned; None for a model that is not worth it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     meters: Callable[[], Mapping[str, float]] = field(default=dict)
 

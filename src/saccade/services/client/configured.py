@@ -29,6 +29,9 @@ class ToolsOfRun:
     resources: tuple[AbstractContextManager[object], ...] = ()
 
 
+NO_TOOLS = ToolsOfRun(tools=())
+
+
 def tools_of_run(file: Path | None, service: str | None) -> ToolsOfRun:
     """The tools of a ``tools.toml`` or of a service; none where neither is given.
 
