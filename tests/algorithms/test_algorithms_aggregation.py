@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.algorithm import Aggregation
 from saccade.errors import UserError
 
 COUNTS = (3, 1, 4)

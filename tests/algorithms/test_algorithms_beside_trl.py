@@ -10,13 +10,12 @@ import torch
 from algorithm_samples import policy_tokens
 from torch import Tensor
 
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Algorithm
+from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.dapo import dapo
 from saccade.algorithms.dr_grpo import dr_grpo
 from saccade.algorithms.grpo import grpo
 from saccade.algorithms.gspo import gspo
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.rloo import rloo
 
 pytest.importorskip("trl", reason='compares with TRL; pip install "saccade[trl]"')

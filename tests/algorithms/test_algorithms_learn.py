@@ -15,7 +15,7 @@ from saccade.algorithms.dr_grpo import dr_grpo
 from saccade.algorithms.grpo import grpo
 from saccade.algorithms.gspo import gspo
 from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.algorithms.rloo import rloo
 from saccade.learner.critic import ValueHead

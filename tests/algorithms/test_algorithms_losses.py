@@ -8,8 +8,7 @@ import torch
 from algorithm_samples import policy_tokens
 
 from saccade.algorithms.algorithm import PolicyTokens
-from saccade.algorithms.losses import actor_critic, clipped_surrogate, negative_log_likelihood
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions, actor_critic, clipped_surrogate, negative_log_likelihood
 
 
 def doubles(*values: float) -> torch.Tensor:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.algorithm import Aggregation
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model

@@ -7,8 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Loss, PolicyTokens
+from saccade.algorithms.algorithm import Aggregation, Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens

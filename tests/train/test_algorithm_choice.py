@@ -3,7 +3,7 @@
 import pytest
 
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.config.settings import check_settings
 from saccade.errors import UserError
 from saccade.train.algorithm_choice import AlgorithmSettings, chosen

@@ -8,7 +8,7 @@ import torch
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.grpo import grpo
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.learner.critic import ValueHead
 from saccade.learner.learner import Learner

@@ -1,1 +1,42 @@
-"""Learning rules as values: advantages of scored groups, losses of micro-batches."""
+"""How scored groups become a gradient: advantages, losses, filters, a critic. An algorithm is a value.
+
+Start in ``algorithm.py``, which says what the trainer needs, then ``grpo.py``; one small file per algorithm. All of
+them are ``policy_gradient`` with other advantages and clips; ``losses.py`` has the formulas.
+"""
+
+from saccade.algorithms.advantages import PerToken, group_relative, leave_one_out
+from saccade.algorithms.algorithm import Aggregation, Algorithm, Loss, PolicyLoss, PolicyTokens
+from saccade.algorithms.critic import Critic
+from saccade.algorithms.dapo import SoftOverlong, dapo
+from saccade.algorithms.dr_grpo import dr_grpo
+from saccade.algorithms.grpo import grpo
+from saccade.algorithms.gspo import gspo
+from saccade.algorithms.losses import PolicyOptions, clipped_surrogate, negative_log_likelihood
+from saccade.algorithms.policy_gradient import policy_gradient
+from saccade.algorithms.ppo import ppo
+from saccade.algorithms.rloo import rloo
+from saccade.algorithms.turn_credit import with_turn_credit
+
+__all__ = [
+    "Aggregation",
+    "Algorithm",
+    "Critic",
+    "Loss",
+    "PerToken",
+    "PolicyLoss",
+    "PolicyOptions",
+    "PolicyTokens",
+    "SoftOverlong",
+    "clipped_surrogate",
+    "dapo",
+    "dr_grpo",
+    "group_relative",
+    "grpo",
+    "gspo",
+    "leave_one_out",
+    "negative_log_likelihood",
+    "policy_gradient",
+    "ppo",
+    "rloo",
+    "with_turn_credit",
+]

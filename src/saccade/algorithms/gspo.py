@@ -3,9 +3,8 @@
 from functools import partial
 
 from saccade.algorithms.advantages import group_relative
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.algorithm import Aggregation, Algorithm
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum
+from typing import Literal
 
 from torch import Tensor
 
 from saccade.algorithms.advantages import with_term
-from saccade.algorithms.options import KLEstimator
 from saccade.types import Group
+
+KLEstimator = Literal["k1", "k2", "k3"]
 
 LOG_RATIO_LIMIT = 20.0
 """Log ratios are cut here before they are exponentiated: exp(20) is 5e8, still finite in every precision used."""

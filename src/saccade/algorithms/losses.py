@@ -1,15 +1,64 @@
-"""Losses of one micro-batch: the sum over action tokens of weight times loss.
+"""Losses of one micro-batch: the sum over action tokens of weight times loss; and the ratios between policies in them.
 
-The weights are shares in the mean over all micro-batches and ranks, so any split gives the same gradient.
+The weights are shares in the mean over all micro-batches and ranks, so any split gives the same gradient. A token meets
+three policies: its sampler, the one of the batch's beginning, and the one that is trained. Ratios take whole sequences
+and have shape (action tokens,).
 """
 
+import math
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
+from torch import Tensor
 
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import Loss, PolicyLoss, PolicyTokens
-from saccade.algorithms.kl import kl_estimate
-from saccade.algorithms.options import PolicyOptions
-from saccade.algorithms.ratios import Ratio, drift_sums, importance_weights, log_ratio
+from saccade.algorithms.kl import LOG_RATIO_LIMIT, KLEstimator, kl_estimate
+from saccade.errors import UserError
+
+Ratio = Literal["token", "sequence", "sequence_token"]
+"""``token``: each token its own (PPO). ``sequence``: the geometric mean over the sequence's tokens (GSPO, equation 7).
+``sequence_token``: that value, with the gradient of the single token (GSPO-token, equation 14)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyOptions:
+    """What can be added to any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
+
+    The defaults add nothing, so an algorithm without options is the one of its paper.
+    """
+
+    kl_weight: float = 0.0
+    """Weight of the KL to the stage's first policy in the loss."""
+    kl_estimator: KLEstimator = "k3"
+    """Of the KL in the loss; see ``kl_estimate`` for what each one's gradient is."""
+    kl_in_reward: float = 0.0
+    """Weight of the KL to the stage's first policy in the reward, token by token (PPO) or summed per trajectory."""
+    entropy_weight: float = 0.0
+    """Weight of the entropy bonus; below 0 it sharpens the policy."""
+    dual_clip: float = 0.0
+    """Largest ratio that counts against a token with negative advantage; above 1 (3 is usual), 0 for none."""
+    importance: Literal["none", "token", "sequence"] = "none"
+    """Weighs the policy loss by p(learner) / p(sampler) of a token or of its whole sequence, cut at the cap."""
+    importance_cap: float = 2.0
+    masks_truncated: bool = False
+    """Leaves trajectories that a limit ended out of the loss."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean."""
+        for name in ("kl_weight", "kl_in_reward"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not math.isfinite(self.entropy_weight):
+            raise UserError(f"entropy_weight={self.entropy_weight} must be a finite number; 0 gives no bonus")
+        if self.dual_clip != 0 and not 1 < self.dual_clip < math.inf:
+            raise UserError(f"dual_clip={self.dual_clip} must be above 1 (3 is usual), or 0 for none")
+        if not 0 < self.importance_cap < math.inf:
+            raise UserError(f"importance_cap={self.importance_cap} must be a finite number above 0 (2 is usual)")
+        if self.importance_cap != PolicyOptions().importance_cap and self.importance == "none":
+            raise UserError(f"importance_cap={self.importance_cap} cuts nothing; set importance to token or sequence")
 
 
 def negative_log_likelihood(tokens: PolicyTokens) -> Loss:
@@ -81,5 +130,57 @@ def actor_critic(tokens: PolicyTokens, *, policy: PolicyLoss, value_clip: float,
     return Loss(value=result.value + value_weight * (tokens.weights * losses).sum(), sums=sums)
 
 
-def _count(is_so: torch.Tensor) -> torch.Tensor:
+def _count(is_so: Tensor) -> Tensor:
     return is_so.sum().to(torch.float32)
+
+
+def log_ratio(tokens: PolicyTokens, ratio: Ratio) -> Tensor:
+    """log of policy over old policy, cut to +-20; differentiable."""
+    own = tokens.logprobs - tokens.old_logprobs
+    if ratio == "token":
+        return own.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    lengths = _lengths(tokens)
+    mean = (_sums(own, lengths) / lengths).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).repeat_interleave(lengths)
+    if ratio == "sequence":
+        return mean
+    return mean.detach() + tokens.logprobs - tokens.logprobs.detach()
+
+
+def importance_weights(tokens: PolicyTokens, level: Literal["token", "sequence"], cap: float) -> Tensor:
+    """min(p(old policy) / p(sampler), cap), without gradient: the cut ratio of IMPALA (arXiv 1802.01561, equation 1).
+
+    Corrects for a sampler that computes otherwise than the learner does, or that is some steps behind it. A sequence's
+    ratio is the product of its tokens'.
+    """
+    gap = (tokens.old_logprobs - tokens.sampled_logprobs).detach()
+    if level == "sequence":
+        lengths = _lengths(tokens)
+        gap = _sums(gap, lengths).repeat_interleave(lengths)
+    return gap.clamp(max=LOG_RATIO_LIMIT).exp().clamp(max=cap)
+
+
+def drift_sums(tokens: PolicyTokens) -> dict[str, Tensor]:
+    """Sums that watch the policies come apart; each is an estimate per token, added up.
+
+    ``mismatch_kl`` is the k3 estimate of KL(sampler || policy) and ``mismatch_abs`` the mean |log p| gap: on-policy
+    zero but for rounding. ``policy_kl`` is the k3 estimate of KL(old policy || policy), what inner epochs add.
+    """
+    mismatch = (tokens.logprobs.detach() - tokens.sampled_logprobs).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    moved = log_ratio(tokens, "token").detach()
+    return {
+        metric.MISMATCH_KL: (mismatch.exp() - 1.0 - mismatch).sum(),
+        "mismatch_abs": mismatch.abs().sum(),
+        "policy_kl": (moved.exp() - 1.0 - moved).sum(),
+    }
+
+
+def _lengths(tokens: PolicyTokens) -> Tensor:
+    """Action tokens of each sequence that has any, in order; shape (sequences,)."""
+    lengths: Tensor = torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
+    return lengths
+
+
+def _sums(values: Tensor, lengths: Tensor) -> Tensor:
+    """Sum over each sequence, in an order that does not change from run to run; shape (sequences,)."""
+    ends = lengths.cumsum(0).tolist()
+    return torch.stack([part.sum() for part in values.tensor_split(ends[:-1])])

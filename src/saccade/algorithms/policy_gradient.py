@@ -5,12 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from saccade.algorithms.advantages import GroupAdvantages
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Algorithm, PolicyLoss
+from saccade.algorithms.algorithm import Aggregation, Algorithm, PolicyLoss
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.losses import actor_critic, clipped_surrogate
-from saccade.algorithms.options import PolicyOptions
-from saccade.algorithms.ratios import Ratio
+from saccade.algorithms.losses import PolicyOptions, Ratio, actor_critic, clipped_surrogate
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 

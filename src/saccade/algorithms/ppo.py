@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from saccade.algorithms.advantages import GroupAdvantages
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Algorithm
+from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.types import Group
 

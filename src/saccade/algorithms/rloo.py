@@ -1,9 +1,8 @@
 """REINFORCE with a leave-one-out baseline (arXiv 2402.14740; Kool et al. 2019)."""
 
 from saccade.algorithms.advantages import leave_one_out
-from saccade.algorithms.aggregation import Aggregation
-from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.algorithm import Aggregation, Algorithm
+from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from saccade.algorithms.advantages import PerToken
-from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.algorithm import Aggregation
 from saccade.types import ImageRef, Trajectory
 
 PromptKey = tuple[tuple[int, ...], tuple[str, ...]]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.losses import PolicyOptions
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings
 from saccade.learner.learner import OptimizerSettings

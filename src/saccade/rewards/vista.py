@@ -7,8 +7,15 @@ from typing import Literal
 
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.outcome import check_scorable, keeps_format
-from saccade.rewards.repetition.limits import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits
-from saccade.rewards.repetition.loops import repetition, worst
+from saccade.rewards.repetition.loops import (
+    DEFAULT_LIMITS,
+    RULES,
+    Level,
+    Repetition,
+    RepetitionLimits,
+    repetition,
+    worst,
+)
 from saccade.rewards.reward import GroupScores, RuleReward
 from saccade.types import Json, Score, Task, Term, Trajectory
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
-from saccade.algorithms.aggregation import Aggregation
+from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner
 from saccade.learner.sequences import training_sequence, weighted
