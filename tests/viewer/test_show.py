@@ -1,6 +1,7 @@
 """``saccade show`` on a small run: why a trajectory got its reward."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -170,3 +171,18 @@ def test_what_the_run_does_not_have_is_said_with_what_it_has(
     message = refused(capsys, run, "--step", 1, "--id", "tiny/00000")
     assert "none of the 2 questions in rl, step 1 is 'tiny/00000'; there is: tiny/00000" in message
     assert "holds no run: there is no run.json" in refused(capsys, tmp_path / "nothing")
+
+
+def test_the_pages_python_reads_the_same_numbers(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "why_this_reward.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "demo").symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code.replace("step-000012", "step-000001"), "why_this_reward.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    first = next(line for line in lines if line.startswith("tiny/000000"))
+    assert first.startswith("tiny/000000 -0.15 {'format': 0.1, 'agrees': 0.0, 'shaping': -0.25} (-0.57")
