@@ -18,8 +18,9 @@ from seed_runs import Row, Variants, arguments_of, directory_of, imitation_of, r
 
 from saccade.miniature.gym_lessons import LOOPS
 from saccade.rewards.repetition.loops import repetition
-from saccade.rewards.vista import PENALTIES, vista_total
+from saccade.rewards.vista import PENALTIES, vista_terms
 from saccade.runs.records import read_records
+from saccade.types import Score
 
 BASE = "imitation"
 HERE = ("with_tools=false", "lessons.loop_share=0.5", "lessons.careless_from=0.3")
@@ -44,7 +45,7 @@ def main() -> None:
 def reward_of(thought: str) -> float:
     """Of a right answer in good form with this thought."""
     penalty = PENALTIES[repetition(f"<think>{thought}</think><answer>red</answer>").level]
-    return vista_total(penalty=penalty, is_formatted=True, is_right=True)
+    return Score(terms=vista_terms(penalty=penalty, is_formatted=True, is_right=True)).total
 
 
 def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
