@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -171,6 +172,18 @@ def test_what_the_run_does_not_have_is_said_with_what_it_has(
     message = refused(capsys, run, "--step", 1, "--id", "tiny/00000")
     assert "none of the 2 questions in rl, step 1 is 'tiny/00000'; there is: tiny/00000" in message
     assert "holds no run: there is no run.json" in refused(capsys, tmp_path / "nothing")
+
+
+def test_a_run_of_older_records_is_refused_and_its_report_says_what_it_leaves_out(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(run, old)
+    for file in old.glob("*/**/*.jsonl"):
+        file.write_text(file.read_text().replace('"version": 2', '"version": 1', 1))
+    assert "is of record version 1, and this Saccade reads version 2" in refused(capsys, old)
+    assert run_command(["report", str(old)]) == 0
+    assert "is of record version 1, and this Saccade reads version 2" in (old / "report.html").read_text()
 
 
 def test_the_pages_python_reads_the_same_numbers(

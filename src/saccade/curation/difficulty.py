@@ -6,7 +6,7 @@ from pathlib import Path
 from saccade.curation.by_id import read_by_id
 from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
-from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.outcome import counts_as_right
 from saccade.tasks.readers.fields import optional_number
 from saccade.tasks.readers.rows import Row, RowError
 from saccade.types import Attempt, Task
@@ -32,12 +32,15 @@ def level_of(weak: float | None, strong: float | None, thresholds: Thresholds) -
 
 
 def pass_rates_of(attempts: Iterable[Attempt]) -> dict[str, float]:
-    """Pass rates from trajectories that a run has left behind. What the machine failed counts neither way."""
+    """Pass rates from trajectories that a run has left behind, by what the run's reward called right, where it did.
+
+    What the machine failed counts neither way.
+    """
     passed: dict[str, list[bool]] = {}
     for attempt in attempts:
         if attempt.trajectory.status != "failed":
-            answer = attempt.trajectory.answer if attempt.trajectory.status == "answered" else None
-            passed.setdefault(attempt.task.id, []).append(answer_is_right(attempt.task, answer))
+            is_right = counts_as_right(attempt.task, attempt.trajectory)
+            passed.setdefault(attempt.task.id, []).append(is_right)
     return {task_id: sum(rights) / len(rights) for task_id, rights in passed.items()}
 
 

@@ -54,7 +54,8 @@ class ExampleView:
     answered: str | None
     status: str
     reward: str
-    parts: tuple[tuple[str, str], ...]
+    terms: tuple[tuple[str, str], ...]
+    """Name, and value times weight."""
     notes: tuple[tuple[str, str], ...]
     figures: tuple[str, ...]
     images_left_out: int
@@ -110,7 +111,7 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
         answered=None if trajectory.answer is None else visible(trajectory.answer, 300),
         status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
         reward="–" if score is None else number_text(score.total),
-        parts=tuple(_shown_term(term) for term in (score.terms if score else ())),
+        terms=tuple(_shown_term(term) for term in (score.terms if score else ())),
         notes=_shown_numbers(score.notes if score else {}),
         figures=_question_figures(attempt, boxes, album),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),
