@@ -27,7 +27,7 @@ TEXTS = [f"price of {good} in {town}? look up answer user assistant" for good in
 @dataclass(frozen=True, kw_only=True)
 class PriceSettings:
     sft: SFTSettings = SFTSettings(steps=600, optimizer=OptimizerSettings(learning_rate=2e-3))
-    rl: RLSettings = RLSettings(steps=30, tasks_per_step=8, optimizer=OptimizerSettings(learning_rate=5e-4))
+    rl: RLSettings = RLSettings(steps=60, tasks_per_step=8, optimizer=OptimizerSettings(learning_rate=5e-4))
     guess_share: float = 0.7
 
 

@@ -226,3 +226,21 @@ def test_pass_rates_are_read_from_a_run(tmp_path: Path) -> None:
         )
     assert recorded_pass_rates(run) == {task.id: 4 / 6}
     assert recorded_pass_rates(run / "trajectories" / "rl" / "step_2.jsonl") == {task.id: 0.5}
+
+
+def test_a_family_of_ones_own_is_curated_and_known_by_its_source(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    family = f"{file}:draw_dots"
+    file.write_text(
+        "from saccade.tasks.families.colour_dots import draw_colour_dots\n\n\n"
+        "def draw_dots(rng, difficulty):\n    return draw_colour_dots(rng, difficulty)\n"
+    )
+    media = MediaStore()
+    asked = [generate(family, split="train", index=index, seed=0, media=media) for index in range(QUESTIONS)]
+    with ChatServer(serving(asked)) as server:
+        assert run_command([*command(server, tmp_path / "curated"), "--family", family]) == 0
+    assert [one.task.id for one in read_examples(tmp_path / "curated", MediaStore())] == [
+        f"dots/train/{index:06d}" for index in range(QUESTIONS)
+    ]
+    started_with = json.loads((tmp_path / "curated" / "curation.json").read_text())
+    assert "family_dots_sha256" in json.dumps(started_with)

@@ -123,7 +123,7 @@ def train(
 @saccade.command("eval")
 @click.option("--model", type=PATH, required=True, help="Checkpoint directory to measure.")
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
-@click.option("--family", help="Or: held-out tasks of a procedural family.")
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family.")
 @click.option(
     "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
 )

@@ -24,7 +24,7 @@ curate.add_command(vista)
 
 @curate.command("codedance")
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder.")
-@click.option("--family", help="Or: questions of a procedural family.")
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: questions of a procedural family.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
 @click.option("--teacher", required=True, help=f"Who solves: {WHO}.")
 @click.option("--teacher-model", help="Its name at the server.")

@@ -58,7 +58,7 @@ def mcp(
 
 
 @click.command()
-@click.option("--family", help="Tasks of a procedural family.")
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
 @click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
 @click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default those on images.")
 @click.option(

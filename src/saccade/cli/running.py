@@ -98,7 +98,8 @@ def start(
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(context)
-    from saccade.config.inputs import inputs_of
+    from saccade.config.inputs import families_in, inputs_of
+    from saccade.config.settings import to_json
     from saccade.runs.asked import read_asked
     from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.progress import Progress
@@ -115,7 +116,7 @@ def start(
         resume=resume,
         threads=threads,
         command=("saccade", *arguments),
-        inputs=inputs_of(context, measured),
+        inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
         accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),

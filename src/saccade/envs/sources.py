@@ -6,7 +6,7 @@ import numpy as np
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.tasks.procedural import generate
+from saccade.tasks.procedural import Family, generate
 from saccade.types import Task
 
 TaskSource = Callable[[np.random.Generator], Task]
@@ -18,7 +18,7 @@ INDEX_BOUND = 1 << 31
 def task_source(
     *,
     tasks: Sequence[Task] | Callable[[int], Task] | None,
-    family: str | None,
+    family: Family | None,
     split: str,
     seed: int,
     difficulty: float,
@@ -39,6 +39,16 @@ def task_source(
     if tasks is None:
         return None
     return _from_function(tasks) if callable(tasks) else _from_sequence(tasks)
+
+
+def check_stored(task: Task, media: MediaStore) -> None:
+    """``UserError`` for a task whose images are not in the store."""
+    for image in task.images:
+        if image.hash not in media:
+            raise UserError(
+                f"image {image.hash[:12]} of task {task.id} is not in the environment's media store; pass the "
+                "store that the task was made with as media="
+            )
 
 
 def _from_function(tasks: Callable[[int], Task]) -> TaskSource:

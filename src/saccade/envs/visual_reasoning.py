@@ -14,7 +14,7 @@ from saccade.envs.calls import in_original_pixels, run_call
 from saccade.envs.expert_turns import in_model_frame
 from saccade.envs.latency import ToolLatencies
 from saccade.envs.opened import OpenedTools
-from saccade.envs.sources import TaskSource, task_source
+from saccade.envs.sources import TaskSource, check_stored, task_source
 from saccade.envs.spaces import Picture, RgbImages, UnicodeText
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
@@ -25,6 +25,7 @@ from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
+from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import Episode, EpisodeTool, Tool, check_names
 from saccade.types import (
@@ -68,13 +69,12 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
 
     An episode is a function of its task and the texts of its actions. ``terminated`` means answered, ``truncated``
     means out of turns; a call in the last turn is not run, for nobody would see its result. The reward is
-    ``reward(task, answer)`` at the answer and 0.0 everywhere else; with ``reward=None`` it is 0.0 there too, for a
-    rollout, which scores whole trajectories.
+    ``reward(task, answer)`` at the answer and 0.0 everywhere else.
 
     Tasks come from ``reset(options={"task": task})``, or are drawn at ``reset`` from ``tasks`` (a sequence, or a
-    function of an index) or from a procedural ``family``. ``media`` holds the images of the tasks and takes those of
-    the tools. With ``shows_pixels=False`` observations carry no pictures, which a rollout, which reads ``images``,
-    would only throw away. ``latencies`` is told how long each call took; trajectories say nothing of it.
+    function of an index) or from a procedural ``family``: its name, ``FILE.py:NAME`` or its function. ``media`` holds
+    the images of the tasks and takes those of the tools. A rollout wants neither rewards nor pixels: ``reward=None``
+    scores no answer, ``shows_pixels=False`` leaves pictures out. ``latencies`` is told how long each call took.
 
     With ``render_mode="rgb_array"``, ``render`` gives the newest picture of the episode. A pickled environment is one
     made of the same arguments, before its first episode; Python must be able to pickle those.
@@ -92,7 +92,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         self,
         *,
         tasks: Sequence[Task] | Callable[[int], Task] | None = None,
-        family: str | None = None,
+        family: Family | None = None,
         split: str = "train",
         seed: int = 0,
         difficulty: float = 0.5,
@@ -187,12 +187,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
             seed = seed_for(self._seed, "environment")
         super().reset(seed=seed)
         task = self._chosen_task(options or {})
-        for image in task.images:
-            if image.hash not in self.media:
-                raise UserError(
-                    f"image {image.hash[:12]} of task {task.id} is not in the environment's media store; pass the "
-                    "store that the task was made with as media="
-                )
+        check_stored(task, self.media)
         episode_seed = seed_for(self._seed, "tools", task.id)
         self._opened.open(Episode(images=task.images, media=self.media, view=self.view, seed=episode_seed))
         self._prompt = self.protocol.prompt(task, [tool.spec for tool in self.tools], self.view)

@@ -182,7 +182,9 @@ def _tasks(context: RecipeContext, family: str | None, count: int | None, diffic
     if context.data is not None:
         return own_tasks(context.data, context)[:count]
     if family is None:
-        raise UserError(f"nothing to measure on: give --data PATH or --family NAME (one of {', '.join(FAMILIES)})")
+        raise UserError(
+            f"nothing to measure on: give --data PATH or --family NAME (one of {', '.join(FAMILIES)}, or FILE.py:NAME)"
+        )
     return [
         generate(
             family, split="held_out", index=index, seed=context.seed, media=context.media, difficulty=difficulty

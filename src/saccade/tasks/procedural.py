@@ -41,6 +41,7 @@ from saccade.tasks.families.table_sums import draw_table_sums
 from saccade.tasks.families.triangle_angles import draw_triangle_angles
 from saccade.tasks.families.video_event import draw_video_event
 from saccade.tasks.families.visual_search import draw_visual_search
+from saccade.tasks.own_family import checked_scene, family_name, own_family, own_family_file
 from saccade.tasks.scene import FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
 
@@ -112,21 +113,27 @@ MAX_DRAWS = 512
 """Draws until a scene falls into its split: at the smallest share, all fail once in 10^29 tasks."""
 
 
-def generate(family: str, *, split: str, index: int, seed: int, media: MediaStore, difficulty: float = 0.5) -> Example:
+Family = str | FamilyFunction
+"""A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
+
+
+def generate(
+    family: Family, *, split: str, index: int, seed: int, media: MediaStore, difficulty: float = 0.5
+) -> Example:
     """Task number ``index`` of a split with an expert's turns; its pictures are added to the store.
 
     ``difficulty`` is in [0, 1]; each family's module says what it changes. ``UserError`` for a value that is
     not known or out of range.
     """
-    draw = _family(family)
+    name, draw = family_named(family)
     _check(split, index, difficulty)
-    rng = generator_for(seed, "task", family, split, index)
+    rng = generator_for(seed, "task", name, split, index)
     for _ in range(MAX_DRAWS):
-        scene = draw(rng, difficulty)
+        scene = checked_scene(draw(rng, difficulty), name)
         if split_of(scene) == split:
-            return _example(scene, family, _task_id(family, split, index, seed, difficulty), difficulty, media)
+            return _example(scene, name, _task_id(name, split, index, seed, difficulty), difficulty, media)
     raise UserError(
-        f"family {family!r} has too few different pictures at difficulty={difficulty} for the split "
+        f"family {name!r} has too few different pictures at difficulty={difficulty} for the split "
         f"{split!r}; use a higher difficulty"
     )
 
@@ -137,12 +144,28 @@ def split_of(scene: Scene) -> str:
     return next(name for name, buckets in SPLITS.items() if bucket in buckets)
 
 
-def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[str] | None = None) -> Iterator[str]:
+def family_named(family: Family) -> tuple[str, FamilyFunction]:
+    """The name that its tasks carry and the function that draws its scenes; ``UserError`` when it is not there."""
+    if isinstance(family, str) and family in ALL_FAMILIES:
+        return family, ALL_FAMILIES[family]
+    if isinstance(family, str) and own_family_file(family) is None:
+        raise UserError(
+            f"no task family {family!r}; the families are {', '.join(ALL_FAMILIES)}; one of your own is named "
+            "FILE.py:NAME"
+        )
+    draw = own_family(family) if isinstance(family, str) else family
+    name = family_name(draw)
+    if ALL_FAMILIES.get(name, draw) is not draw:
+        raise UserError(f"a family that ships is called {name!r}; give your function another name")
+    return name, draw
+
+
+def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[Family] | None = None) -> Iterator[str]:
     """Questions, answers, thoughts and choices to train a tokenizer on, the same each time; None is ``FAMILIES``."""
     for family in FAMILIES if families is None else families:
-        draw = _family(family)
+        name, draw = family_named(family)
         for index in range(tasks_per_family):
-            rng = generator_for(0, "vocabulary", family, index)
+            rng = generator_for(0, "vocabulary", name, index)
             scene = draw(rng, index / max(1, tasks_per_family - 1))
             yield scene.asked.question
             yield from scene.asked.choices
@@ -159,12 +182,6 @@ def _content(scene: Scene) -> int:
     for image in scene.images:
         checksum = zlib.crc32(image.tobytes(), checksum)
     return checksum
-
-
-def _family(family: str) -> FamilyFunction:
-    if family not in ALL_FAMILIES:
-        raise UserError(f"no task family {family!r}; the families are {', '.join(ALL_FAMILIES)}")
-    return ALL_FAMILIES[family]
 
 
 def _check(split: str, index: int, difficulty: float) -> None:

@@ -2,10 +2,7 @@
 
 import difflib
 import importlib
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from saccade.config.context import RecipeContext
 from saccade.config.recipe_source import RecipeSource, recipe_source
-from saccade.errors import SaccadeError, UserError
+from saccade.errors import UserError
+from saccade.own_code import module_of_file, named_in
 
 if TYPE_CHECKING:
     from saccade.train.plan import Plan
 
 SHIPPED = ("saccade.recipes", "saccade.miniature")
 """The packages whose modules hold recipes; those named in ``__all__`` hold one of their own name, or ``tiny``."""
-
-_CUSTOM_MODULE = "saccade_custom_recipe"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +47,7 @@ def load_recipe(target: str) -> LoadedRecipe:
     file = Path(module.__file__)
     place = file.name if target.partition(":")[0].endswith(".py") else file.stem
     return LoadedRecipe(
-        function=_checked(_function(module, function, target.rpartition(":")[0] or target), target),
+        function=_checked(named_in(module, function, target.rpartition(":")[0] or target, what="recipe"), target),
         name=f"{place}:{function}",
         file=file,
     )
@@ -63,7 +59,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
     if target.endswith(".py"):
         place, function = target, ""
     if place.endswith(".py"):
-        return _module_of_file(Path(place)), function
+        return module_of_file(Path(place), what="recipe"), function
     beside = place.replace("-", "_")
     if colon and beside in recipe_names():
         return _shipped(beside, function), function
@@ -111,52 +107,6 @@ def shipped_recipes() -> list[tuple[str, str]]:
                 line = (inspect.getdoc(value) or "").partition("\n")[0]
                 found.append((name if function == name else f"{name}:{function}", line))
     return found
-
-
-def _module_of_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UserError(f"there is no recipe file {path}; check the path (it is looked for from {Path.cwd()})")
-    spec = importlib.util.spec_from_file_location(_CUSTOM_MODULE, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses and type hints look their module up by name; a recipe may also import its neighbours.
-    sys.modules[_CUSTOM_MODULE] = module
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except SaccadeError:
-        raise
-    # The user's file may raise anything at all; whatever it is, it is about that file.
-    except Exception as error:
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}") from error
-    return module
-
-
-def _place_of(error: Exception, path: Path) -> str:
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
-    return f"{path}:{frames[-1].lineno}" if frames else str(path)
-
-
-def _function(module: ModuleType, name: str, place: str) -> object:
-    functions = [
-        other
-        for other, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and not other.startswith("_")
-        if len(inspect.signature(value).parameters) == 1
-    ]
-    listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
-    if not name:
-        example = functions[0] if functions else "recipe"
-        raise UserError(f"{place} is a file; name the recipe in it, as in {place}:{example} ({listed})")
-    if not hasattr(module, name):
-        near = difflib.get_close_matches(name, functions, n=1)
-        suggestion = f" Did you mean {near[0]}?" if near else ""
-        raise UserError(f"{place} has no function {name!r}.{suggestion} ({listed})")
-    return getattr(module, name)
 
 
 def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":

@@ -8,6 +8,7 @@ from typing import Literal, cast
 
 from saccade.chat.chat_model import ChatModel
 from saccade.config.context import RecipeContext
+from saccade.config.inputs import family_inputs
 from saccade.config.own_tasks import own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import CodeDanceCuration
@@ -159,6 +160,7 @@ def _started_with(request: CodeDanceRequest, settings: CodeDanceCuration, tasks:
         "questions": len(tasks),
         "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
         **{role: f"{who} {request.models[role] or ''}".strip() for role, who in request.who.items() if who},
+        **({} if request.family is None else family_inputs(request.family)),
         "chains": None if request.chains is None else str(request.chains),
         "seed": request.seed,
         **deciding(settings, settings.server),

@@ -34,6 +34,7 @@ from saccade.interop.openenv.messages import (
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
+from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import ImageRef, Message, Task
@@ -160,7 +161,7 @@ class TasksById:
 
 def openenv_app(
     *,
-    family: str | None = None,
+    family: Family | None = None,
     tasks: Sequence[Task] = (),
     media: MediaStore | None = None,
     split: str = "train",
@@ -173,7 +174,7 @@ def openenv_app(
     reward: AnswerReward = answer_reward,
     max_sessions: int = 64,
 ) -> FastAPI:
-    """OpenEnv's app around our environment, with tasks of a procedural ``family`` or your own ``tasks`` in ``media``.
+    """OpenEnv's app around our environment, with tasks of a ``family`` or your own ``tasks`` in ``media``.
 
     Tools are shared by all sessions and must bear many threads, as all of ours do.
     """

@@ -1,0 +1,62 @@
+"""Python files of the user's own: the module of a file, and what it holds under a name."""
+
+import difflib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from saccade.errors import SaccadeError, UserError
+
+
+def module_of_file(path: Path, *, what: str) -> ModuleType:
+    """Runs the file as a module; ``what`` says in messages what is sought in it: ``recipe``.
+
+    ``UserError`` names the line of the file that raised. The file may import its neighbours.
+    """
+    if not path.is_file():
+        raise UserError(f"there is no {what} file {path}; check the path (it is looked for from {Path.cwd()})")
+    name = f"saccade_custom_{what.replace(' ', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and type hints look their module up by name.
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SaccadeError:
+        raise
+    # The user's file may raise anything at all; whatever it is, it is about that file.
+    except Exception as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}") from error
+    return module
+
+
+def named_in(module: ModuleType, name: str, place: str, *, what: str) -> object:
+    """What the module at ``place`` calls so; ``UserError`` lists its functions when there is no such thing."""
+    functions = [
+        other
+        for other, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not other.startswith("_")
+    ]
+    listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
+    if not name:
+        example = functions[0] if functions else what.rpartition(" ")[2]
+        raise UserError(f"{place} is a file; name the {what} in it, as in {place}:{example} ({listed})")
+    if not hasattr(module, name):
+        near = difflib.get_close_matches(name, functions, n=1)
+        suggestion = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(f"{place} has no function {name!r}.{suggestion} ({listed})")
+    return getattr(module, name)
+
+
+def _place_of(error: Exception, path: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return f"{path}:{frames[-1].lineno}" if frames else str(path)
