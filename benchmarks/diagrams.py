@@ -7,7 +7,7 @@ and angles and marks are read rightly; how many diagrams are read without any mi
 from picture and words, by logic forms and by CDL. Whatever is missing or made up counts as wrong; nothing is skipped.
 
 Styles: ``plain`` as the family draws; ``scan`` on white paper, 1.6 times as large, as a JPEG of quality 60;
-``rapidocr`` plain, with every label read by RapidOCR (``pip install "saccade[ocr]"``). Problems are solved in
+``rapidocr`` plain, with every label read by RapidOCR (``pip install -e ".[ocr]"``). Problems are solved in
 ``plain``. The reader was made with seed 5.
 """
 

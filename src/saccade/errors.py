@@ -25,6 +25,16 @@ class MachineError(SaccadeError):
     """The machine's failure (a judge is down, a tool server is gone): the trajectory ends ``failed``, never scored."""
 
 
+def install_command(extra: str) -> str:
+    """The command that brings an extra of this project, as messages say it."""
+    return f'pip install -e ".[{extra}]" in a clone of Saccade'
+
+
+def missing_extra(extra: str, package: str, *, needed_for: str = "this") -> UserError:
+    """The error of an optional package that is not installed, and of the extra that brings it."""
+    return UserError(f"{needed_for} needs the package {package}; run {install_command(extra)}")
+
+
 def nearest(name: str, names: Sequence[str]) -> str | None:
     """The one of ``names`` that was probably meant."""
     # Cut first: matching takes time with the square of the length, and the name is the model's.

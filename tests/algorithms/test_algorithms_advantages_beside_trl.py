@@ -9,8 +9,8 @@ from saccade.algorithms.advantages import group_relative, leave_one_out
 from saccade.models.tokenizer import build_tokenizer
 from saccade.types import Group
 
-pytest.importorskip("trl", reason='compares with TRL; pip install "saccade[trl]"')
-pytest.importorskip("datasets", reason='TRL reads its prompts from a data set; pip install "saccade[datasets]"')
+pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
+pytest.importorskip("datasets", reason='TRL reads its prompts from a data set; pip install -e ".[datasets]"')
 
 import torch
 from datasets import Dataset

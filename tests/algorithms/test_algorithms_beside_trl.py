@@ -1,4 +1,4 @@
-"""Losses beside TRL's own code, run in the same process on the same numbers (pip install "saccade[trl]")."""
+"""Losses beside TRL's own code, run in the same process on the same numbers (pip install -e ".[trl]")."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from saccade.algorithms.gspo import gspo
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.rloo import rloo
 
-pytest.importorskip("trl", reason='compares with TRL; pip install "saccade[trl]"')
+pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 
 from accelerate import Accelerator
 from trl.trainer.grpo_trainer import GRPOTrainer

@@ -7,7 +7,7 @@ from saccade.learner.chunked_logprobs import chosen_logprobs
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 
-pytest.importorskip("trl", reason='compares with TRL; pip install "saccade[trl]"')
+pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 
 from trl.trainer.utils import entropy_from_logits, selective_log_softmax
 

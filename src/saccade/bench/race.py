@@ -16,7 +16,7 @@ from saccade.bench.results import Agreement, BenchResult, FrameworkResult
 from saccade.bench.spec import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport
 from saccade.bench.worker import started
 from saccade.bench.workload import Workload
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, UserError, install_command
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName) 
     if steps < 1:
         raise UserError(f"steps={steps} times nothing; use 1 or more")
     if "trl" in frameworks and importlib.util.find_spec("trl") is None:
-        raise UserError('TRL is not installed; run pip install "saccade[trl]", or choose --framework saccade')
+        raise UserError(f"TRL is not installed; run {install_command('trl')}, or choose --framework saccade")
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but torch sees no GPU here; use device=cpu")
 

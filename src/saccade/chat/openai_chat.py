@@ -21,7 +21,7 @@ from saccade.chat.pacing import RetryPace, back_off_s
 from saccade.chat.refusals import TryAgainError, refusal
 from saccade.chat.reply_cache import ReplyCache, request_key
 from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, wire_messages
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, UserError, missing_extra
 from saccade.media.store import MediaStore
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Json, Message
@@ -30,7 +30,7 @@ try:
     import httpx2
     import openai
 except ImportError as error:
-    raise UserError('asking a server needs the package openai: pip install "saccade[http]"') from error
+    raise missing_extra("http", "openai", needed_for="asking a server") from error
 
 _SEED_BITS = 0x7FFFFFFF
 """Some servers take seeds of 32 bits only."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from saccade.errors import SaccadeError, UserError
+from saccade.errors import SaccadeError, missing_extra
 from saccade.services.http.app import create_app
 from saccade.services.http.images import ImageShelf
 from saccade.services.http.server import check_reach
@@ -35,7 +35,7 @@ try:
     import ray
     from ray import serve
 except ImportError as error:
-    raise UserError('serving on a cluster needs Ray: pip install "saccade[ray,services]"') from error
+    raise missing_extra("ray,services", "ray", needed_for="serving on a cluster") from error
 
 logger = logging.getLogger(__name__)
 

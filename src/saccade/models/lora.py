@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -204,7 +204,7 @@ def _config(settings: LoraSettings) -> "LoraConfig":
     try:
         from peft import LoraConfig
     except ImportError as error:
-        raise UserError('LoRA needs PEFT: pip install "saccade[lora]"') from error
+        raise missing_extra("lora", "peft", needed_for="LoRA") from error
     return LoraConfig(
         r=settings.rank,
         lora_alpha=settings.alpha,

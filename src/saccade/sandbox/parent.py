@@ -10,7 +10,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, UserError, missing_extra
 from saccade.sandbox import folders, packages
 from saccade.sandbox.namespaces import NAMES
 from saccade.sandbox.results import Isolation, Layers, Limits
@@ -33,7 +33,7 @@ class WarmParent:
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         missing = [name for name in _NEEDED if find_spec(name) is None]
         if missing:
-            raise UserError(f'the sandbox needs {", ".join(missing)}; pip install "saccade[sandbox]"')
+            raise missing_extra("sandbox", ", ".join(missing), needed_for="the sandbox")
         self.folder = folders.make()
         self._channel, theirs = socket.socketpair()
         own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1

@@ -9,7 +9,7 @@ from typing import Self
 
 from PIL import Image
 
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.mcp.images import UnknownImageError
 from saccade.interop.mcp.schema import ArgumentChecks, parameters_of_spec, taken_spec
 from saccade.media.store import image_hash, png_bytes
@@ -26,7 +26,7 @@ try:
     from saccade.interop.mcp.results import tool_output
     from saccade.interop.mcp.server import IMAGE_FORMAT, MARK
 except ImportError as error:
-    raise UserError('the Model Context Protocol needs the package fastmcp: pip install "saccade[mcp]"') from error
+    raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error
 
 MAX_INLINE_BYTES = 2 << 20
 """Of a picture inside a message over HTTP, where servers take messages of 4 MiB; a larger one is uploaded before."""

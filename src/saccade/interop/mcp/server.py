@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from saccade import __version__
-from saccade.errors import MachineError, ToolError, UserError
+from saccade.errors import MachineError, ToolError, UserError, missing_extra
 from saccade.interop.mcp.images import ReceivedImages, UnknownImageError
 from saccade.media.store import MediaStore
 from saccade.tools.arguments import checked_arguments
@@ -29,7 +29,7 @@ try:
     from starlette.requests import Request
     from starlette.responses import JSONResponse
 except ImportError as error:
-    raise UserError('the Model Context Protocol needs the package fastmcp: pip install "saccade[mcp]"') from error
+    raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error
 
 MARK = "saccade"
 """The key of our metadata on tools and results; a client of ours reads it."""

@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.interop.mcp.images import SERVER_LIMITS
 from saccade.services.http.connections import HEADERS_WITHIN_S, protocol_within
 from saccade.services.http.origins import OriginGuard, is_loopback
@@ -18,7 +18,7 @@ from saccade.services.http.uploads import UploadGuard, UploadLimits
 try:
     import uvicorn
 except ImportError as error:
-    raise UserError('serving over HTTP needs the package uvicorn: pip install "saccade[services]"') from error
+    raise missing_extra("services", "uvicorn", needed_for="serving over HTTP") from error
 
 MCP_PATH = "/mcp"
 

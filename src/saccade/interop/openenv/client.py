@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Self, cast
 
-from saccade.errors import UserError
+from saccade.errors import missing_extra
 from saccade.interop.openenv.messages import SaccadeAction, SaccadeObservation, SaccadeState
 
 try:
@@ -16,7 +16,7 @@ try:
     from websockets.exceptions import ConnectionClosed, WebSocketException
     from websockets.sync.client import ClientConnection, connect
 except ImportError as error:
-    raise UserError('OpenEnv is not installed: pip install "saccade[openenv]"') from error
+    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 MESSAGE_BYTES = 64 << 20
 """What one message may hold, so that pictures arrive as they are."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from PIL import Image
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.media.decode import decode_image
 from saccade.media.store import png_bytes
 
@@ -16,7 +16,7 @@ try:
     from openenv.core.env_server.types import Action, Observation, State
     from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:
-    raise UserError('OpenEnv is not installed: pip install "saccade[openenv]"') from error
+    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 JPEG_QUALITIES = (95, 85, 70, 50)
 

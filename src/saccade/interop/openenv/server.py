@@ -21,7 +21,7 @@ from saccade.envs.visual_reasoning import (
     VisualReasoningEnv,
     answer_reward,
 )
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.interop.openenv.messages import (
     DEFAULT_MESSAGE_BYTES,
     ChatMessage,
@@ -44,7 +44,7 @@ try:
     from openenv.core.env_server import Environment, create_app
     from openenv.core.env_server.types import EnvironmentMetadata
 except ImportError as error:
-    raise UserError('OpenEnv is not installed: pip install "saccade[openenv]"') from error
+    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 MIN_MESSAGE_BYTES = 1 << 16
 

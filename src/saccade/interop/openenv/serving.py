@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.errors import UserError
+from saccade.errors import missing_extra
 from saccade.services.http.connections import HEADERS_WITHIN_S, drop, protocol_within
 from saccade.services.http.origins import OriginGuard
 from saccade.services.http.uploads import UploadGuard, UploadLimits
@@ -12,7 +12,7 @@ try:
     from fastapi import FastAPI
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 except ImportError as error:
-    raise UserError('OpenEnv is not installed: pip install "saccade[openenv]"') from error
+    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 UPLOADS = UploadLimits(most_bytes=lambda _: 4 << 20, together_bytes=64 << 20, within_s=30.0)
 """Of plain HTTP requests; an episode's messages travel in its session."""

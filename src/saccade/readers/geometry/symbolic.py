@@ -1,10 +1,10 @@
 """sympy, or a message that says how to get it."""
 
-from saccade.errors import UserError
+from saccade.errors import missing_extra
 
 try:
     import sympy
 except ImportError as error:
-    raise UserError('the geometry tools need the package sympy: pip install "saccade[geometry]"') from error
+    raise missing_extra("geometry", "sympy", needed_for="solving geometry") from error
 
 __all__ = ["sympy"]

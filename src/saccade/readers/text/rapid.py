@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from saccade.errors import UserError
+from saccade.errors import missing_extra
 from saccade.geometry import Box, Point
 from saccade.pictures import bounded
 from saccade.readers.text.lines import MAX_SIDE_PX, TextLine, scaled
@@ -102,7 +102,7 @@ def _engine() -> "RapidOCR":
     try:
         from rapidocr import RapidOCR
     except ImportError as error:
-        raise UserError('reading text needs RapidOCR; install it with pip install "saccade[ocr]"') from error
+        raise missing_extra("ocr", "rapidocr", needed_for="reading text") from error
     return RapidOCR(params=dict(_SETTINGS))
 
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.services.http.app import create_app
 from saccade.services.http.connections import protocol_within
 from saccade.services.http.service import ToolService
@@ -26,7 +26,7 @@ try:
     import uvicorn
     from fastapi import FastAPI
 except ImportError as error:
-    raise UserError('serving tools needs FastAPI and uvicorn: pip install "saccade[services]"') from error
+    raise missing_extra("services", "fastapi, or uvicorn", needed_for="serving tools") from error
 
 logger = logging.getLogger(__name__)
 

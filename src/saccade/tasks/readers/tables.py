@@ -7,7 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.tasks.readers.rows import NumberedRow, Row
 
 ROWS_AT_ONCE = 64
@@ -69,7 +69,7 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
     try:
         import datasets
     except ImportError as error:
-        raise UserError(f'reading {name!r} needs the package datasets: pip install "saccade[datasets]"') from error
+        raise missing_extra("datasets", "datasets", needed_for=f"reading {name!r}") from error
     is_saved = is_saved_dataset(Path(name))
     if is_saved and config is not None:
         raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")

@@ -24,7 +24,7 @@ _EXAMPLE = "chartmoe"
 
 
 def _classical(options: Options) -> Make:
-    options.need_package("cv2", 'pip install "saccade[ocr]"')
+    options.need_package("cv2", extra="ocr")
     reader = text_reader(options)
 
     def make() -> Tool:

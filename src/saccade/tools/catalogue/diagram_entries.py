@@ -21,8 +21,8 @@ def _outline(name: str) -> Tool:
 
 def _offline(options: Options) -> Make:
     """Labels in plain upright type are read without an engine; ``engine`` names one for others."""
-    options.need_package("cv2", 'pip install "saccade[ocr]"')
-    options.need_package("sympy", 'pip install "saccade[geometry]"')
+    options.need_package("cv2", extra="ocr")
+    options.need_package("sympy", extra="geometry")
     engine = options.choice("engine", ("none", "rapidocr", "tesseract", "easyocr"), "none")
     reader = None if engine == "none" else text_reader(options)
 

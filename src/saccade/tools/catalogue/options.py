@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal, TypedDict, TypeVar
 
-from saccade.errors import UserError
+from saccade.errors import UserError, install_command
 from saccade.tools.catalogue.settings import Backend, ToolSettings
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
@@ -110,9 +110,9 @@ class Options:
             raise self.error(f"{name} names the variable {variable}, which is not set; export {variable}=...")
         return os.environ[variable]
 
-    def need_package(self, module: str, install: str) -> None:
+    def need_package(self, module: str, *, extra: str) -> None:
         if importlib.util.find_spec(module) is None:
-            raise self.error(f"needs the package {module}; install it with: {install}")
+            raise self.error(f"needs the package {module}; run {install_command(extra)}")
 
     def finish(self) -> None:
         for name in self._options:

@@ -33,7 +33,7 @@ def _geometry_tool(name: str) -> Tool:
 
 def _geometry(name: str) -> Prepare:
     def prepare(options: Options) -> Make:
-        options.need_package("sympy", 'pip install "saccade[geometry]"')
+        options.need_package("sympy", extra="geometry")
 
         return partial(_geometry_tool, name)
 

@@ -1,0 +1,21 @@
+"""Messages about what is not installed say what works in a clone."""
+
+from pathlib import Path
+
+from saccade.errors import missing_extra
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
+    error = missing_extra("http", "openai", needed_for="asking a server")
+    expected = 'asking a server needs the package openai; run pip install -e ".[http]" in a clone of Saccade'
+    assert str(error) == expected
+
+
+def test_nothing_tells_anybody_to_install_the_package_of_that_name_from_the_index() -> None:
+    # The name on the index belongs to another project.
+    said = "saccade" + "["
+    files = [path for room in ("src", "docs", "benchmarks", "examples") for path in (ROOT / room).rglob("*.*")]
+    texts = [path for path in files if path.suffix in {".py", ".md", ".toml"}]
+    assert [path for path in texts if said in path.read_text(encoding="utf-8")] == []
