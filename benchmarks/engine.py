@@ -61,18 +61,18 @@ def timed(run: Callable[[], None], repeats: int) -> Timing:
 async def sample_with_engine(engine: LocalEngine, workload: Workload) -> None:
     chat = engine.model.chat
 
-    async def trajectory(seat, index: int) -> None:
+    async def trajectory(slot, index: int) -> None:
         prompt = workload.prompts[index]
         ids, images = list(prompt.ids), list(prompt.images)
         for _turn in range(workload.turns):
-            done = await seat.sample(ids, images, Sampling(seed=index, max_tokens=workload.tokens))
+            done = await slot.sample(ids, images, Sampling(seed=index, max_tokens=workload.tokens))
             suffix = chat.observation(workload.observation, ends_with_eos=done.finish == "eos")
             ids += [*done.ids, *suffix.ids]
             images += suffix.images
-        seat.close()
+        slot.close()
 
-    async with engine.seats([str(index) for index in range(len(workload.prompts))]) as seats:
-        await asyncio.gather(*(trajectory(seat, index) for index, seat in enumerate(seats)))
+    async with engine.sequences([str(index) for index in range(len(workload.prompts))]) as slots:
+        await asyncio.gather(*(trajectory(slot, index) for index, slot in enumerate(slots)))
 
 
 def sample_with_generate(model: VisionLanguageModel, workload: Workload) -> None:

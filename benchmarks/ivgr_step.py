@@ -107,7 +107,6 @@ def opened(name: str, model: Path, overrides: Sequence[str], rounds: int, seed: 
         Learner(policy, stage.settings.optimizer),
         seed=seed,
         first_step=0,
-        weights_changed=engine.bump_version,
         load_reference=plan.build_model,
     )
     return Variant(media=context.media, stepping=stepping)

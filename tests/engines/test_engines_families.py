@@ -37,14 +37,14 @@ def generated(model):
 
 
 async def sampled(engine, prompts, samplings):
-    async with engine.seats([str(index) for index in range(len(prompts))]) as seats:
+    async with engine.sequences([str(index) for index in range(len(prompts))]) as slots:
 
-        async def one(seat, tokens, sampling):
-            done = await seat.sample(tokens.ids, tokens.images, sampling)
-            seat.close()
+        async def one(slot, tokens, sampling):
+            done = await slot.sample(tokens.ids, tokens.images, sampling)
+            slot.close()
             return done
 
-        return await asyncio.gather(*(one(*each) for each in zip(seats, prompts, samplings)))
+        return await asyncio.gather(*(one(*each) for each in zip(slots, prompts, samplings)))
 
 
 def test_greedy_turns_are_those_of_transformers(model, picture, prompt, generated):
@@ -63,13 +63,13 @@ def test_two_turns_with_images_have_the_logprobs_of_one_plain_forward(model, pic
     engine = LocalEngine(model)
 
     async def run():
-        async with engine.seats(["a"]) as [seat]:
+        async with engine.sequences(["a"]) as [slot]:
             sampling = Sampling(seed=5, max_tokens=9)
-            first = await seat.sample(tokens.ids, tokens.images, sampling)
+            first = await slot.sample(tokens.ids, tokens.images, sampling)
             suffix = model.chat.observation(Observation(text="Here", images=seen), ends_with_eos=first.finish == "eos")
             ids = (*tokens.ids, *first.ids, *suffix.ids)
-            second = await seat.sample(ids, (*tokens.images, *seen), sampling)
-            seat.close()
+            second = await slot.sample(ids, (*tokens.images, *seen), sampling)
+            slot.close()
             return first, second, (*ids, *second.ids)
 
     first, second, ids = asyncio.run(run())

@@ -24,26 +24,26 @@ def whole_forward_logprobs(model, ids, images, start, temperature=1.0):
     return [float(logprobs[index - 1, ids[index]]) for index in range(start, len(ids))]
 
 
-async def one_turn(seat, tokens, sampling):
+async def one_turn(slot, tokens, sampling):
     try:
-        return await seat.sample(tokens.ids, tokens.images, sampling)
+        return await slot.sample(tokens.ids, tokens.images, sampling)
     finally:
-        seat.close()
+        slot.close()
 
 
 async def sample_all(engine, prompts, samplings):
-    async with engine.seats([str(index) for index in range(len(prompts))]) as seats:
-        return await asyncio.gather(*(one_turn(*each) for each in zip(seats, prompts, samplings)))
+    async with engine.sequences([str(index) for index in range(len(prompts))]) as slots:
+        return await asyncio.gather(*(one_turn(*each) for each in zip(slots, prompts, samplings)))
 
 
-async def two_turns(model, seat, prompt, observation, sampling):
+async def two_turns(model, slot, prompt, observation, sampling):
     """Both completions and the whole sequence with its images."""
-    first = await seat.sample(prompt.ids, prompt.images, sampling)
+    first = await slot.sample(prompt.ids, prompt.images, sampling)
     suffix = model.chat.observation(observation, ends_with_eos=first.finish == "eos")
     ids = (*prompt.ids, *first.ids, *suffix.ids)
     images = (*prompt.images, *suffix.images)
-    second = await seat.sample(ids, images, sampling)
-    seat.close()
+    second = await slot.sample(ids, images, sampling)
+    slot.close()
     return first, second, (*ids, *second.ids), images, len(suffix.ids)
 
 
@@ -59,10 +59,10 @@ def test_second_turn_with_a_new_image_has_the_logprobs_of_a_whole_forward(model,
     engine = LocalEngine(model)
 
     async def run():
-        async with engine.seats(["a"]) as [seat]:
+        async with engine.sequences(["a"]) as [slot]:
             return await two_turns(
                 model,
-                seat,
+                slot,
                 tokens,
                 Observation(text="Here it is", images=(picture(3),)),
                 Sampling(seed=5, max_tokens=9),
@@ -90,17 +90,17 @@ def test_two_turn_trajectories_do_not_depend_on_their_batch(model, picture, prom
     engine = LocalEngine(model, max_rows=5)
 
     async def run(indices):
-        async with engine.seats([str(index) for index in indices]) as seats:
+        async with engine.sequences([str(index) for index in indices]) as slots:
             return await asyncio.gather(
                 *(
                     two_turns(
                         model,
-                        seat,
+                        slot,
                         prompt("What " * (1 + index % 3), picture(index % 2)),
                         Observation(text="Seen " * (index % 4), images=(picture(index),) * (index % 2)),
                         Sampling(seed=index, max_tokens=3 + index % 6),
                     )
-                    for seat, index in zip(seats, indices)
+                    for slot, index in zip(slots, indices)
                 )
             )
 
@@ -112,21 +112,21 @@ def test_two_turn_trajectories_do_not_depend_on_their_batch(model, picture, prom
 
 
 def test_deterministic_mode_repeats_to_the_bit_whatever_the_tools_take(model, picture, prompt):
-    async def with_tool(seat, index, waits):
+    async def with_tool(slot, index, waits):
         tokens = prompt("Look " * (1 + index), picture(index % 2))
         sampling = Sampling(seed=index, max_tokens=4 + index)
-        first = await seat.sample(tokens.ids, tokens.images, sampling)
+        first = await slot.sample(tokens.ids, tokens.images, sampling)
         await asyncio.sleep(waits[index])
         suffix = model.chat.observation(Observation(text="Seen"), ends_with_eos=first.finish == "eos")
-        second = await seat.sample((*tokens.ids, *first.ids, *suffix.ids), tokens.images, sampling)
+        second = await slot.sample((*tokens.ids, *first.ids, *suffix.ids), tokens.images, sampling)
         await asyncio.sleep(waits[index])
-        seat.close()
+        slot.close()
         return first, second
 
     async def run(waits):
         engine = LocalEngine(model, max_rows=3, deterministic=True)
-        async with engine.seats(list("abcdef")) as seats:
-            done = await asyncio.gather(*(with_tool(seat, index, waits) for index, seat in enumerate(seats)))
+        async with engine.sequences(list("abcdef")) as slots:
+            done = await asyncio.gather(*(with_tool(slot, index, waits) for index, slot in enumerate(slots)))
         return done, engine.work
 
     assert asyncio.run(run([0, 0, 0, 0, 0, 0])) == asyncio.run(run([0.03, 0, 0.01, 0.02, 0, 0.04]))
@@ -142,7 +142,7 @@ def test_a_group_is_prefilled_once_and_its_image_encoded_once(model, picture, pr
         prompts_shared=14,
         tokens_prefilled=len(tokens[0].ids) + len(tokens[8].ids),
         tokens_sampled=16,
-        ticks=1,
+        decode_steps=1,
     )
 
 
@@ -171,9 +171,9 @@ def test_a_later_turn_forwards_only_its_observation_and_the_token_before_it(mode
     tokens = prompt("Look closer", picture(1))
 
     async def run():
-        async with engine.seats(["a"]) as [seat]:
+        async with engine.sequences(["a"]) as [slot]:
             seen = Observation(text="Here it is", images=(picture(1),))
-            return await two_turns(model, seat, tokens, seen, Sampling(seed=5, max_tokens=6))
+            return await two_turns(model, slot, tokens, seen, Sampling(seed=5, max_tokens=6))
 
     first, second, _, _, suffix_length = asyncio.run(run())
     assert engine.images_encoded == 1
@@ -183,7 +183,7 @@ def test_a_later_turn_forwards_only_its_observation_and_the_token_before_it(mode
         tokens_prefilled=len(tokens.ids) + 1 + suffix_length,
         tokens_decoded=len(first.ids) - 1 + len(second.ids) - 1,
         tokens_sampled=len(first.ids) + len(second.ids),
-        ticks=len(first.ids) + len(second.ids),
+        decode_steps=len(first.ids) + len(second.ids),
     )
 
 
@@ -197,7 +197,7 @@ def test_new_weights_are_seen_and_images_encoded_anew(model, picture, prompt):
     with torch.no_grad():
         embeddings.mul_(1.5)
     try:
-        assert engine.bump_version() == 5
+        engine.update_weights(model, 5)
         after = asyncio.run(sample_all(engine, [tokens], sampling))
     finally:
         with torch.no_grad():
@@ -211,22 +211,23 @@ def test_forgotten_images_are_encoded_anew_by_the_same_policy(model, picture, pr
     engine, tokens = LocalEngine(model), prompt("Look", picture(1), picture(2))
     sampling = Sampling(seed=1, max_tokens=4)
     first = asyncio.run(sample_all(engine, [tokens], [sampling]))
-    engine.forget_images()
+    engine.reset()
     assert asyncio.run(sample_all(engine, [tokens], [sampling])) == first
     assert (engine.images_encoded, engine.policy_version) == (4, 0)
 
 
-def test_weights_must_not_change_while_seats_are_open(model):
+def test_weights_must_not_change_while_sequences_are_open(model):
     engine = LocalEngine(model)
 
     async def run():
-        async with engine.seats(["a"]) as [seat]:
-            seat.close()
-            engine.bump_version()
+        async with engine.sequences(["a"]) as [slot]:
+            slot.close()
+            engine.update_weights(model, 1)
 
-    with pytest.raises(SaccadeError, match="close their seats first"):
+    with pytest.raises(SaccadeError, match="end their batch first"):
         asyncio.run(run())
-    assert engine.bump_version() == 1
+    engine.update_weights(model, 1)
+    assert engine.policy_version == 1
 
 
 def test_a_stop_string_ends_the_turn_with_the_token_that_completes_it(model, prompt):
@@ -322,16 +323,16 @@ def test_a_sequence_that_does_not_extend_the_one_before_is_refused(model, prompt
     tokens = prompt("What?")
 
     async def run():
-        async with LocalEngine(model).seats(["a"]) as [seat]:
+        async with LocalEngine(model).sequences(["a"]) as [slot]:
             sampling = Sampling(seed=0, max_tokens=2)
-            await seat.sample(tokens.ids, (), sampling)
+            await slot.sample(tokens.ids, (), sampling)
             with pytest.raises(ValueError, match="must extend"):
-                await seat.sample(tokens.ids[:-1], (), sampling)
+                await slot.sample(tokens.ids[:-1], (), sampling)
             with pytest.raises(ValueError, match="same in every turn"):
-                await seat.sample(seat.ids, (), replace(sampling, seed=1))
-            seat.close()
+                await slot.sample(slot.ids, (), replace(sampling, seed=1))
+            slot.close()
             with pytest.raises(ValueError, match="closed"):
-                await seat.sample(seat.ids, (), sampling)
+                await slot.sample(slot.ids, (), sampling)
 
     asyncio.run(run())
 
@@ -340,7 +341,7 @@ def test_an_image_without_placeholders_is_refused_for_its_trajectory_alone(model
     tokens = prompt("What?")
 
     async def run():
-        async with LocalEngine(model).seats(["bad", "good"]) as [bad, good]:
+        async with LocalEngine(model).sequences(["bad", "good"]) as [bad, good]:
             sampling = Sampling(seed=0, max_tokens=2)
             with pytest.raises(ValueError, match="0 image tokens for 1 images"):
                 await bad.sample(tokens.ids, [picture(1)], sampling)
@@ -357,11 +358,11 @@ def test_an_error_in_the_model_reaches_every_waiter(model, prompt):
     kept = norm.detach().clone()
 
     async def run():
-        async with LocalEngine(model).seats(["a", "b"]) as seats:
-            asked = [seat.sample(tokens.ids, (), Sampling(seed=0)) for seat in seats]
+        async with LocalEngine(model).sequences(["a", "b"]) as slots:
+            asked = [slot.sample(tokens.ids, (), Sampling(seed=0)) for slot in slots]
             errors = await asyncio.gather(*asked, return_exceptions=True)
             with pytest.raises(SaccadeError, match="diverged"):
-                await seats[0].sample(seats[0].ids, (), Sampling(seed=0))
+                await slots[0].sample(slots[0].ids, (), Sampling(seed=0))
         return errors
 
     with torch.no_grad():
@@ -378,7 +379,7 @@ def test_a_cancelled_trajectory_does_not_hold_up_the_others(model, prompt):
     tokens = prompt("What?")
 
     async def run():
-        async with LocalEngine(model).seats(["a", "b"]) as [first, second]:
+        async with LocalEngine(model).sequences(["a", "b"]) as [first, second]:
             cancelled = asyncio.create_task(first.sample(tokens.ids, (), Sampling(seed=0, max_tokens=10_000)))
             finished = asyncio.create_task(second.sample(tokens.ids, (), Sampling(seed=1, max_tokens=30)))
             while len(first.ids) < len(tokens.ids) + 3:
@@ -393,12 +394,12 @@ def test_a_cancelled_trajectory_does_not_hold_up_the_others(model, prompt):
     assert done.ids == alone.ids
 
 
-def test_leaving_early_closes_every_seat_and_frees_the_engine(model, prompt):
+def test_leaving_early_closes_every_sequence_and_frees_the_engine(model, prompt):
     engine = LocalEngine(model)
     tokens = prompt("What?")
 
     async def abandon():
-        async with engine.seats(["a", "b"]) as [first, _]:
+        async with engine.sequences(["a", "b"]) as [first, _]:
             waiting = asyncio.create_task(first.sample(tokens.ids, (), Sampling(seed=0)))
             await asyncio.sleep(0)
         with pytest.raises(SaccadeError, match="ended"):
@@ -409,11 +410,11 @@ def test_leaving_early_closes_every_seat_and_frees_the_engine(model, prompt):
     assert len(done.ids) == 1
 
 
-def test_one_batch_of_seats_at_a_time(model):
+def test_one_batch_of_sequences_at_a_time(model):
     engine = LocalEngine(model)
 
     async def nested():
-        async with engine.seats([]), engine.seats([]):
+        async with engine.sequences([]), engine.sequences([]):
             raise AssertionError("the second batch must not open")
 
     with pytest.raises(SaccadeError, match="one batch at a time"):
@@ -424,18 +425,18 @@ def test_without_determinism_a_slow_tool_delays_only_its_own(model, prompt):
     tokens = prompt("What?")
     order = []
 
-    async def trajectory(seat, index):
+    async def trajectory(slot, index):
         sampling = Sampling(seed=index, max_tokens=3)
-        first = await seat.sample(tokens.ids, (), sampling)
+        first = await slot.sample(tokens.ids, (), sampling)
         if index == 0:
             await asyncio.sleep(0.3)
-        await seat.sample((*tokens.ids, *first.ids), (), sampling)
-        seat.close()
+        await slot.sample((*tokens.ids, *first.ids), (), sampling)
+        slot.close()
         order.append(index)
 
     async def run():
-        async with LocalEngine(model, deterministic=False).seats(list("abc")) as seats:
-            await asyncio.gather(*(trajectory(seat, index) for index, seat in enumerate(seats)))
+        async with LocalEngine(model, deterministic=False).sequences(list("abc")) as slots:
+            await asyncio.gather(*(trajectory(slot, index) for index, slot in enumerate(slots)))
 
     asyncio.run(run())
     assert order[-1] == 0

@@ -104,32 +104,32 @@ def test_a_sampled_turn_is_at_least_as_likely_under_the_policy_as_its_score(mode
     engine = LocalEngine(model)
 
     async def run():
-        async with engine.seats(["a"]) as [seat]:
-            done = await seat.sample(tokens.ids, tokens.images, Sampling(seed=3, max_tokens=8))
-            seat.close()
+        async with engine.sequences(["a"]) as [slot]:
+            done = await slot.sample(tokens.ids, tokens.images, Sampling(seed=3, max_tokens=8))
+            slot.close()
         return done, await engine.score((*tokens.ids, *done.ids), tokens.images, len(tokens.ids))
 
     done, scores = asyncio.run(run())
     assert all(sampled >= score - 1e-5 for sampled, score in zip(done.logprobs, scores, strict=True))
 
 
-def test_scoring_beside_open_seats_changes_neither(model, picture, prompt):
+def test_scoring_beside_open_sequences_changes_neither(model, picture, prompt):
     tokens, other = prompt("What is written?", picture(1)), prompt("Which?", picture(1), picture(4))
     requests = candidates(other, [model.chat.encode("red"), model.chat.encode("rows of it")])
 
     async def run(engine, *, scores_meanwhile):
-        async with engine.seats(["a", "b"]) as seats:
+        async with engine.sequences(["a", "b"]) as slots:
             turns = [
-                asyncio.create_task(seat.sample(tokens.ids, tokens.images, Sampling(seed=index, max_tokens=12)))
-                for index, seat in enumerate(seats)
+                asyncio.create_task(slot.sample(tokens.ids, tokens.images, Sampling(seed=index, max_tokens=12)))
+                for index, slot in enumerate(slots)
             ]
             found = []
             while scores_meanwhile and not all(turn.done() for turn in turns):
                 await asyncio.sleep(0)
                 found.append(await engine.score_batch(requests))
             done = await asyncio.gather(*turns)
-            for seat in seats:
-                seat.close()
+            for slot in slots:
+                slot.close()
         return done, found
 
     undisturbed, _ = asyncio.run(run(LocalEngine(model), scores_meanwhile=False))
@@ -166,7 +166,7 @@ def test_new_weights_give_new_scores(model, picture, prompt):
         with torch.no_grad():
             weights += torch.randn(weights.shape, generator=torch.Generator().manual_seed(1))
         assert scored(engine, requests) == before, "features are kept while the version is the same"
-        engine.bump_version()
+        engine.update_weights(model, 1)
         assert scored(engine, requests) != before
     finally:
         weights.data = kept

@@ -122,13 +122,13 @@ def test_an_engine_that_was_there_before_samples_from_the_adapted_policy(tmp_pat
     engine = LocalEngine(model)
     learner = Learner(model, FOUR)
     imitate(learner, steps=3)
-    engine.bump_version()
+    engine.update_weights(model, 1)
     one = sequence(model, 0)
     start = one.prompt_tokens
 
     async def sampled() -> tuple[tuple[int, ...], tuple[float, ...]]:
-        async with engine.seats(["a"]) as [seat]:
-            got = await seat.sample(one.ids[:start], one.images[:1], Sampling(seed=1, max_tokens=8))
+        async with engine.sequences(["a"]) as [slot]:
+            got = await slot.sample(one.ids[:start], one.images[:1], Sampling(seed=1, max_tokens=8))
             return got.ids, got.logprobs
 
     ids, expected = asyncio.run(sampled())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from saccade.engines.engine import Completion, Sampling
+from saccade.engines.engine import Completion, EngineLostError, Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.rollout.batch import PlayedAs, rollout, rollout_batch, rollout_streams
@@ -18,20 +18,20 @@ SETTINGS = RolloutSettings(max_turn_tokens=40, max_tokens=400, retry_wait_s=0.00
 
 
 @dataclass
-class RecordingSeat:
-    """Passes everything on to a real seat and keeps what went through."""
+class RecordingSlot:
+    """Passes everything on to a real slot and keeps what went through."""
 
-    seat: object
+    slot: object
     asked: list[tuple[tuple[int, ...], tuple[ImageRef, ...], Sampling]] = field(default_factory=list)
     answered: list[Completion] = field(default_factory=list)
 
     async def sample(self, ids, images, sampling):
         self.asked.append((tuple(ids), tuple(images), sampling))
-        self.answered.append(await self.seat.sample(ids, images, sampling))
+        self.answered.append(await self.slot.sample(ids, images, sampling))
         return self.answered[-1]
 
     def close(self) -> None:
-        self.seat.close()
+        self.slot.close()
 
 
 @dataclass
@@ -39,17 +39,17 @@ class RecordingEngine:
     """A real engine whose traffic can be looked at afterwards."""
 
     engine: LocalEngine
-    seats_made: list[RecordingSeat] = field(default_factory=list)
+    slots_made: list[RecordingSlot] = field(default_factory=list)
 
     @property
     def policy_version(self) -> int:
         return self.engine.policy_version
 
     @asynccontextmanager
-    async def seats(self, labels):
-        async with self.engine.seats(labels) as seats:
-            self.seats_made = [RecordingSeat(seat) for seat in seats]
-            yield self.seats_made
+    async def sequences(self, labels):
+        async with self.engine.sequences(labels) as slots:
+            self.slots_made = [RecordingSlot(slot) for slot in slots]
+            yield self.slots_made
 
 
 @dataclass
@@ -62,12 +62,12 @@ class SayingEngine:
     policy_version: int = 0
 
     @asynccontextmanager
-    async def seats(self, labels):
-        yield [SayingSeat(self.chat, list(self.texts), self.error) for _ in labels]
+    async def sequences(self, labels):
+        yield [SayingSlot(self.chat, list(self.texts), self.error) for _ in labels]
 
 
 @dataclass
-class SayingSeat:
+class SayingSlot:
     chat: object
     texts: list[str]
     error: Exception | None
@@ -97,14 +97,14 @@ def test_sampled_ids_and_logprobs_reach_the_trajectory_untouched(model, requests
     requests = requests_for(["a", "b"], samples=3)
     done = rollout_batch(requests, engine=engine, chat=model.chat, make_env=looking(), settings=SETTINGS)
     assert [(t.task_id, t.sample, t.seed) for t in done] == [(r.task.id, r.sample, r.seed) for r in requests]
-    for trajectory, seat in zip(done, engine.seats_made):
+    for trajectory, slot in zip(done, engine.slots_made):
         actions = [segment for segment in trajectory.segments if segment.role == "action"]
         assert [(action.ids, action.logprobs) for action in actions] == [
-            (each.ids, each.logprobs) for each in seat.answered
+            (each.ids, each.logprobs) for each in slot.answered
         ]
-        asked_ids, asked_images, _ = seat.asked[-1]
+        asked_ids, asked_images, _ = slot.asked[-1]
         assert trajectory.ids[: len(asked_ids)] == asked_ids
-        assert trajectory.ids == (*asked_ids, *seat.answered[-1].ids)
+        assert trajectory.ids == (*asked_ids, *slot.answered[-1].ids)
         assert trajectory.images == asked_images
         assert [action.turn for action in actions] == list(range(len(actions)))
         assert (trajectory.policy_version, trajectory.failure) == (7, "")
@@ -342,7 +342,7 @@ def test_streams_with_other_environments_and_limits_are_one_batch_and_sample_wha
     }
     engine = RecordingEngine(LocalEngine(model))
     together = rollout_streams(asked, engine=engine, chat=model.chat, streams=streams)
-    assert len(engine.seats_made) == len(asked)
+    assert len(engine.slots_made) == len(asked)
     assert [one.stream for one in together] == [one.stream for one in asked]
     alone = [
         one
@@ -350,5 +350,44 @@ def test_streams_with_other_environments_and_limits_are_one_batch_and_sample_wha
         for one in run(model, [each for each in asked if each.stream == stream], looking(), settings)
     ]
     assert [one.ids for one in together] == [one.ids for one in alone]
-    assert all(len(seat.answered[0].ids) <= 3 for seat in engine.seats_made[4:])
-    assert any(len(seat.answered[0].ids) > 3 for seat in engine.seats_made[:4])
+    assert all(len(slot.answered[0].ids) <= 3 for slot in engine.slots_made[4:])
+    assert any(len(slot.answered[0].ids) > 3 for slot in engine.slots_made[:4])
+
+
+@dataclass
+class DyingEngine(SayingEngine):
+    """Ends in the middle of its first batches."""
+
+    deaths: int = 1
+    batches: int = 0
+
+    @asynccontextmanager
+    async def sequences(self, labels):
+        self.batches += 1
+        is_last = self.batches > self.deaths
+        dying = [] if is_last else [EngineLostError("the engine's process was ended by SIGKILL")]
+        slots = [SayingSlot(self.chat, list(self.texts), None) for _ in labels]
+        yield [*slots[:-1], SayingSlot(self.chat, list(self.texts), *(dying or [None]))]
+
+
+def test_a_batch_whose_engine_died_is_played_anew(model, requests_for, looking, caplog):
+    requests, told = requests_for(["a"], samples=3), []
+    answer = ["<answer>red</answer>"]
+    once = rollout_batch(
+        requests, engine=SayingEngine(model.chat, answer), chat=model.chat, make_env=looking(), settings=SETTINGS
+    )
+    engine = DyingEngine(model.chat, answer)
+    again = rollout_batch(
+        requests, engine=engine, chat=model.chat, make_env=looking(), settings=SETTINGS, on_finished=told.append
+    )
+    assert again == once
+    assert engine.batches == 2
+    assert sorted(one.sample for one in told) == [0, 1, 2]
+    assert "the batch of 3 trajectories is played anew" in caplog.text
+
+
+def test_an_engine_that_dies_in_every_batch_ends_the_run(model, requests_for, looking):
+    engine = DyingEngine(model.chat, ["<answer>red</answer>"], deaths=99)
+    with pytest.raises(EngineLostError, match="SIGKILL"):
+        rollout_batch(requests_for(["a"]), engine=engine, chat=model.chat, make_env=looking(), settings=SETTINGS)
+    assert engine.batches == 3

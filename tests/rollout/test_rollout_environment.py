@@ -21,21 +21,21 @@ SETTINGS = RolloutSettings(max_turn_tokens=300, max_tokens=20_000)
 
 @dataclass
 class ReplayingEngine:
-    """Says the action segments of given trajectories again, one trajectory per seat."""
+    """Says the action segments of given trajectories again, one trajectory per slot."""
 
     trajectories: list
     policy_version: int = 3
 
     @asynccontextmanager
-    async def seats(self, labels):
+    async def sequences(self, labels):
         yield [
-            ReplayingSeat([segment.ids for segment in trajectory.segments if segment.role == "action"])
+            ReplayingSlot([segment.ids for segment in trajectory.segments if segment.role == "action"])
             for trajectory in self.trajectories
         ]
 
 
 @dataclass
-class ReplayingSeat:
+class ReplayingSlot:
     turns: list
 
     async def sample(self, ids, images, sampling):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
+from saccade.frames import BrokenFrameError, WireFrame, packed, read, receive
 from saccade.media.decode import MediaError
 from saccade.media.store import image_hash, png_bytes
 from saccade.services.client.breaker import CircuitBreaker
@@ -17,7 +18,6 @@ from saccade.services.http.images import ImageShelf, WrongHashError
 from saccade.services.settings import ToolServerSettings, serving_of
 from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
 from saccade.services.workers.running import CallReply, CallRequest, build_tools, load_builder
-from saccade.services.workers.wire import BrokenFrameError, WireFrame, packed, read, receive
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file
 from saccade.types import Json
 

@@ -19,8 +19,8 @@ ANSWER = "<think>so</think><answer>red</answer>"
 
 def say_once(script: Script, sampling: Sampling, label: str = "a") -> Completion:
     async def ask() -> Completion:
-        async with ScriptedEngine(script=script, chat=CHAT).seats([label]) as seats:
-            return await seats[0].sample((1, 2), (), sampling)
+        async with ScriptedEngine(script=script, chat=CHAT).sequences([label]) as slots:
+            return await slots[0].sample((1, 2), (), sampling)
 
     return asyncio.run(ask())
 
@@ -49,23 +49,23 @@ def test_a_script_may_be_a_function_of_label_and_turn() -> None:
 
 
 def test_a_script_that_is_too_short_says_so() -> None:
-    with pytest.raises(SaccadeError, match="no turn 1 for seat 1"):
+    with pytest.raises(SaccadeError, match="no turn 1 for slot 1"):
         say_once([], Sampling(seed=0))
-    with pytest.raises(SaccadeError, match="no turn 1 for seat 1"):
+    with pytest.raises(SaccadeError, match="no turn 1 for slot 1"):
         say_once([[]], Sampling(seed=0))
 
 
-def test_a_seat_refuses_ids_that_do_not_go_on_from_what_it_has_seen() -> None:
+def test_a_sequence_refuses_ids_that_do_not_go_on_from_what_it_has_seen() -> None:
     async def ask() -> None:
-        async with ScriptedEngine(script=[["a", "b"]], chat=CHAT).seats(["x"]) as (seat,):
-            done = await seat.sample((1, 2), (), Sampling(seed=0))
+        async with ScriptedEngine(script=[["a", "b"]], chat=CHAT).sequences(["x"]) as (slot,):
+            done = await slot.sample((1, 2), (), Sampling(seed=0))
             with pytest.raises(SaccadeError, match="does not begin with what it has seen"):
-                await seat.sample((1, 2, *done.ids[:-1], 7), (), Sampling(seed=0))
-            await seat.sample((1, 2, *done.ids, 7), (), Sampling(seed=0))
-            seat.close()
-            seat.close()
+                await slot.sample((1, 2, *done.ids[:-1], 7), (), Sampling(seed=0))
+            await slot.sample((1, 2, *done.ids, 7), (), Sampling(seed=0))
+            slot.close()
+            slot.close()
             with pytest.raises(SaccadeError, match="was closed"):
-                await seat.sample((1, 2), (), Sampling(seed=0))
+                await slot.sample((1, 2), (), Sampling(seed=0))
 
     asyncio.run(ask())
 

@@ -12,6 +12,7 @@ from saccade.algorithms.advantages import GroupAdvantages, group_relative
 from saccade.algorithms.algorithm import Algorithm, Loss, PolicyTokens
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
+from saccade.engines.engine import WeightSource
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner, OptimizerSettings
@@ -336,6 +337,13 @@ def test_a_run_leaves_torch_as_it_was(tmp_path: Path) -> None:
     assert not torch.are_deterministic_algorithms_enabled()
 
 
+class StaleEngine(LocalEngine):
+    """An engine that loses the weights that it is given."""
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        super().update_weights(self.model, version)
+
+
 def steps_with_other_weights(witness: Witness, stage: Stage, model: VisionLanguageModel) -> Iterator[StepOutcome]:
     """The stage's steps with an engine whose weights are not the learner's."""
     assert isinstance(stage, RLStage)
@@ -345,11 +353,10 @@ def steps_with_other_weights(witness: Witness, stage: Stage, model: VisionLangua
     return RLLoop(
         stage,
         model,
-        LocalEngine(other),
+        StaleEngine(other),
         Learner(model, RL.optimizer),
         seed=0,
         first_step=0,
-        weights_changed=lambda: None,
         load_reference=witness.build_model,
     )
 

@@ -175,7 +175,7 @@ class SaccadeSide:
             temperature=1.0,
             learning_rate=self.spec.learning_rate,
         )
-        self.engine.bump_version()
+        self.engine.update_weights(self.model, self.engine.policy_version + 1)
         return metrics
 
     def _environment(self) -> VisualReasoningEnv:

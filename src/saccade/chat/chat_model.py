@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from saccade.engines.engine import Engine, Sampling, Seat
+from saccade.engines.engine import Engine, Sampling, SequenceSlot
 from saccade.models.chat import Chat
 from saccade.seeding import seed_for
 from saccade.types import Message, Tokens
@@ -35,7 +35,7 @@ class _Asked:
 class EngineChat:
     """A teacher that is an engine of tokens.
 
-    An engine has one batch of seats at a time, so what is asked while a batch is out waits and is the next batch.
+    An engine has one open batch at a time, so what is asked while a batch is out waits and is the next batch.
     """
 
     engine: Engine
@@ -71,17 +71,17 @@ class EngineChat:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
-                async with self.engine.seats([one.label for one in batch]) as seats:
-                    await asyncio.gather(*(self._answer(one, seat) for one, seat in zip(batch, seats, strict=True)))
+                async with self.engine.sequences([one.label for one in batch]) as slots:
+                    await asyncio.gather(*(self._answer(one, slot) for one, slot in zip(batch, slots, strict=True)))
             except Exception as error:  # Whatever the engine raises belongs to those who wait for it.
                 for one in batch:
                     if not one.answered.done():
                         one.answered.set_exception(error)
 
-    async def _answer(self, asked: _Asked, seat: Seat) -> None:
+    async def _answer(self, asked: _Asked, slot: SequenceSlot) -> None:
         try:
-            completion = await seat.sample(asked.prompt.ids, asked.prompt.images, asked.sampling)
+            completion = await slot.sample(asked.prompt.ids, asked.prompt.images, asked.sampling)
         finally:
-            seat.close()
+            slot.close()
         if not asked.answered.done():
             asked.answered.set_result(self.chat.decode(completion.ids))

@@ -1,11 +1,23 @@
-"""What an engine is: tokens in, tokens and log-probabilities out."""
+"""The engine's protocol: tokens in, tokens and log-probabilities out, new weights after each step of training."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from saccade.errors import MachineError
 from saccade.types import Finish, ImageRef, Tokens
+
+if TYPE_CHECKING:
+    # The rollout is typed by this module and never loads torch.
+    from torch import Tensor
+
+    from saccade.models.loading import LoadSettings
+    from saccade.models.vlm import VisionLanguageModel
+
+
+class EngineLostError(MachineError):
+    """The engine ended in the middle of a batch. It starts again when it is next asked, so the batch is played anew."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,15 +46,15 @@ class Completion:
     finish: Finish
 
 
-class Seat(Protocol):
-    """One trajectory's place at an engine; it keeps the key-value cache between turns."""
+class SequenceSlot(Protocol):
+    """One trajectory's sequence at an engine, which keeps its key-value cache between turns."""
 
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
-        """Continue ``ids``: the whole sequence so far, which must extend what this seat has already seen."""
+        """Continues ``ids``: the whole sequence so far, which must extend what this slot has already seen."""
         ...
 
     def close(self) -> None:
-        """Give the place up: the trajectory has ended. Closing twice is allowed."""
+        """Frees the slot: the trajectory has ended. Closing twice is allowed."""
         ...
 
 
@@ -62,16 +74,33 @@ def candidates(prompt: Tokens, texts: Sequence[Sequence[int]]) -> list[ScoreRequ
     return [ScoreRequest(ids=(*prompt.ids, *text), images=prompt.images, start=len(prompt.ids)) for text in texts]
 
 
+class WeightSource(Protocol):
+    """The policy's weights for an engine to take over; ``VisionLanguageModel`` is one."""
+
+    def named_weights(self) -> "Iterator[tuple[str, Tensor]]":
+        """Every weight once, under transformers' name for it, with an adapter added to the weights that it adapts.
+
+        Tensors may be the learner's own: an engine copies what it keeps.
+        """
+        ...
+
+
 class Engine(Protocol):
-    """Who answers."""
+    """Samples and scores with one policy; ``LocalEngine`` runs in this process, ``ProcessEngine`` in another.
+
+    It is made once for a run and used from one event loop after the other, never from two at a time.
+    """
 
     @property
     def policy_version(self) -> int:
-        """Grows by one with every update of the weights."""
+        """Updates of the weights so far, over the whole run."""
         ...
 
-    def seats(self, labels: Sequence[str]) -> AbstractAsyncContextManager[Sequence[Seat]]:
-        """A seat for each trajectory of a batch; all are taken before the first token is sampled."""
+    def sequences(self, labels: Sequence[str]) -> AbstractAsyncContextManager[Sequence[SequenceSlot]]:
+        """A slot for each trajectory of a batch; one batch is open at a time.
+
+        ``EngineLostError`` when the engine ended meanwhile: what was sampled so far counts for nothing.
+        """
         ...
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
@@ -88,3 +117,36 @@ class Engine(Protocol):
         tokens; they are at least as high. ValueError for a request that makes no sense.
         """
         ...
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Samples with these weights from here on; ``SaccadeError`` while a batch is open.
+
+        Called after every step of training, also one that changed no weight, so that versions count steps.
+        """
+        ...
+
+    def reset(self) -> None:
+        """Forgets what was worked out about images and prompts, as if it were made just now.
+
+        What an image is encoded with moves its features by rounding. The trainer resets its engine with every
+        checkpoint, since a run that is resumed from there begins with a new one.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Gives memory and processes back. Closing twice is allowed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineContext:
+    """The run that an engine is made for; ``Plan.engine`` gets one and returns an ``Engine``."""
+
+    model: "VisionLanguageModel"
+    """The policy as the learner holds it, with tokenizer, image view and media store. An engine may share it."""
+    load: "LoadSettings"
+    """Device, precision and bounds on images, for an engine that loads a checkpoint of its own."""
+    seed: int = 0
+    """The run's. Sampling has the seed of each trajectory and needs no other."""
+    policy_version: int = 0
+    """Above 0 in a run that is resumed."""

@@ -6,16 +6,17 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
-from saccade.engines.engine import ScoreRequest
+from saccade.engines.engine import Engine, EngineContext, ScoreRequest, WeightSource
 from saccade.engines.features import FeatureCache
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, draw_tokens
+from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
-from saccade.engines.seating import LocalSeat, Seating
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
 from saccade.models.out_of_memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights import load_weights
 from saccade.types import ImageRef
 
 
@@ -33,9 +34,9 @@ class _Placeholders:
 class LocalEngine:
     """Continuous batching on a model that the learner may share.
 
-    A prompt is prefilled once for all seats that begin with it, an image encoded once per policy version, and a turn
-    appended to the keys and values of the turns before. Ticks run inside the event loop; all memory of keys and values
-    is given back when a batch of seats ends.
+    A prompt is prefilled once for all sequences that begin with it, an image encoded once per policy version, and a
+    turn appended to the keys and values of the turns before. Decode steps run inside the event loop; all memory of keys
+    and values is given back when a batch ends.
     """
 
     def __init__(
@@ -84,32 +85,34 @@ class LocalEngine:
         """Images that went through the vision tower so far."""
         return self._features.encoded + self._scorer.images_encoded
 
-    def bump_version(self) -> int:
-        """Says that the weights have changed: what was worked out with the old ones is forgotten."""
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Copies the weights of another model; the shared model's own are there already."""
         if self._rows is not None:
-            raise SaccadeError("the weights changed while trajectories were being sampled; close their seats first")
-        self.forget_images()
-        self._policy_version += 1
-        return self._policy_version
+            raise SaccadeError("the weights changed while trajectories were being sampled; end their batch first")
+        if source is not self.model:
+            load_weights(self.model, source.named_weights())
+        self.reset()
+        self._policy_version = version
 
-    def forget_images(self) -> None:
-        """Encode every image anew from here on, as an engine does that was made just now.
-
-        What an image is encoded with moves its features by rounding, so an engine that has seen images before differs
-        in the last bits from one that has not.
-        """
+    def reset(self) -> None:
+        """Encodes every image anew from here on."""
         self._features.clear()
         self._scorer.forget_images()
 
-    @asynccontextmanager
-    async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSeat]]:
-        """Seats for one batch of trajectories; one batch at a time.
+    async def aclose(self) -> None:
+        """Nothing to do: memory goes with each batch, and the model belongs to the learner."""
 
-        In deterministic mode nothing is sampled until every seat has asked for its first turn or closed.
+    @asynccontextmanager
+    async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSequence]]:
+        """A slot for each trajectory of a batch; one batch at a time.
+
+        In deterministic mode nothing is sampled until every slot has asked for its first turn or closed.
         """
         if self._rows is not None:
-            raise SaccadeError("another batch of seats is open at this engine; sample one batch at a time")
-        seating = Seating(labels, _Placeholders(self.model), max_rows=self._max_rows, deterministic=self._deterministic)
+            raise SaccadeError("another batch is open at this engine; sample one batch at a time")
+        scheduler = Scheduler(
+            labels, _Placeholders(self.model), max_rows=self._max_rows, deterministic=self._deterministic
+        )
         rows = self._rows = Rows(
             self.model,
             self._features,
@@ -118,11 +121,11 @@ class LocalEngine:
             draw=self._draw,
         )
         with self._evaluating():
-            serving = asyncio.create_task(_serve(seating, rows))
+            serving = asyncio.create_task(_serve(scheduler, rows))
             try:
-                yield seating.seats
+                yield scheduler.sequences
             finally:
-                seating.fail(SaccadeError("the batch of seats has ended"))
+                scheduler.fail(SaccadeError("the batch has ended"))
                 serving.cancel()
                 await asyncio.wait([serving])
                 self._finished_work = self._finished_work.plus(rows.work)
@@ -138,8 +141,8 @@ class LocalEngine:
     ) -> tuple[tuple[float, ...], ...]:
         """log p of each token of each request's text, over the whole vocabulary: no token is forbidden.
 
-        What stands before the texts is forwarded once for all requests that share it. Works beside open seats, between
-        two of their ticks: they wait meanwhile, and what they sample is the same to the bit.
+        What stands before the texts is forwarded once for all requests that share it. Works beside an open batch,
+        between two of its decode steps: it waits meanwhile, and what it samples is the same to the bit.
         """
         with self._evaluating(), torch.no_grad():
             return tuple(self._scorer.score(requests, temperature=temperature))
@@ -155,18 +158,23 @@ class LocalEngine:
             self.model.hf.train(was_training)
 
 
-async def _serve(seating: Seating, rows: Rows) -> None:
-    """Runs ticks until every seat is closed. An error reaches everyone who waits for a turn."""
+def local_engine(context: EngineContext) -> Engine:
+    """The default of a plan: it shares the learner's model and memory."""
+    return LocalEngine(context.model, policy_version=context.policy_version)
+
+
+async def _serve(scheduler: Scheduler, rows: Rows) -> None:
+    """Runs decode steps until every sequence is closed. An error reaches every sequence that waits for a turn."""
     try:
-        while (plan := await seating.next_tick()) is not None:
+        while (plan := await scheduler.next_step()) is not None:
             with torch.inference_mode():
                 finished = rows.advance(plan)
-            for seat, finish in finished:
-                seating.finish(seat, finish)
-            # Lets trajectories take their turns to their tools while the next tick runs.
+            for sequence, finish in finished:
+                scheduler.finish(sequence, finish)
+            # Lets trajectories take their turns to their tools while the next step runs.
             await asyncio.sleep(0)
     except Exception as error:
-        seating.fail(_in_words(error))
+        scheduler.fail(_in_words(error))
 
 
 def _in_words(error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""One tick of the local engine: rows leave, prompts are shared, chunks appended, and each row gets its next token."""
+"""One decode step: rows leave, prompts are shared, chunks appended, and each row gets its next token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from torch import Tensor
 from saccade.engines.features import FeatureCache
 from saccade.engines.forward import Chunk, Forwards
 from saccade.engines.sampling import Draw, scoring_temperature
-from saccade.engines.seating import LocalSeat, Plan
+from saccade.engines.scheduler import LocalSequence, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.engines.stops import TokenBytes
 from saccade.models.vlm import VisionLanguageModel
@@ -33,7 +33,7 @@ class EngineWork:
     tokens_sampled: int = 0
     tokens_scored: int = 0
     """Tokens forwarded to score given texts; a prompt that several share counts once."""
-    ticks: int = 0
+    decode_steps: int = 0
 
     def plus(self, other: "EngineWork") -> "EngineWork":
         return EngineWork(
@@ -44,15 +44,15 @@ class EngineWork:
             tokens_decoded=self.tokens_decoded + other.tokens_decoded,
             tokens_sampled=self.tokens_sampled + other.tokens_sampled,
             tokens_scored=self.tokens_scored + other.tokens_scored,
-            ticks=self.ticks + other.ticks,
+            decode_steps=self.decode_steps + other.decode_steps,
         )
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
 class _Row:
-    """A seat's place in the cache, and how far the cache has followed the seat."""
+    """A sequence's place in the cache, and how far the cache has followed the sequence."""
 
-    seat: LocalSeat
+    sequence: LocalSequence
     slot: Slot
     position: int = 0
     """Position of the first token that the slot does not hold."""
@@ -62,24 +62,24 @@ class _Row:
     def chunk(self) -> Chunk:
         """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
         return Chunk(
-            ids=tuple(self.seat.ids[self.slot.length :]),
-            images=tuple(self.seat.images[self.image_count :]),
+            ids=tuple(self.sequence.ids[self.slot.length :]),
+            images=tuple(self.sequence.images[self.image_count :]),
             cached=self.slot.length,
             position=self.position,
         )
 
     def follow(self, position: int) -> None:
-        """The slot now holds all of the seat's tokens."""
-        self.slot.length, self.position = len(self.seat.ids), position
-        self.image_count = len(self.seat.images)
+        """The slot now holds all of the sequence's tokens."""
+        self.slot.length, self.position = len(self.sequence.ids), position
+        self.image_count = len(self.sequence.images)
 
 
-def _prompt_key(seat: LocalSeat) -> PromptKey:
-    return PromptKey(tuple(seat.ids), tuple(seat.images))
+def _prompt_key(sequence: LocalSequence) -> PromptKey:
+    return PromptKey(tuple(sequence.ids), tuple(sequence.images))
 
 
 class Rows:
-    """The rows of one batch of seats. Callers switch gradients off."""
+    """The rows of one batch of sequences. Callers switch gradients off."""
 
     def __init__(
         self,
@@ -102,43 +102,43 @@ class Rows:
             device=model.device,
         )
         self._forwards = Forwards(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
-        self._rows: dict[LocalSeat, _Row] = {}
+        self._rows: dict[LocalSequence, _Row] = {}
 
-    def advance(self, plan: Plan) -> list[tuple[LocalSeat, Finish]]:
-        """Gives each decoding and joining seat its next token; returns the seats whose turn ended by it."""
-        for seat in plan.leaving:
-            if seat in self._rows:
-                self._cache.give_back(self._rows.pop(seat).slot)
-        decoding = [self._rows[seat] for seat in plan.decoding]
-        chunked, shared = self._seat_joining(plan)
+    def advance(self, plan: StepPlan) -> list[tuple[LocalSequence, Finish]]:
+        """Gives each decoding and joining sequence its next token; returns the sequences whose turn ended by it."""
+        for sequence in plan.leaving:
+            if sequence in self._rows:
+                self._cache.give_back(self._rows.pop(sequence).slot)
+        decoding = [self._rows[sequence] for sequence in plan.decoding]
+        chunked, shared = self._place_joining(plan)
         joining = [*chunked, *shared]
         self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
         decoding.sort(key=lambda row: row.slot.index)
         hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
-        self.work = self.work.plus(EngineWork(ticks=1, tokens_sampled=len(hidden)))
+        self.work = self.work.plus(EngineWork(decode_steps=1, tokens_sampled=len(hidden)))
         return self._sample([*decoding, *joining], torch.stack(hidden))
 
-    def _seat_joining(self, plan: Plan) -> tuple[list[_Row], list[_Row]]:
+    def _place_joining(self, plan: StepPlan) -> tuple[list[_Row], list[_Row]]:
         """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
-        chunked = [self._rows[seat] for seat in plan.joining if seat in self._rows]
-        arriving = {seat: _prompt_key(seat) for seat in plan.joining if seat not in self._rows}
+        chunked = [self._rows[sequence] for sequence in plan.joining if sequence in self._rows]
+        arriving = {sequence: _prompt_key(sequence) for sequence in plan.joining if sequence not in self._rows}
         shared: list[_Row] = []
         if arriving:
-            wanted = {*arriving.values(), *(_prompt_key(seat) for seat in plan.waiting)}
+            wanted = {*arriving.values(), *(_prompt_key(sequence) for sequence in plan.waiting)}
             prefilled_now: set[PromptKey] = set()
-            for seat, key in arriving.items():
+            for sequence, key in arriving.items():
                 is_held = key in prefilled_now or self._cache.holder_of(key) is not None
                 slot = self._cache.take_with_prompt(key) or self._cache.take(wanted)
-                self._rows[seat] = _Row(seat=seat, slot=slot)
-                (shared if is_held else chunked).append(self._rows[seat])
+                self._rows[sequence] = _Row(sequence=sequence, slot=slot)
+                (shared if is_held else chunked).append(self._rows[sequence])
                 prefilled_now.add(key)
-        return sorted(chunked, key=lambda row: row.slot.length - len(row.seat.ids)), shared
+        return sorted(chunked, key=lambda row: row.slot.length - len(row.sequence.ids)), shared
 
     def _decode(self, rows: Sequence[_Row]) -> Sequence[Tensor]:
         if not rows:
             return ()
         hidden = self._forwards.decode(
-            [row.seat.ids[-1] for row in rows],
+            [row.sequence.ids[-1] for row in rows],
             [row.position for row in rows],
             [row.slot.length for row in rows],
         )
@@ -152,7 +152,7 @@ class Rows:
         extended = self._forwards.extend(chunks, first=first)
         for row, chunk, end in zip(rows, chunks, extended):
             if chunk.cached == 0:
-                row.slot.prompt = Prompt(key=_prompt_key(row.seat), hidden=end.hidden, position=end.position)
+                row.slot.prompt = Prompt(key=_prompt_key(row.sequence), hidden=end.hidden, position=end.position)
             row.follow(end.position)
         prompts = sum(chunk.cached == 0 for chunk in chunks)
         self.work = self.work.plus(
@@ -178,30 +178,30 @@ class Rows:
         return [row.slot.held_prompt.hidden for row in rows]
 
     def _holder_of(self, row: _Row) -> Slot:
-        holder = self._cache.holder_of(_prompt_key(row.seat))
+        holder = self._cache.holder_of(_prompt_key(row.sequence))
         if holder is None:
-            raise ValueError(f"no slot holds the prompt of seat {row.seat.label!r}")
+            raise ValueError(f"no slot holds the prompt of sequence {row.sequence.label!r}")
         return holder
 
-    def _sample(self, rows: Sequence[_Row], hidden: Tensor) -> list[tuple[LocalSeat, Finish]]:
-        turns = [row.seat.open_turn for row in rows]
+    def _sample(self, rows: Sequence[_Row], hidden: Tensor) -> list[tuple[LocalSequence, Finish]]:
+        turns = [row.sequence.open_turn for row in rows]
         samplings = [turn.sampling for turn in turns]
         drawn = self._draw(
             self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
             samplings,
-            [row.seat.next_uniform() for row in rows],
+            [row.sequence.next_uniform() for row in rows],
         )
-        finished: list[tuple[LocalSeat, Finish]] = []
+        finished: list[tuple[LocalSequence, Finish]] = []
         for row, turn, draw in zip(rows, turns, drawn):
-            row.seat.ids.append(draw.token)
+            row.sequence.ids.append(draw.token)
             turn.ids.append(draw.token)
             turn.logprobs.append(draw.logprob)
             if draw.token == self._model.eos_id:
-                finished.append((row.seat, "eos"))
+                finished.append((row.sequence, "eos"))
             elif turn.stops.completes(self._token_bytes[draw.token]):
-                finished.append((row.seat, "stop"))
+                finished.append((row.sequence, "stop"))
             elif len(turn.ids) >= turn.sampling.max_tokens:
-                finished.append((row.seat, "length"))
+                finished.append((row.sequence, "length"))
         return finished
 
     def _logits(self, hidden: Tensor, temperatures: Sequence[float]) -> Tensor:

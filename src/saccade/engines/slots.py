@@ -209,7 +209,7 @@ class SlotCache:
         if self.device.type != "cpu":
             return None
         prompts = [slot.prompt for slot in self.slots[first : first + count]]
-        # By identity: a prompt is handed on from slot to slot, and hashing its ids in every tick would cost more.
+        # By identity: a prompt is handed on from slot to slot, and hashing its ids in every step would cost more.
         return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
 
     def reserve(self, length: int) -> Tensor:

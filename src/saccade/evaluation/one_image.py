@@ -5,14 +5,15 @@ from pathlib import Path
 
 from PIL import Image
 
-from saccade.engines.engine import Engine
-from saccade.engines.local import LocalEngine
+from saccade.engines.engine import Engine, EngineContext
+from saccade.engines.local import local_engine
 from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError
 from saccade.evaluation.two_pass import play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.base import BRIEF_BELOW_VOCABULARY
+from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol
@@ -86,7 +87,7 @@ def answer_one(
         )
         passes = play_with_views(
             [task],
-            engine=LocalEngine(model) if engine is None else engine,
+            engine=engine or local_engine(EngineContext(model=model, load=LoadSettings())),
             chat=model.chat,
             media=model.media,
             first=one_turn(grounded_protocol(style=style, max_turns=1)),

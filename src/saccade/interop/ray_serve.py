@@ -17,6 +17,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from saccade.errors import SaccadeError, missing_extra
+from saccade.frames import BrokenFrameError
 from saccade.services.http.app import create_app
 from saccade.services.http.images import ImageShelf
 from saccade.services.http.server import check_reach
@@ -28,7 +29,6 @@ from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.pool import Pool, stop_all
 from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
-from saccade.services.workers.wire import BrokenFrameError
 from saccade.types import Json
 
 try:

@@ -134,6 +134,16 @@ def base_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     return {name.replace(".base_layer.", "."): w for name, w in hf.state_dict().items() if ".lora_" not in name}
 
 
+def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
+    """All weights under the names that they have without an adapter, with B A added and rounded to the base's type."""
+    state = base_state(hf)
+    for name, layer in hf.named_modules():
+        if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
+            weight = state[f"{name}.weight"]
+            state[f"{name}.weight"] = (weight.float() + layer.get_delta_weight(_NAME).float()).to(weight.dtype)
+    return state
+
+
 def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     """``adapter_config.json`` and ``adapter_model.safetensors`` as PEFT writes them.
 

@@ -1,7 +1,7 @@
 """One loaded vision-language model, as engine and learner share it: the same weights, masks, pixels, positions."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.vision_blocks import run_blocks_natively
+from saccade.models.weights import named_weights
 from saccade.types import ImageRef
 
 # A run has its own progress; transformers' bars for each saved file would tear it.
@@ -223,6 +224,10 @@ class VisionLanguageModel:
         """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf; engine and learner score by it."""
         logits: Tensor = self.hf.lm_head(hidden).float().index_fill_(-1, self.forbidden_ids, float("-inf"))
         return logits if temperature == 1 else logits / temperature
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """As ``saccade.models.weights`` gives them: what an engine of its own samples with."""
+        return named_weights(self)
 
     def save(self, directory: Path) -> None:
         """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor.

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from saccade.engines.engine import Engine
+from saccade.engines.engine import Engine, EngineLostError
 from saccade.envs.environment import MakeEnvironment
 from saccade.models.chat import Chat
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
@@ -14,6 +14,8 @@ from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
 
 FAILURES_SHOWN = 3
+ENGINE_RESTARTS = 2
+"""How often a batch is played anew because its engine ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,37 +43,64 @@ async def rollout(
     """One trajectory per request, in the order of the requests; all streams are one batch of the engine.
 
     Each trajectory has its own environment from its stream's ``make_env``, at work in a pool of threads: a slow tool
-    delays its own trajectory. A trajectory whose environment fails ends ``failed`` and the others go on; an error of
-    the engine is raised. ``on_finished`` is told of each trajectory as it ends, in no fixed order.
+    delays its own trajectory. A trajectory whose environment fails ends ``failed`` and the others go on. A batch whose
+    engine ends is played anew; any other error of the engine is raised. ``on_finished`` is called once with each
+    trajectory as it ends, in no fixed order.
     """
+    finished: set[int] = set()
+
+    def on_first_finished(index: int, trajectory: Trajectory) -> None:
+        if index not in finished:
+            finished.add(index)
+            on_finished(trajectory)
+
+    for restarts_left in reversed(range(ENGINE_RESTARTS + 1)):
+        try:
+            return await _played(requests, engine=engine, chat=chat, streams=streams, on_finished=on_first_finished)
+        except EngineLostError as error:
+            if not restarts_left:
+                raise
+            logger.warning("%s; the batch of %d trajectories is played anew", error, len(requests))
+    raise AssertionError("the last try returns or raises")
+
+
+async def _played(
+    requests: Sequence[RolloutRequest],
+    *,
+    engine: Engine,
+    chat: Chat,
+    streams: Mapping[str, PlayedAs],
+    on_finished: Callable[[int, Trajectory], None],
+) -> list[Trajectory]:
+    """One try of the whole batch."""
     threads = max((played.settings.tool_threads for played in streams.values()), default=1)
     pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="environment")
 
     def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
         return asyncio.get_running_loop().run_in_executor(pool, operation)
 
-    async def play(player: Player) -> Trajectory:
+    async def play(index: int, player: Player) -> Trajectory:
         trajectory = await player.play()
-        on_finished(trajectory)
+        on_finished(index, trajectory)
         return trajectory
 
     prompts: dict[tuple[Message, ...], Tokens] = {}
     try:
-        async with engine.seats([request.label for request in requests]) as seats:
+        async with engine.sequences([request.label for request in requests]) as slots:
             players = [
                 Player(
                     request=request,
                     env=streams[request.stream].make_env(),
-                    seat=seat,
+                    slot=slot,
                     chat=chat,
                     settings=streams[request.stream].settings,
                     policy_version=engine.policy_version,
                     run_blocking=run_blocking,
                     prompts=prompts,
                 )
-                for request, seat in zip(requests, seats, strict=True)
+                for request, slot in zip(requests, slots, strict=True)
             ]
-            tasks = [asyncio.create_task(play(player)) for player in players]
+            tasks = [asyncio.create_task(play(index, player)) for index, player in enumerate(players)]
             try:
                 trajectories = await asyncio.gather(*tasks)
                 _warn_of_failures(trajectories)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from saccade.engines.engine import Sampling, Seat
+from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
 from saccade.envs.environment import Environment
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
@@ -30,7 +30,7 @@ class Player:
 
     request: RolloutRequest
     env: Environment
-    seat: Seat
+    slot: SequenceSlot
     chat: Chat
     settings: RolloutSettings
     policy_version: int
@@ -47,10 +47,12 @@ class Player:
         try:
             await self._reset()
             status = await self._take_turns()
+        except EngineLostError:
+            raise
         except (MachineError, UserError) as error:
             status, failure = "failed", str(error)
         finally:
-            self.seat.close()
+            self.slot.close()
             self.env.close()
         return Trajectory(
             task_id=self.request.task.id,
@@ -75,7 +77,7 @@ class Player:
             )
         turn = 0
         while True:
-            done = await self.seat.sample(self.ids, self.images, self._sampling())
+            done = await self.slot.sample(self.ids, self.images, self._sampling())
             self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs))
             is_answered, is_out_of_turns = await self._step(self.chat.decode(done.ids))
             if is_answered:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from saccade.engines.engine import Completion, Sampling, ScoreRequest
+from saccade.engines.engine import Completion, Sampling, ScoreRequest, WeightSource
 from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 
@@ -13,7 +13,7 @@ LOGPROB = -0.5
 """Of every token."""
 
 Script = Callable[[str, int], str] | Sequence[Sequence[str]]
-"""What is said: a function of a seat's label and its turn, or for each seat of a batch the texts of its turns."""
+"""What is said: a function of a slot's label and its turn, or for each slot of a batch the texts of its turns."""
 
 
 class Speaker(Protocol):
@@ -38,8 +38,8 @@ class SampleRequest:
 
 
 @dataclass(kw_only=True)
-class ScriptedSeat:
-    """A seat that says its turns one by one and refuses ids that do not go on from what it has seen."""
+class ScriptedSequence:
+    """A slot that says its turns one by one and refuses ids that do not go on from what it has seen."""
 
     label: str
     say: Callable[[int], str]
@@ -53,9 +53,9 @@ class ScriptedSeat:
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
         """The script's next turn: up to the end of its first stop string, else with the end-of-turn token."""
         if not self.is_open:
-            raise SaccadeError(f"seat {self.label} was closed")
+            raise SaccadeError(f"slot {self.label} was closed")
         if tuple(ids[: len(self.seen)]) != self.seen or tuple(images[: len(self.seen_images)]) != self.seen_images:
-            raise SaccadeError(f"what seat {self.label} is asked to continue does not begin with what it has seen")
+            raise SaccadeError(f"what slot {self.label} is asked to continue does not begin with what it has seen")
         completion = self._completion(self.say(self.turn), sampling)
         self.asked.append(
             SampleRequest(
@@ -95,17 +95,27 @@ class ScriptedEngine:
     asked: list[SampleRequest] = field(default_factory=list)
 
     @asynccontextmanager
-    async def seats(self, labels: Sequence[str]) -> AsyncIterator[Sequence[ScriptedSeat]]:
-        """One seat for each label; all are closed in the end."""
-        seats = [
-            ScriptedSeat(label=label, say=self._sayer(label, index), chat=self.chat, asked=self.asked)
+    async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence[ScriptedSequence]]:
+        """One slot for each label; all are closed in the end."""
+        slots = [
+            ScriptedSequence(label=label, say=self._sayer(label, index), chat=self.chat, asked=self.asked)
             for index, label in enumerate(labels)
         ]
         try:
-            yield seats
+            yield slots
         finally:
-            for seat in seats:
-                seat.close()
+            for slot in slots:
+                slot.close()
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Takes the version alone: a script has no weights."""
+        self.policy_version = version
+
+    def reset(self) -> None:
+        """Nothing to forget: a script works nothing out."""
+
+    async def aclose(self) -> None:
+        """Nothing to give back."""
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         return (LOGPROB,) * len(ids[start:])
@@ -122,7 +132,7 @@ class ScriptedEngine:
 
         def say(turn: int) -> str:
             if index >= len(script) or turn >= len(script[index]):
-                raise SaccadeError(f"the script has no turn {turn + 1} for seat {index + 1}, {label}")
+                raise SaccadeError(f"the script has no turn {turn + 1} for slot {index + 1}, {label}")
             return script[index][turn]
 
         return say

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.config.settings import check_settings
+from saccade.engines.engine import Engine, EngineContext
+from saccade.engines.local import local_engine
 from saccade.errors import UserError
 from saccade.evaluation.views import Views
 from saccade.models.loading import LoadSettings
@@ -139,6 +141,8 @@ class Plan:
     stages: tuple[Stage, ...]
     load: LoadSettings = LoadSettings(device="cpu")
     """How a resumed run loads its checkpoints; as the model was first loaded."""
+    engine: Callable[[EngineContext], Engine] = local_engine
+    """Makes the engine that samples; it is given new weights after each step and closed with the run."""
     remarks: tuple[str, ...] = ()
     """Sentences for output and report on how it asks, where the user has not said it."""
     resources: tuple[AbstractContextManager[object], ...] = ()

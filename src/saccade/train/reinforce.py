@@ -40,13 +40,9 @@ class RLLoop(Iterator[StepOutcome]):
         *,
         seed: int,
         first_step: int,
-        weights_changed: Callable[[], object],
         load_reference: Callable[[], VisionLanguageModel],
     ) -> None:
-        """``weights_changed`` is called after every step, also one that left nothing to learn from, so that a resumed
-        run counts the same policy versions; ``load_reference`` gives the stage's first policy and is called only when
-        the algorithm wants it.
-        """
+        """``load_reference`` gives the stage's first policy and is called only when the algorithm wants it."""
         self._stage = stage
         self._algorithm = stage.applied_algorithm
         self._model = model
@@ -54,7 +50,6 @@ class RLLoop(Iterator[StepOutcome]):
         self._learner = learner
         self._seed = seed
         self._step = first_step
-        self._weights_changed = weights_changed
         self._questions = stage.questions()
         self._collector = Collector(stage, model, engine, self._questions, seed=seed)
         self._ahead: deque[Batch] = deque()
@@ -92,7 +87,8 @@ class RLLoop(Iterator[StepOutcome]):
         metrics |= self._learn([sequences for sequences in credited.sequences if sequences])
         if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch)
-        self._weights_changed()
+        # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
+        self._engine.update_weights(self._model, self._engine.policy_version + 1)
         self._step += 1
         played = (*credited.attempts, *attempts_of(batch.evicted))
         return StepOutcome(

@@ -177,7 +177,6 @@ def _steps(
         learner,
         seed=run.seed,
         first_step=first_step,
-        weights_changed=run.engine.bump_version,
         load_reference=lambda: first_policy(run, stage),
     )
     if run.reached is not None and first_step > 0:
@@ -188,9 +187,9 @@ def _steps(
 
 
 def _imitation(run: RunState, stage: SFTStage, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
-    for outcome in supervise(stage, run.model, learner, first_step=first_step):
-        run.engine.bump_version()
-        yield outcome
+    yield from supervise(stage, run.model, learner, first_step=first_step)
+    # Nothing samples in between, so the engine is given the last weights alone.
+    run.engine.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
 
 
 def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt]) -> None:
@@ -242,7 +241,7 @@ def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapp
     directory = run.directory.paths.checkpoints
     run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
     # A run that continues from here begins with an empty engine.
-    run.engine.forget_images()
+    run.engine.reset()
     prune_checkpoints(directory, position)
 
 

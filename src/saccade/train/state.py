@@ -1,11 +1,12 @@
 """A run in progress: what its stages share, and how it is taken up where the newest checkpoint left it."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from saccade.engines.local import LocalEngine
+from saccade.engines.engine import Engine, EngineContext
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
@@ -47,7 +48,7 @@ class RunState:
     progress: Progress
     stages: tuple[str, ...]
     model: VisionLanguageModel
-    engine: LocalEngine
+    engine: Engine
     reached: Checkpoint | None
     """The newest checkpoint; None before the first."""
     asking: AskingRecord
@@ -79,6 +80,10 @@ def open_run(
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
+    engine = plan.engine(
+        EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
+    )
+    stack.callback(lambda: asyncio.run(engine.aclose()))
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,
@@ -89,7 +94,7 @@ def open_run(
         progress=progress,
         stages=stages,
         model=model,
-        engine=LocalEngine(model, policy_version=_updates_until(plan, position)),
+        engine=engine,
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from saccade.errors import UserError
+from saccade.frames import BrokenFrameError
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall, failure
 from saccade.services.workers.crew import QueueFullError, Start, ToolWorker
-from saccade.services.workers.wire import BrokenFrameError
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)

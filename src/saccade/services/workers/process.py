@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.frames import BrokenFrameError, WireFrame, packed, read
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.running import CallReply
-from saccade.services.workers.wire import END, BrokenFrameError, WireFrame, packed, read
-from saccade.services.workers.worker import outcomes_of
+from saccade.services.workers.worker import END, outcomes_of
 from saccade.types import Json
 
 END_WITHIN_S = 5.0

@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import NoReturn
 
 from saccade.errors import UserError
+from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.services.http.images import image_file
 from saccade.services.image_folder import remove_if_abandoned
 from saccade.services.logs import log_as_json
 from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
-from saccade.services.workers.wire import END, BrokenFrameError, WireFrame, packed, receive
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.types import Json
+
+END = WireFrame({"end": True}, [])
+"""The last that a server says to a worker."""
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Frames between a server and its workers: a JSON header and binary parts, each with its length.
+"""Frames between processes, on a socket: a JSON header and binary parts, each with its length.
 
 A frame is a 32-bit count of parts, the 32-bit length of each, and the parts; the first part is the header.
 """
@@ -26,10 +26,6 @@ class WireFrame:
 
     header: Mapping[str, Json]
     parts: Sequence[bytes] = ()
-
-
-END = WireFrame({"end": True}, [])
-"""The last that a server says to a worker."""
 
 
 def packed(frame: WireFrame) -> bytes:

@@ -1,11 +1,11 @@
-"""Who takes part in which tick, without any model."""
+"""Which sequences run in which step, without any model."""
 
 import asyncio
 
 import pytest
 
 from saccade.engines.engine import Sampling
-from saccade.engines.seating import Seating
+from saccade.engines.scheduler import Scheduler
 from saccade.errors import SaccadeError
 
 
@@ -17,16 +17,16 @@ class NoImages:
         return 0
 
 
-def seating(labels, *, max_rows=8, deterministic=True):
-    return Seating(labels, NoImages(), max_rows=max_rows, deterministic=deterministic)
+def scheduler(labels, *, max_rows=8, deterministic=True):
+    return Scheduler(labels, NoImages(), max_rows=max_rows, deterministic=deterministic)
 
 
-def ask(seat):
-    return asyncio.create_task(seat.sample([*seat.ids, 1], (), Sampling(seed=0)))
+def ask(slot):
+    return asyncio.create_task(slot.sample([*slot.ids, 1], (), Sampling(seed=0)))
 
 
-def labels(seats):
-    return "".join(seat.label for seat in seats)
+def labels(slots):
+    return "".join(slot.label for slot in slots)
 
 
 async def settle():
@@ -42,33 +42,33 @@ async def is_waiting(coroutine):
     return task
 
 
-def finish(seats, seat):
-    seat.open_turn.ids.append(2)
-    seats.finish(seat, "eos")
+def finish(queue, slot):
+    slot.open_turn.ids.append(2)
+    queue.finish(slot, "eos")
 
 
-def test_the_first_tick_waits_for_every_seat():
+def test_the_first_step_waits_for_every_sequence():
     async def run():
-        seats = seating("ab")
-        a, b = seats.seats
+        queue = scheduler("ab")
+        a, b = queue.sequences
         asked = ask(a)
-        tick = await is_waiting(seats.next_tick())
+        step = await is_waiting(queue.next_step())
         other = ask(b)
-        plan = await tick
+        plan = await step
         assert labels(plan.joining) == "ab"
         asked.cancel(), other.cancel()
 
     asyncio.run(run())
 
 
-def test_a_closed_seat_is_not_waited_for():
+def test_a_closed_sequence_is_not_waited_for():
     async def run():
-        seats = seating("ab")
-        a, b = seats.seats
+        queue = scheduler("ab")
+        a, b = queue.sequences
         a.close()
         asked = ask(b)
         await settle()
-        plan = await seats.next_tick()
+        plan = await queue.next_step()
         assert (labels(plan.leaving), labels(plan.joining)) == ("a", "b")
         asked.cancel()
 
@@ -76,20 +76,20 @@ def test_a_closed_seat_is_not_waited_for():
 
 
 @pytest.mark.parametrize("reports_after", [0, 1, 2, 3])
-def test_a_seat_takes_part_again_four_ticks_later_however_early_it_reports(reports_after):
+def test_a_sequence_takes_part_again_four_step_later_however_early_it_reports(reports_after):
     async def run():
-        seats = seating("ab")
-        a, b = seats.seats
+        queue = scheduler("ab")
+        a, b = queue.sequences
         asked = [ask(a), ask(b)]
         await settle()
-        await seats.next_tick()
-        finish(seats, a)
+        await queue.next_step()
+        finish(queue, a)
         joined = []
-        for tick in range(1, 6):
-            if tick == reports_after + 1:
+        for step in range(1, 6):
+            if step == reports_after + 1:
                 asked.append(ask(a))
                 await settle()
-            plan = await seats.next_tick()
+            plan = await queue.next_step()
             joined.append(labels(plan.joining))
         assert joined == ["", "", "", "a", ""]
         for each in asked:
@@ -98,20 +98,20 @@ def test_a_seat_takes_part_again_four_ticks_later_however_early_it_reports(repor
     asyncio.run(run())
 
 
-def test_a_seat_that_reports_late_is_waited_for():
+def test_a_sequence_that_reports_late_is_waited_for():
     async def run():
-        seats = seating("ab")
-        a, b = seats.seats
+        queue = scheduler("ab")
+        a, b = queue.sequences
         asked = [ask(a), ask(b)]
         await settle()
-        await seats.next_tick()
-        finish(seats, a)
+        await queue.next_step()
+        finish(queue, a)
         for _ in range(3):
-            await seats.next_tick()
-        tick = await is_waiting(seats.next_tick())
+            await queue.next_step()
+        step = await is_waiting(queue.next_step())
         asked.append(ask(a))
-        plan = await tick
-        assert (seats.tick, labels(plan.joining), labels(plan.decoding)) == (4, "a", "b")
+        plan = await step
+        assert (queue.step, labels(plan.joining), labels(plan.decoding)) == (4, "a", "b")
         for each in asked:
             each.cancel()
 
@@ -120,35 +120,35 @@ def test_a_seat_that_reports_late_is_waited_for():
 
 def test_time_passes_at_once_when_all_are_at_their_tools():
     async def run():
-        seats = seating("a")
-        [a] = seats.seats
+        queue = scheduler("a")
+        [a] = queue.sequences
         asked = [ask(a)]
         await settle()
-        await seats.next_tick()
-        finish(seats, a)
+        await queue.next_step()
+        finish(queue, a)
         asked.append(ask(a))
         await settle()
-        plan = await seats.next_tick()
-        assert (seats.tick, labels(plan.joining)) == (4, "a")
+        plan = await queue.next_step()
+        assert (queue.step, labels(plan.joining)) == (4, "a")
         for each in asked:
             each.cancel()
 
     asyncio.run(run())
 
 
-def test_seats_beyond_the_rows_queue_in_the_order_of_their_labels():
+def test_sequences_beyond_the_rows_queue_in_the_order_of_their_labels():
     async def run():
-        seats = seating("abcd", max_rows=2)
-        asked = [ask(seat) for seat in reversed(seats.seats)]
+        queue = scheduler("abcd", max_rows=2)
+        asked = [ask(slot) for slot in reversed(queue.sequences)]
         await settle()
-        plan = await seats.next_tick()
+        plan = await queue.next_step()
         assert (labels(plan.joining), labels(plan.waiting)) == ("ab", "cd")
-        a, b, c, _ = seats.seats
-        finish(seats, b)
+        a, b, c, _ = queue.sequences
+        finish(queue, b)
         b.close()
         joined = []
         for _ in range(4):
-            plan = await seats.next_tick()
+            plan = await queue.next_step()
             joined.append((labels(plan.leaving), labels(plan.joining)))
         assert joined == [("", ""), ("", ""), ("", ""), ("b", "c")]
         assert c.has_row
@@ -159,29 +159,29 @@ def test_seats_beyond_the_rows_queue_in_the_order_of_their_labels():
     asyncio.run(run())
 
 
-def test_it_is_over_when_every_seat_is_closed():
+def test_it_is_over_when_every_sequence_is_closed():
     async def run():
-        seats = seating("ab")
-        for seat in seats.seats:
-            seat.close()
-            seat.close()
-        assert await seats.next_tick() is None
-        assert await seating("").next_tick() is None
+        queue = scheduler("ab")
+        for slot in queue.sequences:
+            slot.close()
+            slot.close()
+        assert await queue.next_step() is None
+        assert await scheduler("").next_step() is None
 
     asyncio.run(run())
 
 
 def test_without_determinism_whoever_is_ready_goes_at_once():
     async def run():
-        seats = seating("ab", deterministic=False)
-        a, b = seats.seats
+        queue = scheduler("ab", deterministic=False)
+        a, b = queue.sequences
         asked = [ask(a)]
         await settle()
-        assert labels((await seats.next_tick()).joining) == "a"
-        finish(seats, a)
-        tick = await is_waiting(seats.next_tick())
+        assert labels((await queue.next_step()).joining) == "a"
+        finish(queue, a)
+        step = await is_waiting(queue.next_step())
         asked += [ask(b), ask(a)]
-        plan = await tick
+        plan = await step
         assert labels(plan.joining) in {"b", "ab"}
         for each in asked:
             each.cancel()
@@ -191,11 +191,11 @@ def test_without_determinism_whoever_is_ready_goes_at_once():
 
 def test_a_failure_reaches_those_who_wait_and_those_who_come_later():
     async def run():
-        seats = seating("ab")
-        a, b = seats.seats
+        queue = scheduler("ab")
+        a, b = queue.sequences
         asked = ask(a)
         await settle()
-        seats.fail(RuntimeError("out of memory"))
+        queue.fail(RuntimeError("out of memory"))
         with pytest.raises(RuntimeError, match="out of memory"):
             await asked
         with pytest.raises(SaccadeError, match="the engine has stopped: out of memory"):
@@ -204,15 +204,15 @@ def test_a_failure_reaches_those_who_wait_and_those_who_come_later():
     asyncio.run(run())
 
 
-def test_a_seat_cancelled_in_the_middle_of_a_turn_leaves_at_once():
+def test_a_sequence_cancelled_in_the_middle_of_a_turn_leaves_at_once():
     async def run():
-        seats = seating("ab")
-        asked = [ask(seat) for seat in seats.seats]
+        queue = scheduler("ab")
+        asked = [ask(slot) for slot in queue.sequences]
         await settle()
-        await seats.next_tick()
+        await queue.next_step()
         asked[0].cancel()
         await settle()
-        plan = await seats.next_tick()
+        plan = await queue.next_step()
         assert (labels(plan.leaving), labels(plan.decoding)) == ("a", "b")
         asked[1].cancel()
 
@@ -221,11 +221,11 @@ def test_a_seat_cancelled_in_the_middle_of_a_turn_leaves_at_once():
 
 def test_a_trajectory_draws_its_numbers_from_its_own_seed_alone():
     async def numbers(seed):
-        [seat] = seating("a").seats
-        asked = asyncio.create_task(seat.sample([1], (), Sampling(seed=seed)))
+        [slot] = scheduler("a").sequences
+        asked = asyncio.create_task(slot.sample([1], (), Sampling(seed=seed)))
         await settle()
         asked.cancel()
-        return [seat.next_uniform() for _ in range(3)]
+        return [slot.next_uniform() for _ in range(3)]
 
     assert asyncio.run(numbers(5)) == asyncio.run(numbers(5))
     assert asyncio.run(numbers(5)) != asyncio.run(numbers(6))

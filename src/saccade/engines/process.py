@@ -1,0 +1,234 @@
+"""The engine in a process of its own: a local engine that is spawned, and replaced when it dies.
+
+Weights and pictures go through files of a temporary folder, requests and answers through a socket (``saccade.frames``).
+What is sampled is what a local engine samples, to the bit. A process that ends in the middle of a batch costs that
+batch (``EngineLostError``); the next one begins with a new process and the newest weights.
+"""
+
+import asyncio
+import itertools
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from saccade.atomic import disk_errors
+from saccade.engines.engine import (
+    Completion,
+    EngineContext,
+    EngineLostError,
+    Sampling,
+    ScoreRequest,
+    WeightSource,
+)
+from saccade.engines.process_connection import EngineConnection
+from saccade.errors import MachineError, SaccadeError
+from saccade.media.store import MediaStore
+from saccade.types import Finish, ImageRef, Json
+
+logger = logging.getLogger(__name__)
+
+MODEL, PICTURES = "model", "pictures"
+"""Folders below the engine's own."""
+
+
+class ProcessEngine:
+    """A ``Plan.engine``: ``dataclasses.replace(plan, engine=ProcessEngine)``."""
+
+    def __init__(self, context: EngineContext, *, folder: Path | None = None) -> None:
+        """``folder`` is where its temporary folder is made: ``/dev/shm`` keeps weights and pictures in memory.
+
+        A tokenizer's directory and all weights must fit there, the weights twice.
+        """
+        self._owned = tempfile.TemporaryDirectory(prefix="saccade-engine-", dir=folder, ignore_cleanup_errors=True)
+        self._folder = Path(self._owned.name)
+        self._policy_version = context.policy_version
+        self._load = _load_settings(context)
+        self._pictures = _Pictures(context.model.media, self._folder / PICTURES)
+        with disk_errors(self._folder):
+            context.model.save_base(self._folder / MODEL)
+        self._weights_written = itertools.count()
+        self._weights = self._write_weights(context.model)
+        self._is_closed = False
+        self._connection: EngineConnection = self._start()
+
+    @property
+    def policy_version(self) -> int:
+        return self._policy_version
+
+    @property
+    def process_id(self) -> int:
+        """That of the process that answers at present."""
+        return self._connection.process_id
+
+    @asynccontextmanager
+    async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence["ProcessSlot"]]:
+        """A slot for each trajectory of a batch; one batch at a time."""
+        connection = self._running()
+        with self._pictures.in_use():
+            await connection.answer({"do": "open", "labels": list(labels)})
+            slots = [ProcessSlot(connection, self._pictures, index) for index in range(len(labels))]
+            try:
+                yield slots
+            finally:
+                # A batch whose process has ended is over.
+                with suppress(EngineLostError):
+                    await connection.answer({"do": "end"})
+
+    async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
+        [scores] = await self.score_batch([ScoreRequest(ids=tuple(ids), images=tuple(images), start=start)])
+        return scores
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        """As ``LocalEngine.score_batch``."""
+        asked: list[Json] = []
+        with self._pictures.in_use():
+            for one in requests:
+                self._pictures.put(one.images)
+                asked.append({"count": len(one.ids), "images": images_as_json(one.images), "start": one.start})
+            ids = np.array([token for one in requests for token in one.ids], dtype=np.int64)
+            header: Mapping[str, Json] = {"do": "score", "requests": asked, "temperature": temperature}
+            frame = await self._running().answer(header, [ids.tobytes()])
+        scores = iter(np.frombuffer(frame.parts[0], dtype=np.float64).tolist())
+        return tuple(tuple(next(scores) for _ in one.ids[one.start :]) for one in requests)
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Writes the weights down for this process and for those that replace it, and waits until they are in use."""
+        before, self._weights = self._weights, self._write_weights(source)
+        self._policy_version = version
+        with suppress(EngineLostError):
+            self._connection.ask({"do": "update", "weights": str(self._weights), "version": version}).result()
+        before.unlink()
+
+    def reset(self) -> None:
+        """Encodes every image anew from here on."""
+        with suppress(EngineLostError):
+            self._connection.ask({"do": "reset"}).result()
+
+    async def aclose(self) -> None:
+        """Ends the process and deletes the folder."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._connection.end()
+            self._owned.cleanup()
+
+    def _running(self) -> EngineConnection:
+        """The process, or a new one where it has ended."""
+        if self._is_closed:
+            raise SaccadeError("this engine is closed; make another one")
+        if self._connection.lost is not None:
+            logger.warning("%s; another one starts", self._connection.lost)
+            self._connection.end()
+            self._connection = self._start()
+        return self._connection
+
+    def _start(self) -> EngineConnection:
+        connection = EngineConnection.spawn()
+        connection.ask(
+            {
+                "do": "load",
+                "folder": str(self._folder),
+                "load": self._load,
+                "weights": str(self._weights),
+                "version": self._policy_version,
+                "threads": torch.get_num_threads(),
+                "repeats": torch.are_deterministic_algorithms_enabled(),
+            }
+        )
+        return connection
+
+    def _write_weights(self, source: WeightSource) -> Path:
+        """A new file: the process may be reading the last one."""
+        path = self._folder / f"weights-{next(self._weights_written)}.safetensors"
+        try:
+            save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, path)
+        except (OSError, SafetensorError) as error:
+            raise MachineError(f"{path}: the engine's weights cannot be written ({error}); free some space") from error
+        return path
+
+
+class ProcessSlot:
+    """A sequence of the engine in the other process."""
+
+    def __init__(self, connection: EngineConnection, pictures: "_Pictures", index: int) -> None:
+        self._connection = connection
+        self._pictures = pictures
+        self._index = index
+
+    async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
+        """Continues ``ids``, as ``LocalSequence.sample``."""
+        self._pictures.put(images)
+        try:
+            frame = await self._connection.answer(
+                {
+                    "do": "sample",
+                    "slot": self._index,
+                    "images": images_as_json(images),
+                    "sampling": {**asdict(sampling), "stop": list(sampling.stop)},
+                },
+                [np.array(ids, dtype=np.int64).tobytes()],
+            )
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        return Completion(
+            ids=tuple(np.frombuffer(frame.parts[0], dtype=np.int64).tolist()),
+            logprobs=tuple(np.frombuffer(frame.parts[1], dtype=np.float64).tolist()),
+            finish=_finish(frame.header["finish"]),
+        )
+
+    def close(self) -> None:
+        self._connection.ask({"do": "close", "slot": self._index})
+
+
+class _Pictures:
+    """Pictures as files that the other process reads; deleted when no request needs them."""
+
+    def __init__(self, media: MediaStore, folder: Path) -> None:
+        folder.mkdir()
+        self._media = media
+        self._folder = folder
+        self._written: set[str] = set()
+        self._users = 0
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                for name in self._written:
+                    (self._folder / f"{name}.png").unlink(missing_ok=True)
+                self._written.clear()
+
+    def put(self, images: Iterable[ImageRef]) -> None:
+        for image in images:
+            if image.hash not in self._written:
+                self._media.export(image, self._folder)
+                self._written.add(image.hash)
+
+
+def images_as_json(images: Iterable[ImageRef]) -> list[Json]:
+    return [[image.hash, image.width, image.height] for image in images]
+
+
+def _finish(value: Json) -> Finish:
+    return "stop" if value == "stop" else "eos" if value == "eos" else "length"
+
+
+def _load_settings(context: EngineContext) -> dict[str, Json]:
+    """Those that load a copy: what the model was made with since is in the files that it saves."""
+    is_half = context.model.dtype == torch.bfloat16
+    return asdict(replace(context.load, dtype="bfloat16" if is_half else "float32", chat_template=None))
