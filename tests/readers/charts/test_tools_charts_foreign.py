@@ -15,7 +15,7 @@ from saccade.readers.charts.calibration import Scale, Tick, number_of, value_sca
 from saccade.readers.charts.chart import SURE, Chart, Series
 from saccade.readers.charts.classical import ClassicalReader
 from saccade.readers.charts.colours import palette_of, without_frame
-from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, steps_in_doubt
+from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, shares_in_doubt, steps_in_doubt
 from saccade.readers.charts.exploded import exploded_slices
 from saccade.readers.charts.layout import names_below
 from saccade.readers.charts.legend import Legend, find_legend
@@ -34,6 +34,7 @@ UNDERSTOOD = (
     "mpl_cut_axis",
     "mpl_exploded",
     "mpl_slanted",
+    "mpl_slanted_lines",
     "pygal_lines",
     "pygal_lying",
     "pygal_pie",
@@ -135,6 +136,25 @@ def test_a_name_among_those_of_a_legend_without_a_colour_of_its_own_is_a_doubt()
     assert {name for _, name in legend.names} | {stray.text for stray in legend.strays} == {"Apples", "Bread", "Coffee"}
     assert len(legend.names) == 2
     assert "a name in the legend has no colour of its own" in names_in_doubt(BARS, legend, ())
+
+
+def test_names_that_go_on_below_are_a_doubt():
+    first = (line("a", 40, 200), line("b", 100, 200), line("c", 160, 200))
+    assert names_in_doubt(BARS, Legend(), (*first, line("Goods", 100, 218))) == []
+    assert names_in_doubt(BARS, Legend(), (*first, line("trains", 40, 218), line("cars", 160, 218))) != []
+
+
+def test_a_name_that_was_cut_is_a_doubt():
+    cut = replace(BARS, categories=("a", "Public tran…", "c"))
+    assert names_in_doubt(cut, Legend(), (line("Public tran…", 100, 200),)) == [
+        "the name of a category is hard to read"
+    ]
+
+
+def test_printed_percentages_that_are_not_the_slices_are_a_doubt():
+    pie = Chart(kind="pie", categories=("a", "b"), series=(Series(name="share", values=(60.0, 40.0)),))
+    assert shares_in_doubt(pie, (line("40%", 0, 0), line("60%", 0, 30))) == []
+    assert shares_in_doubt(pie, (line("30%", 0, 0), line("70%", 0, 30))) != []
 
 
 def test_names_at_uneven_steps_are_a_doubt():

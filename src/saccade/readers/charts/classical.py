@@ -38,6 +38,8 @@ from saccade.readers.charts.doubts import (
     boxes_in_doubt,
     doubted,
     names_in_doubt,
+    reading_in_doubt,
+    shares_in_doubt,
     steps_in_doubt,
     strokes_in_doubt,
 )
@@ -45,12 +47,13 @@ from saccade.readers.charts.exploded import exploded_slices
 from saccade.readers.charts.histogram import histogram_of
 from saccade.readers.charts.layout import is_word, names_below, parted_names, real_texts, title_of, with_gaps_named
 from saccade.readers.charts.legend import Legend, find_legend, without_legend
-from saccade.readers.charts.lines import evened, heights_at, moved_to_corners, without_doubles
+from saccade.readers.charts.lines import evened, heights_at, moved_to_corners, moved_to_ends, without_doubles
 from saccade.readers.charts.marks import Layer, is_stroke_layer, is_thin, kind_of, layer_of
 from saccade.readers.charts.pie_names import pie_of
 from saccade.readers.charts.pies import find_disc, slices_of
 from saccade.readers.charts.rereading import named_again, sharpened
 from saccade.readers.charts.scatter import markers_of
+from saccade.readers.charts.slanted import is_aslant, read_twice, slanted_row
 from saccade.readers.charts.spines import without_tick_marks
 from saccade.readers.charts.value_labels import labelled_scale
 from saccade.readers.text.lines import TextLine, TextReader, scaled
@@ -108,7 +111,8 @@ class _Drawing:
         return self._plot(axes)
 
     def _named(self, chart: Chart) -> Chart:
-        return doubted(chart, names_in_doubt(chart, self.legend, self.lines))
+        doubts = names_in_doubt(chart, self.legend, self.lines)
+        return doubted(chart, doubts + (shares_in_doubt(chart, self.lines) if chart.kind == "pie" else []))
 
     def _plot(self, axes: Axes) -> Chart:
         layers = self._layers(axes)
@@ -219,11 +223,15 @@ class _Drawing:
         return with_gaps_named(names)
 
     def _lines(self, layers: tuple[Layer, ...], up: Scale, axes: Axes) -> Chart:
-        names = self._names(layers, up)
+        names = slanted_row(self.lines, max(tick.at_px for tick in up.ticks), up.box.x2) or self._names(layers, up)
         if not names:
             raise ToolError("no names found below the horizontal axis, so the points of the lines cannot be told")
+        names = read_twice(names, self.pixels, self.text_reader)
         centers = [line.box.center.x for line in names]
-        places = moved_to_corners(layers, evened(centers))
+        places = evened(centers)
+        if is_aslant(names[0]):
+            places = moved_to_ends(layers, places)
+        places = moved_to_corners(layers, places)
         named = {colour for colour, _ in self.legend.names}
         layers = without_doubles(layers, places, named)
         top = min(piece.box.y1 for layer in layers for piece in layer.pieces)
@@ -234,7 +242,7 @@ class _Drawing:
             series=self._line_series(layers, up, places),
             y_axis=Axis(ticks=tuple(tick.value for tick in up.ticks)),
             confidence=round(up.agreement, 3),
-            doubts=tuple(steps_in_doubt(centers)),
+            doubts=tuple(steps_in_doubt(centers) + reading_in_doubt(names)),
         )
         return self._judged(chart, layers, axes)
 

@@ -32,6 +32,8 @@ LEAST_NAME = 0.92
 SURE_ENDING = 0.97
 MAX_UNEVEN = 0.2
 """Of a step between names, by which one may differ."""
+IN_LINE_PX, MAX_OFF = 5.0, 1.5
+"""Between the middles of two rows of a name; between a slice and its printed percentage."""
 PLACEHOLDER = re.compile(r"(?:category|slice) \d+")
 
 
@@ -51,6 +53,8 @@ def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) ->
         doubts.append("the name of a category could not be read")
     if len(set(names)) < len(names):
         doubts.append("two categories have one name")
+    if _are_broken(names, lines):
+        doubts.append("the names of the categories may go on below")
     unsure = {line.text for line in lines if line.confidence < LEAST_NAME or _is_cut(line)}
     if unsure.intersection(names):
         doubts.append("the name of a category is hard to read")
@@ -72,7 +76,40 @@ def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) ->
 
 def _is_cut(line: TextLine) -> bool:
     """Whether a text ends as no name does, though it was read with some doubt."""
+    if line.text.endswith(("…", "..")):
+        return True
     return line.confidence < SURE_ENDING and not (line.text[-1].isalnum() or line.text[-1] in ")%")
+
+
+def _are_broken(names: list[str], lines: tuple[TextLine, ...]) -> bool:
+    """Whether texts of no other use stand right below names, as the second rows of long ones do."""
+    own = [line for line in lines if line.text in names]
+    others = [line for line in lines if line.text not in names and number_of(line.text) is None]
+    return sum(any(_is_next_row(line, name) for name in own) for line in others) >= 2
+
+
+def _is_next_row(line: TextLine, name: TextLine) -> bool:
+    one, other = line.box, name.box
+    is_in_line = abs(one.center.x - other.center.x) <= IN_LINE_PX or abs(one.x2 - other.x2) <= IN_LINE_PX
+    return is_in_line and -0.4 * other.height <= one.y1 - other.y2 <= 0.5 * other.height
+
+
+def shares_in_doubt(chart: Chart, lines: tuple[TextLine, ...]) -> list[str]:
+    """Doubts on a pie whose printed percentages are not what its slices are."""
+    printed = [number_of(line.text) for line in lines if line.text.endswith("%")]
+    shares = sorted(value for series in chart.series for value in series.values if value is not None)
+    known = sorted(value for value in printed if value is not None)
+    if len(known) != len(shares) or not known:
+        return []
+    # A percentage may be read as its share of one.
+    unit = 100 / sum(known) if sum(known) > 0 else 1.0
+    is_off = any(abs(unit * one - other) > MAX_OFF for one, other in zip(known, shares, strict=True))
+    return ["the percentages that are printed do not agree with the slices"] if is_off else []
+
+
+def reading_in_doubt(names: list[TextLine]) -> list[str]:
+    """Doubts on how names were read."""
+    return ["the name of a category is hard to read"] if any(line.confidence < LEAST_NAME for line in names) else []
 
 
 def steps_in_doubt(places: list[float]) -> list[str]:

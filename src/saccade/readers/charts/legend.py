@@ -21,6 +21,7 @@ MAX_WIDTH, MAX_HEIGHT = 4.2, 1.4
 MAX_GAP = 1.6
 """Between swatch and text, in heights of the text."""
 _RING = re.compile(r"^[-—–]+\s?[Oo0]\s?[-—–]+\s?|^[Oo0][-—–]+\s")
+_STROKE = re.compile(r"^[Il|] ")
 ALIGNED_PX = 4.0
 
 
@@ -76,16 +77,18 @@ def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -
     entries = sorted(entries, key=lambda entry: (round(entry.line.box.center.y / 8), entry.line.box.x1))
     box = enclosing_box([box for entry in entries for box in (entry.line.box, entry.swatch)])
     return Legend(
-        names=tuple((entry.colour, _name(entry.line.text)) for entry in entries),
+        names=tuple((entry.colour, _name(entry)) for entry in entries),
         box=box,
         lines=tuple(entry.line for entry in entries),
         strays=_strays(entries, box, texts) if len(entries) > 1 else (),
     )
 
 
-def _name(text: str) -> str:
+def _name(entry: _Entry) -> str:
     """A text without the swatch that was read as a part of it, such as a ring on a stroke."""
-    return _RING.sub("", text).strip("■●○□◆-— ")
+    text = _RING.sub("", entry.line.text)
+    overlaps = entry.swatch.x2 > entry.line.box.x1 and entry.swatch.center.x < entry.line.box.center.x
+    return (_STROKE.sub("", text) if overlaps else text).strip("■●○□◆-— ")
 
 
 def without_legend(lines: tuple[TextLine, ...], legend: Legend) -> tuple[TextLine, ...]:

@@ -19,6 +19,8 @@ REACH_PX = 26.0
 LEAST_COLUMNS = 4
 MAX_SHIFT_PX = 6.0
 """How far the corners may be from where the names say."""
+MAX_HANG = 0.4
+"""Of a step between names aslant, by which their places may be beside them."""
 MAX_APART_PX = 2.5
 """Between two colours of one line."""
 END_PX = 8.0
@@ -152,6 +154,19 @@ def without_doubles(layers: tuple[Layer, ...], places: list[float], named: set[C
 def _run_together(one: list[float | None], other: list[float | None]) -> bool:
     apart = [abs(a - b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     return len(apart) >= max(3, 0.6 * len(one)) and max(apart) <= MAX_APART_PX
+
+
+def moved_to_ends(layers: tuple[Layer, ...], places: list[float]) -> list[float]:
+    """The places moved together so that the lines begin at the first and end at the last, where that is near.
+
+    A name aslant hangs below its place by its end, its middle or something between.
+    """
+    drawn = np.flatnonzero(np.logical_or.reduce([layer.coverage for layer in layers]).any(axis=0))
+    if len(places) < 3 or not len(drawn):
+        return places
+    first, last = drawn[0] - places[0], drawn[-1] + 1 - places[-1]
+    is_near = abs(first + last) / 2 < MAX_HANG * float(np.median(np.diff(places)))
+    return [place + (first + last) / 2 for place in places] if is_near and abs(last - first) <= 2 * END_PX else places
 
 
 def evened(places: list[float]) -> list[float]:

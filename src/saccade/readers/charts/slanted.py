@@ -1,6 +1,7 @@
 """Names along an axis that are written aslant or upright: the strip below the axis is turned and read again."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from PIL import Image
@@ -15,6 +16,8 @@ ANGLES = (90, 45, 30, 60, -45, -90)
 MAX_UNEVEN = 0.22
 """Of a step between names, by which one may be off its place."""
 ENLARGED = 2
+LEAST_ROW, MAX_DROP_PX = 3, 14.0
+"""Of names aslant in a row, and how much lower one may begin."""
 
 
 def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[float]) -> list[TextLine] | None:
@@ -31,6 +34,60 @@ def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[f
         if names is not None:
             return names
     return None
+
+
+def slanted_row(lines: tuple[TextLine, ...], axis_y: float, left: float) -> list[TextLine]:
+    """The names that hang aslant or upright below an axis, each at its place; none where names are level."""
+    below = [line for line in lines if line.box.y1 > axis_y - MAX_DROP_PX / 2 and line.box.x2 > left]
+    row = [line for line in below if is_aslant(line)]
+    if len(row) < LEAST_ROW:
+        return []
+    top = float(np.median([line.box.y1 for line in row]))
+    row = sorted((line for line in row if abs(line.box.y1 - top) < MAX_DROP_PX), key=lambda line: line.box.x1)
+    # Names are hung up by their middles or by their upper ends: then these stand at even steps.
+    anchored = [[line.box.center.x for line in row], [_upper_end(line) for line in row]]
+    places = min(anchored, key=lambda centers: float(np.ptp(np.diff(centers))))
+    return [replace(line, box=_around(line.box, x)) for line, x in sorted(zip(row, places, strict=True), key=_place)]
+
+
+def read_twice(names: list[TextLine], pixels: Pixels, reader: TextReader) -> list[TextLine]:
+    """The names, those aslant with doubt where the turned strip reads otherwise: one reading of them errs often."""
+    if not names or not is_aslant(names[0]):
+        return names
+    height, width = pixels.shape[:2]
+    places = [line.box.center.x for line in names]
+    step = float(np.median(np.diff(places)))
+    top = min(line.box.y1 for line in names) - 2
+    strip = Box(max(0, places[0] - 2 * step), top, min(width, places[-1] + 2 * step), height)
+    again = slanted_names(pixels, reader, strip, places) or [replace(line, text="") for line in names]
+    return [
+        line if line.text == other.text else replace(line, text=other.text or line.text, confidence=0.0)
+        for line, other in zip(names, again, strict=True)
+    ]
+
+
+def is_aslant(line: TextLine) -> bool:
+    """Whether a text runs in another direction than from left to right."""
+    if not line.corners:
+        return len(line.text) > 2 and line.box.height > 1.5 * line.box.width
+    start, end = line.corners[0], line.corners[1]
+    return abs(end.y - start.y) > 0.3 * abs(end.x - start.x)
+
+
+def _upper_end(line: TextLine) -> float:
+    if not line.corners:
+        return line.box.center.x
+    first, second, third, fourth = line.corners
+    ends = (first, fourth) if first.y < second.y else (second, third)
+    return (ends[0].x + ends[1].x) / 2
+
+
+def _around(box: Box, x: float) -> Box:
+    return Box(x - 1, box.y1, x + 1, box.y2)
+
+
+def _place(pair: tuple[TextLine, float]) -> float:
+    return pair[1]
 
 
 def _joined(lines: list[TextLine]) -> list[TextLine]:
