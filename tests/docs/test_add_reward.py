@@ -8,8 +8,11 @@ from types import ModuleType
 
 import pytest
 
+from saccade.cli import run_command
 from saccade.errors import MachineError
+from saccade.models.base import base_checkpoint
 from saccade.rewards import AnyReward, Score, Term, score_question
+from saccade.runs.records import read_records
 from saccade.testing import ScriptedTeacher
 from saccade.types import Answer, Group, Message, Task, Trajectory, Turn
 
@@ -75,3 +78,20 @@ def test_a_judge_that_says_something_else_or_is_down_leaves_the_trajectory_out(m
     found = scores(reward, said("red"), said("red", thought="well"), said("red", thought="down"))
     expected = Score(terms=(Term("accuracy", 1.0), Term("to_the_point", 1.0, 0.5)), is_right=True)
     assert found == [expected, None, None]
+
+
+@pytest.mark.parametrize(("name", "terms"), [("brief", ["accuracy", "length"]), ("rare", ["accuracy", "rare"])])
+def test_saccade_eval_measures_with_it_and_does_not_go_on_with_another(
+    name: str, terms: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my_rewards.py").write_text("\n\n".join([*BLOCKS[:3], "rare = Rare()"]))
+    monkeypatch.chdir(tmp_path)
+    command = ["eval", "--model", str(base_checkpoint()), "--family", "counting", "-n", "2", "--out", "run", "--quiet"]
+    command += ["--reward", f"my_rewards.py:{name}", "--set", "without_tools=false"]
+    assert run_command(command) == 0
+    [file] = (tmp_path / "run" / "evaluations").glob("*.jsonl")
+    scores = [one.trajectory.score for one in read_records(file)]
+    assert [score and [term.name for term in score.terms] for score in scores] == [terms, terms]
+    (tmp_path / "my_rewards.py").write_text((tmp_path / "my_rewards.py").read_text().replace("0.5)", "0.6)"))
+    assert run_command([*command, "--resume"]) == 2
+    assert "reward_sha256" in capsys.readouterr().err

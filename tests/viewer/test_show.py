@@ -3,6 +3,8 @@
 import asyncio
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -160,8 +162,20 @@ def test_the_worst_of_the_last_step_come_first_and_failures_are_counted(
 def test_evaluations_are_explained_without_an_advantage(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, run, "--stage", "after")
     assert text.startswith("after: 2 trajectories of 2 questions, mean reward 0\nthe 2 with the lowest reward:\n")
-    assert "right      no\n" in text
+    assert "right      no\ngroup      alone: the only trajectory of its question\n" in text
     assert "advantage" not in text
+
+
+def test_it_waits_for_nothing_heavy(run: Path) -> None:
+    code = (
+        "import sys\n"
+        "from saccade.cli import run_command\n"
+        f"assert run_command(['show', {str(run)!r}]) == 0\n"
+        "heavy = {'torch', 'transformers', 'gymnasium'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
 
 
 def test_what_the_run_does_not_have_is_said_with_what_it_has(

@@ -150,6 +150,7 @@ def train(
     help="A second look: boxes from a grounded pass, then a textual one on their crops, the crop around them all, or "
     "both. Repeatable.",
 )
+@click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong and the format.")
 @click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
 @click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
 @click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
@@ -164,6 +165,7 @@ def evaluate(
     tools: tuple[str, ...],
     turns: int | None,
     test_time: tuple[str, ...],
+    reward: str | None,
     greedy: bool,
     temperature: float | None,
     image_root: Path | None,
@@ -182,7 +184,12 @@ def evaluate(
     if greedy and temperature:
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     threads = prepare_machine(threads)
+    from saccade.config.recipe_source import recipe_source
     from saccade.recipes.evaluation import evaluation, view_words
+    from saccade.rewards import OutcomeReward
+    from saccade.rewards.own_reward import own_reward, reward_file
+
+    scored_by = OutcomeReward() if reward is None else own_reward(reward)
 
     looks = [view_words(text) for text in test_time]
     given = [name.strip() for text in tools for name in text.split(",")]
@@ -205,10 +212,13 @@ def evaluate(
             tools=given,
             turns=turns,
             test_time=looks,
+            reward=scored_by,
         )
 
     measured = {
         "family": family,
+        "reward": reward,
+        "reward_sha256": None if reward is None else recipe_source(reward, reward_file(reward)).sha256,
         "n": count,
         "temperature": temperature,
         "protocol": ",".join(protocols) or None,

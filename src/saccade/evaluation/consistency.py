@@ -83,8 +83,8 @@ def two_stream_step(
         box=_mean_part(looking, "box"),
         textual_accuracy=_mean_part(saying, "accuracy"),
         consistency=_mean_part(saying, "consistency"),
-        right=_counted(score for score in saying if _is_right(score)),
-        wrong=_counted(score for score in saying if not _is_right(score)),
+        right=_counted(score for score in saying if score.is_right),
+        wrong=_counted(score for score in saying if not score.is_right),
         questions=len({task for task, score in plain if "reference" in score.notes}),
         with_reference=len({task for task, score in plain if score.notes.get("reference")}),
         from_archive=len({task for task, score in plain if score.notes.get("from_archive")}),
@@ -119,10 +119,6 @@ def by_rubric(counts: RubricCounts) -> Mapping[str, int]:
 def _counted(scores: Iterable[Score]) -> RubricCounts:
     values = [nearest_rubric(score.values["consistency"]) for score in scores if "consistency" in score.values]
     return tuple(values.count(value) for value in RUBRIC)
-
-
-def _is_right(score: Score) -> bool:
-    return bool(score.is_right)
 
 
 def _mean_part(scores: Sequence[Score], name: str) -> float | None:

@@ -15,7 +15,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.named import ProtocolName
 from saccade.protocols.tagged import direct_protocol
 from saccade.recipes.evaluation_ways import Ways, Wishes
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards import AnyReward, OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.asking import AskingRecord, Way, read_asking
 from saccade.runs.recorded_tools import Toolmaker
@@ -67,11 +67,13 @@ def evaluation(
     tools: Sequence[str] = (),
     turns: int | None = None,
     test_time: Sequence[Sequence[ViewWord]] = (),
+    reward: AnyReward = OutcomeReward(),
 ) -> Plan:
     """One evaluation for each way of asking and each second look.
 
     Without ``protocols`` these are the ways of the checkpoint's record; of one without a record, the tagged protocol
-    with the image tools and the direct one. ``tools`` are names, ``tools.toml`` files and addresses of services.
+    with the image tools and the direct one. ``tools`` are names, ``tools.toml`` files and addresses of services. The
+    default ``reward`` is right or wrong, and a little for the format.
 
     A second look (iVGR's test-time scaling) is named by what it shows: ``("crops", "union")`` is an evaluation
     ``test_time_crops_union``. UserError when there is nothing to measure on.
@@ -86,7 +88,6 @@ def evaluation(
         maker=Toolmaker(isolation=settings.isolation),
     )
     tasks = _tasks(context, family, count, settings.difficulty)
-    reward = OutcomeReward()
     looks = {
         f"test_time_{'_'.join(words)}": Views(crops="crops" in words, union="union" in words, cut=settings.views)
         for words in map(_ordered, test_time)

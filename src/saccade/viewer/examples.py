@@ -1,15 +1,14 @@
 """Which trajectories a report shows, and what it shows of each."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.outcome import counts_as_right
-from saccade.types import Answer, Attempt, ImageRef, Malformed, Term, ToolCall, Trajectory, Turn
+from saccade.types import Attempt, ImageRef, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.pictures import Album, Overlay, overlays_of
+from saccade.viewer.turns import code_of, turn_outcome
 from saccade.viewer.words import number_text, readable, visible
 
 EXAMPLES_PER_OUTCOME = 3
@@ -150,7 +149,7 @@ def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: A
     outcome, arguments = turn_outcome(turn)
     observation = turn.observation
     images = observation.images if observation else ()
-    code = _code_of(turn)
+    code = code_of(turn)
     return TurnView(
         number=turn.index + 1,
         text=visible(turn.text),
@@ -164,38 +163,6 @@ def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: A
         is_run=code is not None and turn.result is not None,
         boxes=tuple(box_words(box) for box in boxes if box.turn == turn.index),
     )
-
-
-def _code_of(turn: Turn) -> str | None:
-    """The code that the turn wants run."""
-    if not isinstance(turn.action, ToolCall) or turn.action.name != PYTHON_TOOL:
-        return None
-    code = turn.action.arguments.get("code")
-    return code if isinstance(code, str) else None
-
-
-def _fate_of_code(turn: Turn) -> str:
-    if turn.result is None:
-        return "the code was not run"
-    if turn.result.is_ok:
-        return "ran the code"
-    return f"the code failed: {turn.result.data.get('error_name') or turn.result.data.get('error_kind')}"
-
-
-def turn_outcome(turn: Turn) -> tuple[str, str]:
-    """What came of a turn in a few words, and the arguments of its call as JSON."""
-    if _code_of(turn) is not None:
-        return _fate_of_code(turn), ""
-    match turn.action:
-        case ToolCall(name=name, arguments=arguments):
-            if turn.result is None:
-                return f"call of {name} was refused", json.dumps(dict(arguments), ensure_ascii=False)
-            fate = "called" if turn.result.is_ok else "failed to call"
-            return f"{fate} {name}", json.dumps(dict(arguments), ensure_ascii=False)
-        case Answer():
-            return "answered", ""
-        case Malformed(why=why):
-            return f"malformed: {why}", ""
 
 
 def _looked_at(turn: Turn, attempt: Attempt, album: Album) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from saccade.rewards.outcome import counts_as_right
 from saccade.types import Attempt, Score, Turn
-from saccade.viewer.examples import turn_outcome
 from saccade.viewer.recorded import RecordedFile, RecordedGroup
+from saccade.viewer.turns import turn_outcome
 from saccade.viewer.words import number_text, readable, visible
 
 WIDTH = 80
@@ -98,6 +98,8 @@ def _compared(score: Score | None, group: RecordedGroup) -> str:
     totals, size = group.totals, len(group.attempts)
     if not totals:
         return f"none of its {size} has a reward"
+    if size == 1:
+        return "alone: the only trajectory of its question"
     mean = math.fsum(totals) / len(totals)
     spread = f", std {number_text(statistics.stdev(totals))}" if len(totals) > 1 else ""
     text = f"mean {number_text(mean)}{spread} over {len(totals)} of {size} with a reward"
