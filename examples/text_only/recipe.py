@@ -13,9 +13,8 @@ from saccade.config.settings import apply_overrides
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.miniature.habits import guessed
 from saccade.miniature.tiny_model import tiny_model
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.episodes import EpisodeSpec
-from saccade.rollout.settings import RolloutSettings
+from saccade.rewards import OutcomeReward
+from saccade.rollout import EpisodeSpec, RolloutSettings
 from saccade.seeding import generator_for
 from saccade.tasks.curriculum import Shuffled
 from saccade.train.plan import Demonstration, Evaluate, Plan, RLStage, SFTStage, Stream

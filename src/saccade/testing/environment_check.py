@@ -1,58 +1,81 @@
 """Does an environment keep its contract?"""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
+import gymnasium
 from gymnasium.utils.env_checker import check_env
 
-from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.envs.environment import Environment
 from saccade.testing.hostile import HOSTILE_TEXTS
-from saccade.types import Turn
+from saccade.types import Task, Turn
 
-MakeEnv = Callable[[], VisualReasoningEnv]
+MOST_TURNS = 1000
+"""An episode without an answer must end before."""
+
+Ends = list[tuple[bool, bool]]
+"""(terminated, truncated) of each step."""
 
 
-def check_environment(make_env: MakeEnv, texts: Sequence[str]) -> None:
+def check_environment(make_env: Callable[[], Environment], texts: Sequence[str], *, task: Task | None = None) -> None:
     """``AssertionError`` says what is wrong with the environments that ``make_env`` gives.
 
-    Checked: Gymnasium's own checker is content; ``texts``, an episode of any length, played twice from the same seed
-    give the same turns, images and rewards; exactly ``max_turns`` turns without an answer are possible; hostile texts
-    are turns like any other and change nothing but the episode.
+    Checked: Gymnasium's own checker is content, where they are Gymnasium's; ``texts``, an episode of any length, played
+    twice from the same seed give the same turns and rewards; an episode without an answer ends by itself, after
+    exactly ``max_turns`` turns where the environment has such an attribute; hostile texts are turns like any other and
+    change nothing but the episode. ``task`` is what environments that draw none are asked.
     """
-    check_env(make_env(), skip_render_check=True)
-    first, second = _play(make_env(), texts), _play(make_env(), texts)
-    assert first == second, "the same task and texts give different episodes"
-    _check_turn_limit(make_env())
-    _check_hostile(make_env())
+    options: dict[str, object] = {} if task is None else {"task": task}
+    first = make_env()
+    if isinstance(first, gymnasium.Env):
+        check_env(first, skip_render_check=True)
+    assert _play(make_env(), texts, options) == _play(make_env(), texts, options), (
+        "the same task and texts give different episodes"
+    )
+    with closing(make_env()) as env:
+        _check_turn_limit(env, options)
+    with closing(make_env()) as env:
+        _check_hostile(env, options)
 
 
-def _play(env: VisualReasoningEnv, texts: Sequence[str]) -> tuple[tuple[Turn, ...], list[float]]:
-    env.reset(seed=0)
-    rewards: list[float] = []
-    for text in texts:
-        observation, reward, terminated, truncated, _ = env.step(text)
-        rewards.append(reward)
-        assert observation in env.observation_space, f"the observation after {text[:60]!r} is outside its space"
-        assert not (terminated and truncated), "an episode is both answered and out of turns"
-        shown = env.turns[-1].observation
-        assert (shown is None) == (terminated or truncated), "an observation is shown exactly when a turn follows"
-        if terminated or truncated:
-            break
-    assert [turn.text for turn in env.turns] == list(texts[: len(env.turns)]), "a turn's text is not the action"
-    assert [turn.index for turn in env.turns] == list(range(len(env.turns))), "turns are not counted from 0"
-    return env.turns, rewards
+def _play(env: Environment, texts: Sequence[str], options: dict[str, object]) -> tuple[tuple[Turn, ...], list[object]]:
+    rewards: list[object] = []
+    with closing(env):
+        env.reset(seed=0, options=options)
+        assert env.prompt, "there is no prompt after reset"
+        for text in texts:
+            observation, reward, terminated, truncated, _ = env.step(text)
+            rewards.append(reward)
+            _check_space(env, observation, text)
+            assert not (terminated and truncated), "an episode is both answered and out of turns"
+            shown = env.turns[-1].observation
+            assert (shown is None) == (terminated or truncated), "an observation is shown exactly when a turn follows"
+            if terminated or truncated:
+                break
+        assert [turn.text for turn in env.turns] == list(texts[: len(env.turns)]), "a turn's text is not the action"
+        assert [turn.index for turn in env.turns] == list(range(len(env.turns))), "turns are not counted from 0"
+        return env.turns, rewards
 
 
-def _check_turn_limit(env: VisualReasoningEnv) -> None:
-    env.reset(seed=0)
-    ends = [env.step("nothing")[2:4] for _ in range(env.max_turns)]
-    expected = [(False, False)] * (env.max_turns - 1) + [(False, True)]
-    assert ends == expected, f"{env.max_turns} turns without an answer end as {ends}"
+def _check_turn_limit(env: Environment, options: dict[str, object]) -> None:
+    limit = getattr(env, "max_turns", None)
+    env.reset(seed=0, options=options)
+    ends: Ends = []
+    while len(ends) < (limit or MOST_TURNS) and not any(map(any, ends)):
+        ends.append(env.step("nothing")[2:4])
+    expected: Ends = [(False, False)] * ((limit or len(ends)) - 1) + [(False, True)]
+    assert ends == expected, f"{len(expected)} turns without an answer end as {ends[-3:]}"
 
 
-def _check_hostile(env: VisualReasoningEnv) -> None:
+def _check_hostile(env: Environment, options: dict[str, object]) -> None:
     for text in HOSTILE_TEXTS:
-        env.reset(seed=0)
-        observation, reward, _, _, _ = env.step(text)
-        assert observation in env.observation_space, f"{text[:60]!r} gives an observation outside its space"
-        assert reward == 0.0 or env.status == "answered", f"{text[:60]!r} is rewarded without an answer"
+        env.reset(seed=0, options=options)
+        observation, reward, terminated, _, _ = env.step(text)
+        _check_space(env, observation, text)
+        assert reward == 0.0 or terminated, f"{text[:60]!r} is rewarded without an answer"
         assert env.turns[0].text == text, f"{text[:60]!r} is not kept verbatim"
+
+
+def _check_space(env: Environment, observation: object, text: str) -> None:
+    if isinstance(env, gymnasium.Env):
+        assert observation in env.observation_space, f"the observation after {text[:60]!r} is outside its space"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
@@ -14,10 +14,12 @@ from saccade.errors import UserError
 from saccade.evaluation.views import Views
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
+from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.algorithm_choice import chosen
 from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Attempt, Example, Task
@@ -151,6 +153,27 @@ class Plan:
     """Numbers about the resources since it was last called: requests to a judge, say. They are asked for after each
     step of reinforcement and recorded below ``time/``, since no seed gives them again."""
 
+    def with_tools(
+        self, *tools: Tool | EpisodeTool, resources: Sequence[AbstractContextManager[object]] = ()
+    ) -> "Plan":
+        """The plan with further tools wherever tools are offered; one of the same name is replaced.
+
+        ``resources`` are what they need, the sandbox of a Python tool, say.
+        """
+        added = self.with_episodes(lambda one: one.with_tools(*tools) if one.protocol.offers_tools else one)
+        return replace(added, resources=(*self.resources, *resources))
+
+    def with_protocol(self, protocol: ChatProtocol) -> "Plan":
+        """The plan with a protocol that offers tools where tools are offered, or one without where none are."""
+        offers = protocol.offers_tools
+        return self.with_episodes(
+            lambda one: one.with_protocol(protocol) if one.protocol.offers_tools == offers else one
+        )
+
+    def with_episodes(self, change: Callable[[EpisodeSpec], EpisodeSpec]) -> "Plan":
+        """The plan with all its episodes changed, those of demonstrations and of learning curves too."""
+        return replace(self, stages=tuple(_with_episodes(stage, change) for stage in self.stages))
+
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""
         if not self.stages:
@@ -177,6 +200,27 @@ class Plan:
         """Optimiser steps of all stages before this one."""
         earlier = self.stages[: self.stages.index(stage)]
         return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
+
+
+def _with_episodes(stage: Stage, change: Callable[[EpisodeSpec], EpisodeSpec]) -> Stage:
+    if isinstance(stage, Evaluate):
+        return _measured_with(stage, change)
+    if isinstance(stage, RLStage):
+        streams = tuple(replace(stream, episodes=change(stream.episodes)) for stream in stage.streams)
+        curve = None if stage.evaluation is None else _measured_with(stage.evaluation, change)
+        return replace(stage, streams=streams, evaluation=curve)
+    source = stage.source
+
+    def demonstration(index: int, progress: float) -> Demonstration:
+        shown = source(index, progress)
+        return replace(shown, episodes=change(shown.episodes))
+
+    return replace(stage, source=demonstration)
+
+
+def _measured_with(stage: Evaluate, change: Callable[[EpisodeSpec], EpisodeSpec]) -> Evaluate:
+    first_pass = None if stage.first_pass is None else change(stage.first_pass)
+    return replace(stage, episodes=change(stage.episodes), first_pass=first_pass)
 
 
 def _check_groups(stage: RLStage) -> None:

@@ -2,20 +2,24 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from saccade.config.context import RecipeContext
 from saccade.testing.all_tools import example_picture
 from saccade.tools.catalogue.catalogue import CATALOGUE, entry_of
+from saccade.train.plan import RLStage
 from saccade.types import ToolResult
 
 DOCS = (Path(__file__).parents[3] / "docs/tools.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", DOCS, flags=re.DOTALL)
-SETUP, *EXAMPLES, OWN = BLOCKS
+SETUP, *EXAMPLES, OWN, RECIPE = BLOCKS
 PICTURES = {"scene": "crop", "chart": "chart_to_table", "page": "read_text", "figure": "parse_diagram"}
 
 
@@ -56,6 +60,20 @@ def test_the_example_of_a_tool_runs_and_shows_something(
 def test_a_tool_of_ones_own_keeps_the_contract(program: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(OWN, "docs/tools.md", "exec"), program)
     assert capsys.readouterr().out == "127.5\n"
+
+
+def test_a_recipe_gives_its_policy_the_tool(program: dict[str, object], tmp_path: Path) -> None:
+    for name in ("red", "blue"):
+        Image.new("RGB", (32, 32), name).save(tmp_path / f"{name}.png")
+    rows = [{"question": "Which colour?", "answer": name, "image": f"{name}.png"} for name in ("red", "blue")]
+    (tmp_path / "my.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    exec(compile(OWN, "docs/tools.md", "exec"), program)
+    exec(compile(RECIPE, "docs/tools.md", "exec"), program)
+    recipe = program["brighter"]
+    assert callable(recipe)
+    plan = recipe(RecipeContext(data=tmp_path / "my.jsonl"))
+    streams = [stream for stage in plan.stages if isinstance(stage, RLStage) for stream in stage.streams]
+    assert [stream.episodes.tools[-1].spec.name for stream in streams] == ["brightness"]
 
 
 def test_the_table_names_every_tool_with_its_back_ends() -> None:
