@@ -1,1 +1,29 @@
+"""Engines answer in tokens: ids and images in, sampled ids and their log-probabilities out.
 
+Start at ``engine``, the protocol by which trainer, evaluations and judges know them. ``local`` runs in this process on
+the learner's own model and is a plan's default: ``scheduler`` decides which sequences run in a decode step, ``rows``
+runs it, ``slots`` holds keys and values, ``scoring`` gives log-probabilities of given texts. ``process`` is the same
+engine in a process of its own. What answers in texts is in ``saccade.chat``.
+"""
+
+from saccade.engines.engine import (
+    Completion,
+    Engine,
+    EngineContext,
+    EngineLostError,
+    Sampling,
+    ScoreRequest,
+    SequenceSlot,
+    WeightSource,
+)
+
+__all__ = [
+    "Completion",
+    "Engine",
+    "EngineContext",
+    "EngineLostError",
+    "Sampling",
+    "ScoreRequest",
+    "SequenceSlot",
+    "WeightSource",
+]
