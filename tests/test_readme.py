@@ -9,8 +9,10 @@ from pathlib import Path
 from PIL import Image
 
 from saccade.config.context import RecipeContext
+from saccade.rewards import score_question
 from saccade.train.plan import RLStage
 from saccade.train.recipe_loading import load_recipe, recipe_names
+from saccade.types import Answer, Group, Task, Trajectory, Turn
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,6 +46,23 @@ def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
     )
     rewards = [stage.reward for stage in plan.stages if isinstance(stage, RLStage)]
     assert [getattr(reward, "__name__", "") for reward in rewards] == ["brief"]
+    task = Task(id="t", family="f", question="Which colour?", answer="red", answer_kind="exact", images=())
+    turn = Turn(index=0, text="", thought="", action=Answer(text="red"), is_well_formed=True)
+    played = Trajectory(
+        task_id="t",
+        family="f",
+        stream="main",
+        sample=0,
+        seed=0,
+        policy_version=0,
+        segments=(),
+        turns=(turn,),
+        status="answered",
+    )
+    ((group,), _) = score_question([Group(task=task, stream="main", trajectories=(played,))], rewards[0])
+    score = group.trajectories[0].score
+    assert score is not None
+    assert score.total == 1.0 + 0.1 - 0.01
 
 
 def test_every_recipe_and_file_that_it_names_exists() -> None:

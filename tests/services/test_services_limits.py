@@ -106,6 +106,7 @@ def test_an_answer_that_is_not_read_ends_its_connection(strict: Served, side: in
         ended = select.poll()
         ended.register(connection, 0)
         wait_for(lambda: ended.poll(0), "the connection to end")
+        assert ended.poll(0)
 
 
 def test_headers_without_end_end_their_connection(server: Served) -> None:

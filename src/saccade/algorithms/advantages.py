@@ -48,7 +48,7 @@ def leave_one_out(groups: Sequence[Group]) -> list[list[list[float]]]:
     """RLOO's advantage (arXiv 2402.14740), for every turn: the reward minus the mean of the siblings'.
 
     It equals n / (n - 1) times the distance to the mean of all n. A group of one and a group of equal rewards have
-    zero advantage; a ``failed`` trajectory has zeros and is nobody's sibling.
+    zero advantage; a ``failed`` trajectory has zeros and is no sibling of others.
     """
     return [_left_out(group) for group in groups]
 

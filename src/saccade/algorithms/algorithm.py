@@ -1,4 +1,4 @@
-"""What an algorithm is: a value that the trainer applies without knowing its name."""
+"""The shape of an algorithm: a value that the trainer applies without knowing its name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ def kl_token_rewards(
 def with_kl_in_reward(groups: Sequence[Group], token_rewards: Sequence[Sequence[Sequence[float]]]) -> list[Group]:
     """The groups with each trajectory's sum of ``token_rewards`` (by group, trajectory, token) added to its score.
 
-    For group-relative advantages, which see one reward per trajectory. The term is recorded as the part ``kl``;
+    For group-relative advantages, which see one reward per trajectory. It is recorded as the term ``kl``;
     trajectories without a score stay as they are.
     """
     return [

@@ -1,4 +1,4 @@
-"""What a trajectory is worth: scores of named terms, from one trajectory or from all of a question's.
+"""Rewards: scores of named terms, for one trajectory or for all of a question's.
 
 Start in ``reward.py``, which says the two shapes, then ``outcome.py``, the plainest one; one file per paper beside it.
 ``groups.py`` applies any of them. Below: ``answers`` (is it right?), ``boxes``, ``judges`` (models asked for a

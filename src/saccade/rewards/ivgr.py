@@ -27,7 +27,7 @@ from saccade.rewards.reward import GroupScores
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 Accuracies = Sequence[float | None]
-"""Of each trajectory; None where whoever decides gave no verdict."""
+"""One for each trajectory; None without a verdict."""
 
 
 class AccuracyJudge(Protocol):
@@ -165,7 +165,7 @@ class IvgrReward:
     async def _verdicts(
         self, task: Task, members: Sequence[Trajectory], right: Accuracies, reference: Reference
     ) -> Sequence[Verdict | None]:
-        """None where nobody was asked: there is no judge, or the trajectory will have no score."""
+        """None where the judge is not asked: there is none, or the trajectory will have no score."""
         judge = self.consistency
         if judge is None:
             return [None] * len(members)

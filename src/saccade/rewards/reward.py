@@ -1,6 +1,6 @@
-"""What a reward is: ``Reward`` for one trajectory, ``GroupReward`` for a question's trajectories. Either may be async.
+"""The shapes of a reward: ``Reward`` for one trajectory, ``GroupReward`` for a question's trajectories.
 
-Both work in training, in every evaluation and in ``saccade eval``; ``saccade.rewards.groups`` applies them.
+Either may be async. Both work in training, in every evaluation and in ``saccade eval``; ``groups.py`` applies them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ class GroupReward(Protocol):
 
 
 AnyReward = Reward | GroupReward
-"""Whatever a stage can be rewarded by."""
+"""A reward of either shape."""
 
 
 def told_right(score: Score) -> bool:

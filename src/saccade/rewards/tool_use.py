@@ -42,7 +42,7 @@ class Calls:
 
 
 def call_outcome(turn: Turn) -> CallOutcome | None:
-    """None for a turn without a call, a malformed one, and a call that nobody ran because the episode ended with it."""
+    """None for a turn without a call, a malformed one, and a call that the episode ended with, which is not run."""
     if not isinstance(turn.action, ToolCall):
         return None
     if turn.result is not None:

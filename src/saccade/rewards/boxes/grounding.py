@@ -66,7 +66,7 @@ class GroundingReward:
         return self.judged(task, trajectory, None)
 
     def judged(self, task: Task, trajectory: Trajectory, accuracy: float | None) -> Score:
-        """The score with an accuracy that somebody else found; None lets the rules decide."""
+        """The score with an accuracy that was found elsewhere; None lets the rules decide."""
         check_scorable(task, trajectory)
         right = float(is_correct(task, trajectory)) if accuracy is None else accuracy
         terms = [

@@ -1,4 +1,4 @@
-"""Does a text go round in circles? Loops of characters, words, phrases, sentences and near-copies, in any script.
+"""Repetition in a text: loops of characters, words, phrases, sentences and near-copies, in any script.
 
 What is laid out rather than said is read in whole pieces: a table's row, a list of numbers in brackets, a JSON object
 and a number are one token each, and repeat only when they are the same. So tables, coordinates and calls with many

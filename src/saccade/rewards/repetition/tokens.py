@@ -8,7 +8,7 @@ from typing import Literal
 TokenKind = Literal["word", "sign", "number", "piece"]
 
 MAX_PIECE_CHARS = 400
-"""What is longer is not read as one piece: a list without end is a loop."""
+"""A longer stretch is not read as one piece: a list without end is a loop."""
 
 SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
