@@ -44,13 +44,13 @@ ERRING = ("judge.errors.wrong_share=0.25", "judge.errors.no_verdict_share=0.1", 
 VARIANTS: Variants = {
     START: (*LESSONS, "rl.steps=1", "rl.evaluate_every=0", "test_time=false"),
     "both, agreement, archive": HERE,
-    "both, agreement": (*HERE, "archive=false"),
+    "both, agreement": (*HERE, "reward.use_archive=false"),
     "both": (*HERE, "consistency=false"),
-    "tau 0": (*HERE, "tau=0"),
+    "tau 0": (*HERE, "reward.tau=0"),
     "erring judge": (*HERE, *ERRING),
     "judge that knows the truth": TOLD,
-    "tau 0.5": (*HERE, "tau=0.5"),
-    "erring judge, no archive": (*HERE, *ERRING, "archive=false"),
+    "tau 0.5": (*HERE, "reward.tau=0.5"),
+    "erring judge, no archive": (*HERE, *ERRING, "reward.use_archive=false"),
     "grounded alone": (*HERE, "streams=grounded"),
 }
 """The most important first. The cold start's own step of reinforcement is not used."""

@@ -34,12 +34,12 @@ COMPONENTS: Variants = {
     "textual alone": ("streams=textual",),
     "grounded alone": ("streams=grounded",),
     "both": ("consistency=false",),
-    "both, agreement": ("archive=false",),
+    "both, agreement": ("reward.use_archive=false",),
     BASE: (),
 }
 """Rows 3 to 7 of the paper's Table 5."""
 
-TAUS: Variants = {f"tau {tau}": (f"tau={tau}",) for tau in (0.0, 0.1, 0.2, 0.4)}
+TAUS: Variants = {f"tau {tau}": (f"reward.tau={tau}",) for tau in (0.0, 0.1, 0.2, 0.4)}
 """The base's own is 0.3."""
 
 VARIANTS = {**COMPONENTS, **TAUS}

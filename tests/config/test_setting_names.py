@@ -102,7 +102,7 @@ def test_recipes_and_the_papers_values_are_listed(capsys: pytest.CaptureFixture[
     lines = capsys.readouterr().out.splitlines()
     assert {"demo", "questions", "ivgr:tiny", "codedance", "vista_r1"} <= {line.partition(" ")[0] for line in lines}
     assert run_command(["settings", "ivgr"]) == 0
-    assert "\ntau = 0.3   [paper: 0.3]\n" in capsys.readouterr().out
+    assert "\nreward.tau = 0.3   [paper: 0.3]\n" in capsys.readouterr().out
 
 
 def test_the_defaults_of_questions_go_by_the_size_of_the_model(tmp_path: Path) -> None:

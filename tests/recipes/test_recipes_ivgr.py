@@ -16,9 +16,7 @@ from saccade.miniature.tiny_model import TinySize
 from saccade.models.base import base_checkpoint
 from saccade.models.loading import LoadSettings
 from saccade.protocols.box_text import find_boxes
-from saccade.recipes._ivgr_judges import Judges
 from saccade.recipes.ivgr import ivgr
-from saccade.recipes.ivgr_parts import reward
 from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.answer_judge import AnswerJudge
@@ -116,15 +114,16 @@ def planned(data: Path, *settings: str, judge: tuple[str, ...] = SERVER) -> Plan
 def test_the_defaults_are_the_paper_s() -> None:
     settings = IvgrSettings()
     rl, sft, judge = settings.rl, settings.sft, settings.judge
-    assert (rl.steps, rl.tasks_per_step, rl.group_size, rl.temperature) == (360, 512, 5, 1.0)
+    assert (rl.steps, rl.tasks_per_step, rl.group_size, rl.temperature) == (360, 282, 5, 1.0)
     assert (rl.optimizer.learning_rate, rl.decay, rl.warmup_steps) == (1e-6, "constant", 0)
     assert rl.algorithm.name == "grpo"
     assert (rl.algorithm.options.kl_weight, rl.algorithm.options.kl_estimator) == (0.01, "k3")
-    assert (settings.pairs, settings.singles) == (230, 52)
+    assert settings.counts(has_plain=True) == {"boxed": 230, "plain": 52}
     assert settings.rollout.max_turn_tokens == 4096
     assert (sft.batch_size, sft.optimizer.learning_rate, sft.decay, sft.warmup_steps) == (64, 1e-5, "cosine", 0)
     assert sft.steps == -(-35_000 // 64)
-    assert (settings.tau, settings.consistency, settings.archive, settings.streams) == (0.3, True, True, "both")
+    assert (settings.reward.tau, settings.reward.use_archive) == (0.3, True)
+    assert (settings.consistency, settings.streams) == (True, "both")
     assert (judge.kind, judge.samples, judge.temperature, settings.accuracy_judge) == ("server", 1, 0.01, True)
     assert (HARD_OF_FIVE.low, HARD_OF_FIVE.high) == (1 / 5, 2 / 5)
 
@@ -137,21 +136,20 @@ def test_where_the_paper_is_silent_the_public_code_counts() -> None:
 
 def test_where_the_public_code_says_otherwise_the_paper_counts() -> None:
     settings = IvgrSettings()
-    assert (settings.validity_weight, settings.plain_accuracy_weight) == (0.0, 1.0)
-    public = replace(settings, validity_weight=1.0, plain_accuracy_weight=1.5)
-    found = reward(public, Judges())
-    assert (found.grounding.validity_weight, found.plain_accuracy_weight) == (1.0, 1.5)
+    assert (settings.reward.grounding.validity_weight, settings.reward.plain_accuracy_weight) == (0.0, 1.0)
+    public = apply_overrides(settings, ("reward.grounding.validity_weight=1", "reward.plain_accuracy_weight=1.5"))
+    assert (public.reward.grounding.validity_weight, public.reward.plain_accuracy_weight) == (1.0, 1.5)
 
 
-@pytest.mark.parametrize("share", ["0", "0.6", "-1"])
-def test_a_share_of_pairs_that_cannot_be_is_refused(share: str) -> None:
-    with pytest.raises(UserError, match="boxed_share"):
-        apply_overrides(IvgrSettings(), (f"boxed_share={share}",))
+@pytest.mark.parametrize("count", ["0", "283", "-1"])
+def test_a_number_of_questions_with_boxes_that_cannot_be_is_refused(count: str) -> None:
+    with pytest.raises(UserError, match=f"boxed_per_step={count} must be 1 or more, and at most .*282"):
+        apply_overrides(IvgrSettings(), (f"boxed_per_step={count}",))
 
 
-def test_a_step_without_a_single_pair_is_refused() -> None:
-    with pytest.raises(UserError, match=r"boxed_share=0\.45 of rl\.tasks_per_step=2 prompts"):
-        apply_overrides(IvgrSettings(), ("rl.tasks_per_step=2",))
+def test_minibatches_are_checked_against_the_questions_that_are_asked(data: Path) -> None:
+    with pytest.raises(UserError, match="minibatches=257 is more than the 256 questions of a step"):
+        planned(data, "rl.minibatches=257")
 
 
 # Questions of one's own
@@ -243,14 +241,14 @@ def test_an_id_that_means_two_questions_is_refused(data: Path, tmp_path: Path) -
 
 def test_general_questions_that_nobody_would_be_asked_are_refused(data: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "general.jsonl", [general_row(tmp_path, 0)])
-    with pytest.raises(UserError, match=r"boxed_share=0\.5 leaves no room"):
-        planned(data, f"general_data={path}", "boxed_share=0.5")
+    with pytest.raises(UserError, match=r"boxed_per_step=282 leaves no room"):
+        planned(data, f"general_data={path}", "boxed_per_step=282")
 
 
 def test_pass_rates_choose_questions_that_are_right_once_or_twice_of_five(data: Path, tmp_path: Path) -> None:
     general = written(tmp_path / "general.jsonl", [general_row(tmp_path, number) for number in range(6)])
     lines = [{"id": f"general{number}", "pass_rate": number / 5} for number in range(6)]
-    settings = (f"general_data={general}", "rl.tasks_per_step=20", "boxed_share=0.45")
+    settings = (f"general_data={general}", "rl.tasks_per_step=11", "boxed_per_step=9")
     rates = written(tmp_path / "pass_rates.jsonl", lines)
     source = reinforcement(planned(data, *settings, f"general_pass_rates={rates}")).questions()
     asked = [one.task.id for _ in range(3) for one in source.sample(11) if one.streams == ("textual",)]
@@ -411,7 +409,14 @@ def test_tiny_may_be_judged_by_a_model_too() -> None:
 def test_tiny_runs_from_nothing_to_its_last_evaluation(tmp_path: Path) -> None:
     overrides = (
         *("sft.steps=3", "sft.batch_size=6", "sft_questions=12"),
-        *("rl.steps=2", "rl.tasks_per_step=5", "rl.group_size=2", "rl.evaluate_every=2", "rl_questions=4"),
+        *(
+            "rl.steps=2",
+            "rl.tasks_per_step=3",
+            "boxed_per_step=2",
+            "rl.group_size=2",
+            "rl.evaluate_every=2",
+            "rl_questions=4",
+        ),
         *("evaluation_tasks=4", "curve_tasks=2"),
         *("size.hidden=32", "size.heads=2", "size.kv_heads=1", "size.mlp=64", "size.vision_hidden=32"),
     )
@@ -432,7 +437,7 @@ def test_own_questions_run_through_all_stages_with_a_judge_in_this_process(data:
         f"sft_data={written(tmp_path / 'sft.jsonl', rows)}",
         *("sft.steps=2", "sft.batch_size=4"),
         f"general_data={general}",
-        *("rl.steps=1", "rl.tasks_per_step=5", "rl.group_size=2"),
+        *("rl.steps=1", "rl.tasks_per_step=3", "boxed_per_step=2", "rl.group_size=2"),
         *("rollout.max_turn_tokens=8", "rollout.max_tokens=900", "judge.server.max_tokens=4", "judge.tries=1"),
     )
     judge = ("judge.kind=checkpoint", f"judge.checkpoint={base_checkpoint()}")
@@ -451,7 +456,8 @@ def test_own_questions_run_through_all_stages_with_a_judge_in_this_process(data:
 
 def test_the_settings_of_tiny_are_its_own() -> None:
     settings = TinyIvgrSettings()
-    assert (settings.judge.kind, settings.size, settings.pairs, settings.singles) == ("exact", TinySize(), 9, 2)
+    assert (settings.judge.kind, settings.size) == ("exact", TinySize())
+    assert settings.counts(has_plain=True) == {"boxed": 9, "plain": 2}
     with pytest.raises(UserError, match="general_data"):
         apply_overrides(settings, ("general_data=x.jsonl",))
     assert IvgrSettings().model == LoadSettings()

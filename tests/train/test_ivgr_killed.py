@@ -55,7 +55,7 @@ def test_kill_nine_in_the_middle_of_epoch_two_changes_no_byte(undisturbed: Path,
 
 
 def test_without_the_archive_nothing_is_remembered_across_steps(tmp_path: Path) -> None:
-    run(tmp_path / "run", "archive=false", "rl.steps=4")
+    run(tmp_path / "run", "reward.use_archive=false", "rl.steps=4")
     assert archive(tmp_path / "run", 4) == {}
     assert any(metric(tmp_path / "run", "textual/noted/reference"))
     assert not any(metric(tmp_path / "run", "textual/noted/from_archive"))

@@ -152,8 +152,15 @@ def changes_between(before: Mapping[str, Json], after: Mapping[str, Json], prefi
 
 
 def _annotations(kind: type) -> dict[str, object]:
+    """Of the fields that hold values; one for a program's own object, such as a judge, is no setting."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
+    fields = [field.name for field in dataclasses.fields(kind) if field.init]
+    return {name: hints[name] for name in fields if not _holds_an_object(hints[name])}
+
+
+def _holds_an_object(annotation: object) -> bool:
+    kinds = typing.get_args(annotation) or (annotation,)
+    return any(getattr(kind, "_is_protocol", False) for kind in kinds)
 
 
 def _group_of(annotation: object) -> "type[DataclassInstance] | None":

@@ -1,10 +1,11 @@
 """iVGR in miniature: drawn plates with an exact judge, and a model made from nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
+from saccade.evaluation.views import Views
 from saccade.learner.learner import OptimizerSettings
 from saccade.miniature.stream_lessons import (
     NUMBERS,
@@ -16,17 +17,16 @@ from saccade.miniature.stream_lessons import (
 )
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.two_streams import TEXTUAL
 from saccade.recipes._ivgr_judges import JudgeSettings, Meter
-from saccade.recipes.ivgr import judges_of
-from saccade.recipes.ivgr_parts import played, reinforcement, second_looks
-from saccade.recipes.ivgr_settings import TwoStreamSettings
+from saccade.recipes.ivgr import method
+from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
 from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder
 from saccade.tasks.families.plate_marks import MARKS
-from saccade.train.plan import Demonstration, Plan, SFTStage, Stage
+from saccade.train.material import Material
+from saccade.train.plan import Plan
 from saccade.train.stage_settings import ImitationSettings, RLSettings
 from saccade.types import Task
 
@@ -39,6 +39,7 @@ class TinyIvgrSettings(TwoStreamSettings):
     """The same in miniature: minutes on one core."""
 
     judge: JudgeSettings = JudgeSettings(kind="exact")
+    boxed_per_step: int = 9
     sft: ImitationSettings = ImitationSettings(
         steps=1600,
         batch_size=32,
@@ -50,7 +51,7 @@ class TinyIvgrSettings(TwoStreamSettings):
     )
     rl: RLSettings = RLSettings(
         steps=60,
-        tasks_per_step=20,
+        tasks_per_step=11,
         group_size=8,
         optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
         warmup_steps=3,
@@ -70,21 +71,21 @@ class TinyIvgrSettings(TwoStreamSettings):
     evaluation_tasks: int = 300
     """Held-out questions of each evaluation, half of them of each family."""
     curve_tasks: int = 60
-    test_time: bool = True
-    """Whether the last evaluations look again at crops, at their union, and at both."""
+
+    @property
+    def looks(self) -> Mapping[str, Views]:
+        """All of the paper's Table 4."""
+        shown = {"crops": (True, False), "union": (False, True), "crops_union": (True, True)} if self.test_time else {}
+        return {name: Views(crops=crops, union=union, cut=self.views) for name, (crops, union) in shown.items()}
 
 
 def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
     settings = apply_overrides(TinyIvgrSettings(), context.overrides)
     asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
-    judged = judges_of(settings, context, exact=EXACT)
-    how = played(settings, "brief")
+    judged = settings.judges(context, EXACT)
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
-
-    def demonstration(index: int, progress: float) -> Demonstration:
-        shown = lesson(index, progress)
-        return Demonstration(example=shown.example, episodes=how.of(shown.stream))
+    imitates = settings.sft.steps > 0 and context.model is None
 
     def boxed(number: int) -> Task:
         epoch, place = divmod(number, settings.rl_questions)
@@ -92,40 +93,27 @@ def tiny(context: RecipeContext) -> Plan:
         # After the pictures of the imitation, so that none comes twice.
         return asked.boxed("train", settings.sft_questions + int(order[place])).task
 
-    def general(number: int) -> Task:
+    def plain(number: int) -> Task:
         return asked.general("train", settings.sft_questions + number).task
 
     def held_out(count: int) -> Callable[[], Sequence[Task]]:
         return lambda: [asked.boxed("held_out", index).task for index in range(count)]
 
-    tasks = held_out(settings.evaluation_tasks)
-    looks = second_looks() if settings.test_time else {}
-    stage_of_both = reinforcement(
-        settings,
-        how,
-        judged=judged,
-        boxed=lambda streams: InOrder(boxed, streams=streams),
-        general=lambda streams: InOrder(general, streams=streams),
-        curve=how.evaluate("curve", TEXTUAL, held_out(settings.curve_tasks)),
-    )
-    start = context.model
-    imitation: tuple[Stage, ...] = ()
-    if settings.sft.steps and start is None:
-        stage = SFTStage(name="sft", source=demonstration, settings=settings.sft)
-        before = how.evaluate("before_textual", TEXTUAL, held_out(settings.curve_tasks))
-        imitation = (before, stage, *how.evaluations("after_sft", tasks, looks))
-    return Plan(
+    material = Material(
         title="A tiny model makes its looking its own",
-        settings=settings,
         build_model=lambda: _model(settings, context),
-        stages=(
-            *imitation,
-            stage_of_both,
-            *how.evaluations("after_rl", tasks, looks),
-        ),
+        style="brief",
+        sources={
+            BOXED: lambda streams: InOrder(boxed, streams=streams),
+            PLAIN: lambda streams: InOrder(plain, streams=streams),
+        },
+        held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
+        examples=lesson if imitates else None,
+        first="curve" if imitates else None,
         resources=judged.resources,
         meters=Meter(judged.teachers),
     )
+    return material.plan(settings, method(settings, material, judged))
 
 
 def _model(settings: TinyIvgrSettings, context: RecipeContext) -> VisionLanguageModel:

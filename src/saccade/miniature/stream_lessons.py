@@ -18,7 +18,7 @@ from saccade.seeding import generator_for
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tasks.scene import SIZE_PX
 from saccade.tasks.two_streams import Care, grounded, textual
-from saccade.types import Answer, Example, ExpertTurn, Task
+from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task
 
 FAMILIES = ("plate_mark", "plate_pair")
 """Questions that both streams ask."""
@@ -89,14 +89,6 @@ class StreamLessons:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StreamLesson:
-    """A solved question and the stream that asks it."""
-
-    example: Example
-    stream: Shown
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class StreamQuestions:
     """Drawn questions, each a function of its split and its number."""
 
@@ -124,7 +116,7 @@ def lesson_texts() -> list[str]:
 
 def lessons_on(
     asked: StreamQuestions, lessons: StreamLessons, *, questions: int, seed: int
-) -> Callable[[int, float], StreamLesson]:
+) -> Callable[[int, float], StreamExample]:
     """From a demonstration's number, and how much of the imitation is over, to what it shows.
 
     ``questions`` pictures come again and again, in either stream. Who sees crops of what matters is always careful.
@@ -137,22 +129,24 @@ def lessons_on(
         example = asked.general("train", number) if is_general else asked.boxed("train", number)
         return example, png_bytes(asked.media.get(example.task.images[0]))
 
-    def lesson(index: int, progress: float) -> StreamLesson:
+    def lesson(index: int, progress: float) -> StreamExample:
         example, picture = drawn(index % questions)
         # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
         asked.media.add_encoded(picture, example.task.id)
         chance = generator_for(seed, "lesson", index)
         if not example.task.targets:
-            return StreamLesson(example=example, stream="textual")
+            return StreamExample(example=example, stream="textual")
         care = lessons.care(chance.random(), progress)
         if chance.random() < lessons.grounded_share:
-            return StreamLesson(example=grounded(example, grid_px=GRID_PX, care=care, chance=chance), stream="grounded")
+            return StreamExample(
+                example=grounded(example, grid_px=GRID_PX, care=care, chance=chance), stream="grounded"
+            )
         if chance.random() < lessons.views_share:
             shown = textual(example)
-            return StreamLesson(
+            return StreamExample(
                 example=replace(shown, task=_with_views(shown.task, asked.media, chance)), stream="textual"
             )
-        return StreamLesson(example=textual(example, care=care, chance=chance), stream="textual")
+        return StreamExample(example=textual(example, care=care, chance=chance), stream="textual")
 
     return lesson
 

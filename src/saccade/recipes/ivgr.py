@@ -1,27 +1,71 @@
 """iVGR: each question in two streams, boxes written out and plain words; words are paid for agreeing with boxes.
 
-A cold start by imitation of both, then reinforcement of both with the archive and a judge, and evaluations in words,
-with boxes, and with crops at test time. ``tiny`` is the whole of it on drawn questions with an exact judge, for a
-model made from nothing.
+A cold start by imitation of both, then reinforcement of both with the archive and a judge (equations 1 to 3), and
+evaluations in words, with boxes, and with crops at test time.
+
+Differs from the paper in: copies of a box never pay (``box_rule``); the judge does not read coordinates, is guarded
+against texts that address it, and what its machine fails is never scored; the clip range is the public code's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import instruction_style
 from saccade.models.loading import load_model
-from saccade.protocols.two_streams import TEXTUAL
-from saccade.recipes._ivgr_judges import Judges, Meter, judges
-from saccade.recipes.ivgr_data import general_source, read_questions, read_trajectories
-from saccade.recipes.ivgr_parts import StreamEpisodes, played, reinforcement, second_looks
-from saccade.recipes.ivgr_settings import IvgrSettings, TwoStreamSettings
-from saccade.rewards.judges.exact_judge import ExactJudge
-from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Epochs, Shuffled
-from saccade.train.plan import Demonstration, DemonstrationSource, Plan, SFTStage, Stage
-from saccade.types import Task
+from saccade.protocols.two_streams import GROUNDED, TEXTUAL
+from saccade.recipes._ivgr_judges import Judges, Meter
+from saccade.recipes.ivgr_data import read_questions, read_trajectories
+from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings, TwoStreamSettings
+from saccade.rewards.boxes.grounding import GroundingReward
+from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import Reward
+from saccade.tasks.curriculum import mixed
+from saccade.train.material import Material
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+
+REWARDS: Mapping[str, Reward] = {
+    GROUNDED: GroundingReward(),
+    TEXTUAL: OutcomeReward(accuracy_weight=1.0, format_weight=1.0),
+}
+"""Of evaluations: answers are judged by the rules alone."""
+
+
+def method(settings: TwoStreamSettings, material: Material, judged: Judges) -> Sequence[Stage]:
+    """A cold start where there are examples, then reinforcement in both streams or in one of them."""
+    episodes = settings.episodes(material.style)
+
+    def evaluation(name: str, stream: str, tasks: str = "") -> Evaluate:
+        held_out = material.held_out[tasks]
+        return Evaluate(name=name, tasks=held_out, episodes=episodes[stream], reward=REWARDS[stream])
+
+    def measured(when: str) -> list[Stage]:
+        plain = evaluation(f"{when}_textual", TEXTUAL)
+        looks = [
+            replace(plain, name=f"{when}_{name}", first_pass=episodes[GROUNDED], views=views)
+            for name, views in settings.looks.items()
+        ]
+        return [plain, evaluation(f"{when}_grounded", GROUNDED), *looks]
+
+    stages: list[Stage] = measured("before") if material.first == "" else []
+    if material.first:
+        stages = [evaluation("before_textual", TEXTUAL, material.first)]
+    if material.examples is not None:
+        cold_start = SFTStage(name="sft", source=material.demonstrations(episodes), settings=settings.sft)
+        stages += [cold_start, *measured("after_sft")]
+    asked, counts = material.sources, settings.counts(has_plain=PLAIN in material.sources)
+    streams = {BOXED: settings.asked_in, PLAIN: (TEXTUAL,)}
+    reinforcement = RLStage(
+        name="rl",
+        streams=tuple(Stream(name=name, episodes=episodes[name]) for name in settings.asked_in),
+        questions=lambda: mixed({name: (asked[name], streams[name], count) for name, count in counts.items()}),
+        reward=replace(settings.reward, consistency=judged.consistency, accuracy=judged.accuracy),
+        settings=replace(settings.rl, tasks_per_step=sum(counts.values())),
+        evaluation=evaluation("curve", TEXTUAL, "curve") if settings.rl.evaluate_every else None,
+    )
+    return [*stages, reinforcement, *measured("after_rl")]
 
 
 def ivgr(context: RecipeContext) -> Plan:
@@ -32,64 +76,17 @@ def ivgr(context: RecipeContext) -> Plan:
             "this recipe trains a checkpoint on your own questions with boxes; give --model PATH and --data PATH, or "
             "see it in miniature: saccade train ivgr:tiny"
         )
-    judged = judges_of(settings, context, exact=None)
-    path, looks = context.model, second_looks(settings.views)
-    asked = read_questions(context.data, settings, context)
-    how = played(settings, instruction_style(path))
-
-    def measured(when: str) -> tuple[Stage, ...]:
-        shown = {"crops_union": looks["crops_union"]} if settings.test_time else {}
-        return how.evaluations(when, lambda: asked.held_out, shown)
-
-    imitation: tuple[Stage, ...] = ()
-    if settings.sft.steps and settings.sft_data is not None:
-        stage = SFTStage(
-            name="sft",
-            source=_imitated(settings, how, asked.held_out, context),
-            settings=settings.sft,
-        )
-        imitation = (stage, *measured("after_sft"))
-    stage_of_both = reinforcement(
-        settings,
-        how,
-        judged=judged,
-        boxed=lambda streams: Shuffled(asked.boxed, seed=seed_for(context.seed, "rl"), streams=streams),
-        general=general_source(asked, settings, seed=context.seed),
-        curve=how.evaluate("curve", TEXTUAL, lambda: asked.held_out),
-    )
-    return Plan(
+    judged, path = settings.judges(context), context.model
+    own = read_questions(context.data, settings, context)
+    material = Material(
         title=f"{path.name} makes its looking its own on {context.data.name}",
-        settings=settings,
         build_model=lambda: load_model(path, context.media, settings.model),
         load=settings.model,
-        stages=(*measured("before"), *imitation, stage_of_both, *measured("after_rl")),
+        style=instruction_style(path),
+        sources=own.sources(settings, context.seed),
+        held_out={"": lambda: own.held_out, "curve": lambda: own.held_out},
+        examples=read_trajectories(settings, own.held_out, context),
         resources=judged.resources,
         meters=Meter(judged.teachers),
     )
-
-
-def _imitated(
-    settings: IvgrSettings, how: StreamEpisodes, held_out: Sequence[Task], context: RecipeContext
-) -> DemonstrationSource:
-    """All examples of ``sft_data`` in random order, then again in another."""
-    assert settings.sft_data is not None
-    examples = read_trajectories(settings.sft_data, held_out, context)
-    epochs = Epochs(examples, seed=seed_for(context.seed, "sft"))
-
-    def demonstration(index: int, _: float) -> Demonstration:
-        shown = epochs(index)
-        return Demonstration(example=shown.example, episodes=how.of(shown.stream))
-
-    return demonstration
-
-
-def judges_of(settings: TwoStreamSettings, context: RecipeContext, *, exact: ExactJudge | None) -> Judges:
-    # In one stream alone there is nothing to agree with.
-    return judges(
-        settings.judge,
-        judges_consistency=settings.consistency and settings.streams == "both",
-        judges_answers=settings.accuracy_judge,
-        exact=exact,
-        media=context.media,
-        seed=seed_for(context.seed, "judge"),
-    )
+    return material.plan(settings, method(settings, material, judged))

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from saccade.config.context import RecipeContext
 from saccade.config.held_out import split, without_held_out
 from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
 from saccade.curation.difficulty import read_pass_rates
-from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
+from saccade.curation.ivgr.cold_start import read_cold_start
 from saccade.errors import UserError
-from saccade.recipes.ivgr_parts import Asked
-from saccade.recipes.ivgr_settings import IvgrSettings
+from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings
 from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Shuffled, TaskSampler
-from saccade.types import Task
+from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Epochs, Shuffled, StreamedSource, TaskSampler
+from saccade.train.material import ExampleSource
+from saccade.types import StreamExample, Task
 
 IDS_SHOWN = 3
 
@@ -34,6 +34,24 @@ class OwnQuestions:
     """Without targets: the textual stream alone asks them."""
     held_out: Sequence[Task]
     """With targets."""
+
+    def sources(self, settings: IvgrSettings, seed: int) -> Mapping[str, StreamedSource]:
+        """The questions with boxes, and those without where there are any. Raises UserError."""
+        if settings.rl.tasks_per_step == settings.boxed_per_step and settings.general_data is not None:
+            raise UserError(
+                f"general_data={settings.general_data} would have no effect: boxed_per_step={settings.boxed_per_step} "
+                "leaves no room for questions without boxes; ask more questions in a step with rl.tasks_per_step"
+            )
+        rates = _rates(self.general, settings.general_pass_rates)
+
+        def boxed(streams: tuple[str, ...]) -> TaskSampler:
+            return Shuffled(self.boxed, seed=seed_for(seed, "rl"), streams=streams)
+
+        def plain(streams: tuple[str, ...]) -> TaskSampler:
+            shuffled = Shuffled(self.general, seed=seed_for(seed, "rl", "general"), streams=streams)
+            return shuffled if rates is None else ByPassRate(shuffled, HARD_OF_FIVE, rates=rates)
+
+        return {BOXED: boxed, PLAIN: plain} if self.general else {BOXED: boxed}
 
 
 def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -> OwnQuestions:
@@ -56,29 +74,21 @@ def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -
     )
 
 
-def general_source(asked: OwnQuestions, settings: IvgrSettings, *, seed: int) -> Asked | None:
-    """Where questions without boxes come from; None where none are asked. Raises UserError."""
-    if not settings.singles and settings.general_data is not None:
-        raise UserError(
-            f"general_data={settings.general_data} would have no effect: boxed_share={settings.boxed_share} leaves no "
-            "room for questions without boxes (0.45 does)"
-        )
-    rates = _rates(asked.general, settings.general_pass_rates)
-    if not asked.general:
+def read_trajectories(settings: IvgrSettings, held_out: Sequence[Task], context: RecipeContext) -> ExampleSource | None:
+    """The examples of the cold start in random order, then again in another; None where none are to be imitated.
+
+    None of them shows a held-out picture.
+    """
+    path = settings.sft_data
+    if path is None or not settings.sft.steps:
         return None
-
-    def source(streams: tuple[str, ...]) -> TaskSampler:
-        shuffled = Shuffled(asked.general, seed=seed_for(seed, "rl", "general"), streams=streams)
-        return shuffled if rates is None else ByPassRate(shuffled, HARD_OF_FIVE, rates=rates)
-
-    return source
-
-
-def read_trajectories(path: Path, held_out: Sequence[Task], context: RecipeContext) -> Sequence[ColdStartExample]:
-    """The examples of the cold start that show no held-out picture."""
     read = read_cold_start(path, context.media, skip_bad_rows=context.skip_bad_rows)
     tell_of_bad_rows(path, read.skipped, len(read.examples))
-    return without_held_out(read.examples, held_out, lambda one: one.example.task, what=f"examples of {path}")
+    kept = without_held_out(read.examples, held_out, lambda one: one.example.task, what=f"examples of {path}")
+    shown = Epochs(
+        [StreamExample(example=one.example, stream=one.stream) for one in kept], seed=seed_for(context.seed, "sft")
+    )
+    return lambda index, _: shown(index)
 
 
 def _general(path: Path | None, context: RecipeContext) -> list[Task]:

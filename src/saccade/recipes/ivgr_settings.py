@@ -1,20 +1,38 @@
 """Settings of the iVGR recipe: the paper's."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from saccade.algorithms.losses import PolicyOptions
+from saccade.config.context import RecipeContext
 from saccade.errors import UserError
-from saccade.evaluation.views import CropSettings
-from saccade.learner.learner import OptimizerSettings
+from saccade.evaluation.views import CropSettings, Views
+from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.loading import LoadSettings
 from saccade.protocols.box_text import BoxForm
-from saccade.recipes._ivgr_judges import JudgeSettings
-from saccade.rewards.boxes.grounding import BoxRule
+from saccade.protocols.instructions import Style
+from saccade.protocols.two_streams import (
+    GROUNDED,
+    TEXTUAL,
+    grounded_protocol,
+    grounded_with_crop_protocol,
+    textual_protocol,
+)
+from saccade.recipes._ivgr_judges import Judges, JudgeSettings, judges
+from saccade.rewards.ivgr import IvgrReward
+from saccade.rewards.judges.exact_judge import ExactJudge
 from saccade.rollout.settings import RolloutSettings
+from saccade.seeding import seed_for
+from saccade.tools.images import crop
+from saccade.tools.tool import tool_from
 from saccade.train.algorithm_choice import AlgorithmSettings
+from saccade.train.plan import EpisodeSpec
 from saccade.train.stage_settings import ImitationSettings, RLSettings
+
+BOXED, PLAIN = "boxed", "plain"
+"""Questions with boxes, which both streams ask, and those without, which are asked in plain words."""
 
 AskedIn = Literal["both", "grounded", "textual"]
 
@@ -25,22 +43,14 @@ class TwoStreamSettings:
 
     streams: AskedIn = "both"
     """Which streams ask a question with boxes; one alone is a variant of the paper's Table 5."""
-    boxed_share: float = 0.45
-    """Share of a step's prompts that are questions with boxes, each of which both streams ask; 0.5 leaves no room for
-    questions without boxes, which the textual stream alone asks. One stream alone has twice as many questions, so that
-    a step samples as many trajectories."""
-    tau: float = 0.3
-    """A reference's boxes must be rewarded by more than this."""
+    boxed_per_step: int = 230
+    """Questions of a step that have boxes: each is asked in both streams; the others of ``rl.tasks_per_step`` have none
+    and are asked in plain words alone. One stream alone has twice as many, so that a step samples as many prompts."""
+    sft: ImitationSettings = ImitationSettings()
     consistency: bool = True
-    archive: bool = True
-    """Whether references of earlier steps are remembered."""
-    box_rule: BoxRule = "unrepeated"
-    """How boxes are paid: so that copies of a box never pay, or by the paper's ``equation``, or as its public ``code``
-    (there with ``validity_weight=1``)."""
-    validity_weight: float = 0.0
-    """Of the public code's reward of boxes that do not repeat themselves; there it is 1."""
-    plain_accuracy_weight: float = 1.0
-    """Of right answers to questions without boxes; 1.5 in the public code."""
+    """Whether agreement with boxes is judged at all (variant 5 of Table 5)."""
+    reward: IvgrReward = IvgrReward(consistency=None)
+    """Its judges are those of ``judge``."""
     judge: JudgeSettings = JudgeSettings()
     """Who says how well plain words agree with boxes."""
     accuracy_judge: bool = True
@@ -50,38 +60,69 @@ class TwoStreamSettings:
     """Whether the grounded stream may also look closer with the crop tool, over several turns."""
     rl: RLSettings = RLSettings(
         steps=360,
-        tasks_per_step=512,
+        tasks_per_step=282,
         group_size=5,
         optimizer=OptimizerSettings(learning_rate=1e-6),
         algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28, options=PolicyOptions(kl_weight=0.01)),
     )
-    """Here ``tasks_per_step`` counts prompts: 512 are 230 questions twice and 52 once. The paper is silent on clipping:
-    the range is its public code's."""
+    """230 questions twice and 52 once are the paper's 512 prompts. It is silent on clipping: the range is its public
+    code's."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=4096, max_tokens=16_384)
     crop_turns: int = 4
     """Turns of the grounded stream with the crop tool."""
 
+    test_time: bool = True
+    """Whether evaluations look again at what boxes of a first pass show (Table 4)."""
+    views: CropSettings = CropSettings()
+    """How a second look cuts out its views."""
+
+    @property
+    def looks(self) -> Mapping[str, Views]:
+        """Second looks by name."""
+        return {"crops_union": Views(crops=True, union=True, cut=self.views)} if self.test_time else {}
+
+    @property
+    def asked_in(self) -> tuple[str, ...]:
+        """The streams that ask questions with boxes."""
+        return (GROUNDED, TEXTUAL) if self.streams == "both" else (self.streams,)
+
+    def counts(self, *, has_plain: bool) -> Mapping[str, int]:
+        """Questions of a step, by kind; those with boxes take the place of plain ones where none are asked."""
+        plain = self.rl.tasks_per_step - self.boxed_per_step
+        if has_plain and self.streams != GROUNDED:
+            return {BOXED: self.boxed_per_step * 2 // len(self.asked_in), PLAIN: plain}
+        return {BOXED: (2 * self.boxed_per_step + plain) // len(self.asked_in)}
+
+    def episodes(self, style: Style) -> Mapping[str, EpisodeSpec]:
+        """One turn in either stream; with crops several in the grounded one."""
+        turns, protocol = (1, grounded_protocol)
+        if self.grounded_crops:
+            turns, protocol = self.crop_turns, grounded_with_crop_protocol
+        grounded = protocol(style=style, max_turns=turns, form=self.box_form)
+        tools = (tool_from(crop),) if self.grounded_crops else ()
+        words = textual_protocol(style=style, max_turns=1)
+        return {
+            GROUNDED: EpisodeSpec(protocol=grounded, tools=tools, rollout=self.rollout, max_turns=turns),
+            TEXTUAL: EpisodeSpec(protocol=words, tools=(), rollout=self.rollout, max_turns=1),
+        }
+
+    def judges(self, context: RecipeContext, exact: ExactJudge | None = None) -> Judges:
+        """The judges of the settings; in one stream alone there is nothing to agree with."""
+        return judges(
+            self.judge,
+            judges_consistency=self.consistency and self.streams == "both",
+            judges_answers=self.accuracy_judge,
+            exact=exact,
+            media=context.media,
+            seed=seed_for(context.seed, "judge"),
+        )
+
     def check(self) -> None:
-        if not 0 < self.boxed_share <= 0.5:
+        if not 0 < self.boxed_per_step <= self.rl.tasks_per_step:
             raise UserError(
-                f"boxed_share={self.boxed_share} must lie above 0 and be at most 0.5: questions with boxes are asked "
-                "twice (0.45 is the paper's)"
+                f"boxed_per_step={self.boxed_per_step} must be 1 or more, and at most rl.tasks_per_step="
+                f"{self.rl.tasks_per_step}, the questions of a step with and without boxes"
             )
-        if self.pairs < 1:
-            raise UserError(
-                f"boxed_share={self.boxed_share} of rl.tasks_per_step={self.rl.tasks_per_step} prompts is no whole "
-                "question with boxes; raise one of them"
-            )
-
-    @property
-    def pairs(self) -> int:
-        """Questions of a step that both streams ask."""
-        return int(self.rl.tasks_per_step * self.boxed_share + 1e-9)
-
-    @property
-    def singles(self) -> int:
-        """Questions of a step that the textual stream alone asks."""
-        return self.rl.tasks_per_step - 2 * self.pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +146,6 @@ class IvgrSettings(TwoStreamSettings):
     training finds out replaces them."""
     held_out_share: float = 0.05
     """Share of your own questions with boxes that is never trained on, chosen by a hash of their images."""
-    test_time: bool = True
-    """Whether evaluations look again at crops of a first pass and at their union."""
-    views: CropSettings = CropSettings()
-    """How a second look cuts out its views."""
 
     def check(self) -> None:
         super().check()

@@ -29,7 +29,7 @@ _IVGR = {
     "sft.optimizer.learning_rate": "1e-5",
     "sft.decay": "cosine",
     "rl.steps": "360",
-    "rl.tasks_per_step": "512 prompts",
+    "rl.tasks_per_step": "512 prompts: 230 questions twice, 52 once",
     "rl.group_size": "5",
     "rl.temperature": "1",
     "rl.optimizer.learning_rate": "1e-6",
@@ -39,10 +39,10 @@ _IVGR = {
     "rl.algorithm.clip_high": "not said; 0.28 in its code",
     "rl.algorithm.options.kl_weight": "0.01",
     "rollout.max_turn_tokens": "4096",
-    "boxed_share": "0.45",
-    "tau": "0.3",
-    "validity_weight": "not said; 1 in its code",
-    "plain_accuracy_weight": "1; 1.5 in its code",
+    "boxed_per_step": "230: 0.45 of the prompts",
+    "reward.tau": "0.3",
+    "reward.grounding.validity_weight": "not said; 1 in its code",
+    "reward.plain_accuracy_weight": "1; 1.5 in its code",
 }
 _VISTA = {
     "sft.steps": "22,170 trajectories once",

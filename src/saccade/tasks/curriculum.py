@@ -200,6 +200,18 @@ class Share:
     share: float
 
 
+StreamedSource = Callable[[tuple[str, ...]], TaskSampler]
+"""A source of questions, from the streams that ask them."""
+
+
+def mixed(parts: Mapping[str, tuple[StreamedSource, tuple[str, ...], int]]) -> "Mixture":
+    """A mixture of sources by name: each with its streams and how many of its questions a step asks, perhaps none."""
+    asked = {name: part for name, part in parts.items() if part[2]}
+    return Mixture(
+        {name: Share(questions=source(streams), share=count) for name, (source, streams, count) in asked.items()}
+    )
+
+
 class Mixture:
     """Questions of several sources in fixed shares of every batch.
 

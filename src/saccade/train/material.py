@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from saccade.errors import UserError
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
-from saccade.tasks.curriculum import TaskSampler
+from saccade.tasks.curriculum import StreamedSource, TaskSampler
 from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Evaluate, Plan, Stage
 from saccade.types import StreamExample, Task
 
@@ -20,6 +21,10 @@ ExampleSource = Callable[[int, float], StreamExample]
 
 
 CURVE = "curve"
+
+
+def _no_questions() -> TaskSampler:
+    raise UserError("this material has no questions of its own for reinforcement; give it questions=")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +41,10 @@ class Material:
     """How a resumed run loads its checkpoints; as the model was first loaded."""
     style: Style = "full"
     """Of the instructions: ``brief`` for tiny models, which cannot read them."""
-    questions: Callable[[], TaskSampler]
+    questions: Callable[[], TaskSampler] = _no_questions
     """Makes the source of the questions of reinforcement."""
+    sources: Mapping[str, StreamedSource] = field(default_factory=dict)
+    """Or several sources, by name, for a method that mixes them and chooses the streams that ask them."""
     held_out: Mapping[str, Callable[[], Sequence[Task]]]
     """Tasks that are measured on, by name; "curve" are those of learning curves, a single set has no name: ""."""
     examples: ExampleSource | None = None

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ivgr_samples import BLUE, GROUNDED, HALF_RED, RED, TASK, UNTARGETED, grounded, tag
 
+from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
 from saccade.miniature.ivgr import TinyIvgrSettings
-from saccade.recipes._ivgr_judges import Judges
-from saccade.recipes.ivgr_parts import reward as reward_of
 from saccade.rewards.boxes.grounding import GroundingReward, box_validity, mentioned_boxes
 from saccade.rewards.boxes.matching import dual_iou
 from saccade.testing import check_reward
@@ -123,9 +122,10 @@ def test_the_plain_equation_and_the_public_code_are_settings() -> None:
 
 
 def test_the_recipes_rule_of_boxes_is_a_setting() -> None:
-    assert reward_of(TinyIvgrSettings(), Judges()).grounding == GroundingReward()
-    public = TinyIvgrSettings(box_rule="code", validity_weight=1.0)
-    assert reward_of(public, Judges()).grounding == GroundingReward(box_rule="code", validity_weight=1.0)
+    assert TinyIvgrSettings().reward.grounding == GroundingReward()
+    asked = ("reward.grounding.box_rule=code", "reward.grounding.validity_weight=1")
+    public = apply_overrides(TinyIvgrSettings(), asked)
+    assert public.reward.grounding == GroundingReward(box_rule="code", validity_weight=1.0)
 
 
 def test_inverted_and_unreadable_boxes_are_misses_each_time() -> None:
