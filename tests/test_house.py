@@ -1,15 +1,27 @@
 """Rules of the house that no other tool checks."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
+_ASSERTING = ("raises", "warns", "call_and_validate", "wait_for")
+
 
 def parsed(folder: str) -> Iterator[tuple[str, ast.Module]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_each_class_name_means_one_thing() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in parsed("src"):
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_each_test_asserts_something() -> None:
@@ -28,4 +40,6 @@ def _asserts(node: ast.AST) -> bool:
         return True
     called = node.func if isinstance(node, ast.Call) else None
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name in ("raises", "warns", "call_and_validate", "wait_for") or name.startswith(("assert_", "check_", "judge"))
+    return name in ("raises", "warns", "call_and_validate", "wait_for") or name.startswith(
+        ("assert_", "check_", "judge")
+    )

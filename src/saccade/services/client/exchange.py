@@ -11,7 +11,7 @@ from saccade.chat.pacing import asked_wait_s
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
 from saccade.services.client.breaker import CircuitBreaker
-from saccade.services.client.lines import LINE_ERRORS, LineAnswer, Lines
+from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
 from saccade.services.client.sent_images import SentImages
 from saccade.types import ImageRef, Json
 
@@ -64,7 +64,7 @@ class Exchange:
         self._token = token
         self._patience_s = patience_s
         self._breaker = CircuitBreaker(self.url)
-        self._lines = Lines(self.url, token)
+        self._lines = ConnectionPool(self.url, token)
         self._images = SentImages()
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Exchange":
@@ -165,12 +165,12 @@ class Exchange:
                     connect_s=min(CONNECT_WITHIN_S, left_s),
                     silence_s=left_s + ANSWER_MARGIN_S,
                 )
-        except LINE_ERRORS as error:
+        except CONNECTION_ERRORS as error:
             raise _TryAgainError(f"{type(error).__name__}: {error}") from error
         return _content(answer, self.url)
 
 
-def _content(answer: LineAnswer, url: str) -> Json:
+def _content(answer: HttpAnswer, url: str) -> Json:
     """The JSON of a success; the error that a failure means."""
     try:
         content: Json = json.loads(answer.content)

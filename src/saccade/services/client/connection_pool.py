@@ -19,12 +19,12 @@ from saccade.errors import UserError
 KEPT_OPEN_S = 60.0
 """An idle connection; a server of ours closes it after 75."""
 
-LINE_ERRORS = (OSError, http.client.HTTPException)
+CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 """What a connection raises when the server cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
-class LineAnswer:
+class HttpAnswer:
     """What a server answered, whole."""
 
     status: int
@@ -33,7 +33,7 @@ class LineAnswer:
     content: bytes
 
 
-class Line:
+class PooledConnection:
     """One connection, used by one thread at a time; made when it is needed, and again after the server ended it."""
 
     def __init__(self, connection: http.client.HTTPConnection, head: bytes) -> None:
@@ -44,8 +44,8 @@ class Line:
 
     def request(
         self, method: str, path: str, body: bytes, kind: str, *, connect_s: float, silence_s: float
-    ) -> LineAnswer:
-        """The answer, or one of ``LINE_ERRORS``. ``silence_s`` is how long the server may say nothing."""
+    ) -> HttpAnswer:
+        """The answer, or one of ``CONNECTION_ERRORS``. ``silence_s`` is how long the server may say nothing."""
         socket = self._connection.sock
         if socket is None or self._has_ended():
             self._connection.close()
@@ -65,7 +65,7 @@ class Line:
         if response.will_close:
             self._connection.close()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return LineAnswer(response.status, headers, content)
+        return HttpAnswer(response.status, headers, content)
 
     def close(self) -> None:
         self._connection.close()
@@ -79,7 +79,7 @@ class Line:
         return bool(idle.poll(0))
 
 
-class Lines:
+class ConnectionPool:
     """Open connections. Each is used by one thread at a time, the one used last first."""
 
     def __init__(self, url: str, token: str | None) -> None:
@@ -98,18 +98,18 @@ class Lines:
         bearer = "" if token is None else f"Authorization: Bearer {token}\r\n"
         netloc = parts.netloc.rpartition("@")[2]
         self._head = f"Host: {netloc}\r\nAccept-Encoding: identity\r\n{bearer}\r\n".encode("ascii")
-        self._idle: list[Line] = []
+        self._idle: list[PooledConnection] = []
         self._lock = threading.Lock()
         # Read once: certificates take longer to load than a call takes.
         self._trust = ssl.create_default_context()
 
     @contextmanager
-    def line(self) -> Iterator[Line]:
+    def line(self) -> Iterator[PooledConnection]:
         """A connection for one request; closed when the request fails."""
         with self._lock:
             line = self._idle.pop() if self._idle else None
         if line is None:
-            line = Line(self._connection(), self._head)
+            line = PooledConnection(self._connection(), self._head)
         try:
             yield line
         except BaseException:
