@@ -342,3 +342,8 @@ class StreamExample:
 
     example: Example
     stream: str = "main"
+
+
+def bare_answer(task: Task) -> Example:
+    """The task with an expert that answers at once."""
+    return Example(task=task, turns=(ExpertTurn(thought="", action=Answer(text=task.answer)),))

@@ -74,12 +74,13 @@ def test_the_defaults_are_the_paper_s() -> None:
     assert settings.rollout.max_tokens == 2 * 10_240
     assert (settings.sft.batch_size, settings.sft.optimizer.learning_rate) == (128, 5e-5)
     assert settings.sft.warmup_steps == pytest.approx(0.05 * settings.sft.steps, abs=0.5)
-    assert (settings.gamma, settings.shift, settings.discount, settings.penalty) == (4.0, 0.2, 0.2, -0.5)
-    assert (settings.turn_credit, settings.turn_weight, settings.reward) == (True, 0.2, "adaptive")
+    assert (settings.adaptive.gamma, settings.adaptive.shift) == (4.0, 0.2)
+    assert (settings.turns.discount, settings.turns.penalty, settings.turns.weight) == (0.2, -0.5, 0.2)
+    assert (settings.turn_credit, settings.reward) == (True, "adaptive")
 
 
 def test_each_reward_has_its_name() -> None:
-    adaptive = CodeDanceSettings(gamma=3.0, shift=0.1).chosen_reward
+    adaptive = apply_overrides(CodeDanceSettings(), ("adaptive.gamma=3", "adaptive.shift=0.1")).chosen_reward
     assert isinstance(adaptive, CodeDanceReward)
     assert (adaptive.gamma, adaptive.shift) == (3.0, 0.1)
     assert isinstance(CodeDanceSettings(reward="deepeyes").chosen_reward, DeepEyesReward)
@@ -90,9 +91,9 @@ def test_each_reward_has_its_name() -> None:
 
 def test_the_public_code_s_form_can_be_asked_for() -> None:
     overrides = (
-        *("form=code", "base_weight=1", "accuracy_weight=1.2", "format_weight=0.4"),
-        *("final_turn=false", "equal_turns=true", "signal_limit=inf"),
-        *("paid_calls=successful", "pays_unanswered=true"),
+        *("adaptive.form=code", "adaptive.base_weight=1", "outcome.accuracy_weight=1.2", "outcome.format_weight=0.4"),
+        *("turns.includes_final_turn=false", "turns.keeps_equal=true", "turns.limit=inf"),
+        *("paid_calls=successful", "adaptive.pays_unanswered=true"),
     )
     settings = apply_overrides(CodeDanceSettings(), overrides)
     assert settings.chosen_reward == CodeDanceReward(

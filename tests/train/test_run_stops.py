@@ -16,7 +16,6 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
-from saccade.recipes.questions import bare_answer
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.metrics import read_metrics
@@ -29,7 +28,7 @@ from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLSta
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.train.stopping import SkippedSteps
-from saccade.types import Task
+from saccade.types import Task, bare_answer
 
 MEDIA = MediaStore()
 TASKS = [tiny_example(MEDIA, index).task for index in range(3)]

@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -159,6 +159,8 @@ def _annotations(kind: type) -> dict[str, object]:
 
 
 def _holds_an_object(annotation: object) -> bool:
+    if typing.get_origin(annotation) is Callable:
+        return True
     kinds = typing.get_args(annotation) or (annotation,)
     return any(getattr(kind, "_is_protocol", False) for kind in kinds)
 

@@ -4,7 +4,7 @@ Imitation of curated examples, then reinforcement by the outcome, a bonus for co
 penalties for the turns whose code fails (equations 1 and 2).
 
 Differs from the paper in: code that does no work is not paid, and a trajectory without an answer earns no bonus
-(``paid_calls``, ``pays_unanswered``); the paper's sandbox, data and teachers are not published.
+(``paid_calls``, ``adaptive.pays_unanswered``); the paper's sandbox, data and teachers are not published.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def method(settings: CodeDanceSettings, material: Material, sessions: Sessions) 
         streams=(Stream(name="main", episodes=episodes(settings.training_turns, checks_work=settings.checks_work)),),
         questions=material.questions,
         reward=settings.chosen_reward,
-        adapt_algorithm=settings.with_turn_credit if settings.turn_credit else None,
+        adapt_algorithm=settings.turns.added_to if settings.turn_credit else None,
         settings=settings.rl,
         evaluation=evaluation("curve", "curve"),
     )

@@ -1,6 +1,6 @@
 """Settings of the CodeDance recipe, and the reward and turn credit that they name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +14,37 @@ from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.deepeyes import DeepEyesReward
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.reward import AnyReward
-from saccade.rewards.tool_use import DifficultyForm, execution_returns
+from saccade.rewards.tool_use import execution_returns
 from saccade.rollout.settings import RolloutSettings
 from saccade.sandbox.results import Isolation
 from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.stage_settings import ImitationSettings, RLSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnCredit:
+    """Penalties of the turns whose code fails, in the advantage of these turns (equation 2)."""
+
+    weight: float = 0.2
+    penalty: float = -0.5
+    discount: float = 0.2
+    includes_final_turn: bool = True
+    """Whether the last turn has a part in the turns' signal and its mean; not so in the public code."""
+    keeps_equal: bool = False
+    """Whether turns keep their returns where all of a batch are alike, as in the public code."""
+    limit: float = 10.0
+    """Cuts a turn's normalised signal; inf never does, as in the public code."""
+
+    def added_to(self, algorithm: Algorithm) -> Algorithm:
+        """The algorithm with this credit."""
+        return with_turn_credit(
+            algorithm,
+            lambda trajectory: execution_returns(trajectory, penalty=self.penalty, discount=self.discount),
+            weight=self.weight,
+            includes_final_turn=self.includes_final_turn,
+            keeps_equal=self.keeps_equal,
+            limit=self.limit,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,42 +76,19 @@ class CodeDanceSettings:
     evaluation_turns: int = EVALUATION_TURNS
     reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
     """``adaptive`` is the paper's; the others are those of its Table 3."""
-    accuracy_weight: float = 1.0
-    """Of the outcome; 1.2 in the public code's form for mathematics."""
-    format_weight: float = 0.2
-    """0.4 in the public code's form for mathematics."""
-    gamma: float = 4.0
-    """How steeply the adaptive bonus falls with a group's accuracy."""
-    shift: float = 0.2
-    """What is taken from the bonus, so that calls cost something where nearly all are right."""
-    form: DifficultyForm = "paper"
-    """``code`` is the public code's curve, twice as steep."""
-    base_weight: float = 0.5
-    """Weight of a wrong answer's adaptive bonus; 1 in the public code's form for mathematics."""
+    outcome: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
+    """Of any answer, in evaluations too; 1.2 and 0.4 in the public code's form for mathematics."""
+    adaptive: CodeDanceReward = CodeDanceReward()
+    """The paper's reward around the outcome (equation 1)."""
     paid_calls: Literal["working", "successful"] = "working"
     """``working``: code that shows nothing of a picture and works nothing out counts neither way, for which code is run
     again on other pictures. ``successful``: every run without an error counts, as in the paper."""
-    pays_unanswered: bool = False
-    """Whether a trajectory without an answer earns the adaptive bonus, as in the paper's formula."""
     turn_credit: bool = True
     """Whether turns whose code fails are penalised by themselves (the paper's equation 2)."""
-    turn_weight: float = 0.2
-    penalty: float = -0.5
-    discount: float = 0.2
-    final_turn: bool = True
-    """Whether the last turn has a part in the turns' signal and its mean; not so in the public code."""
-    equal_turns: bool = False
-    """Whether turns keep their returns where all of a batch are alike, as in the public code."""
-    signal_limit: float = 10.0
-    """Cuts a turn's normalised signal; inf never does, as in the public code."""
+    turns: TurnCredit = TurnCredit()
     isolation: Isolation = "full"
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their images."""
-
-    @property
-    def outcome(self) -> OutcomeReward:
-        """The worth of any answer; evaluations have it too."""
-        return OutcomeReward(accuracy_weight=self.accuracy_weight, format_weight=self.format_weight)
 
     @property
     def checks_work(self) -> bool:
@@ -97,30 +100,12 @@ class CodeDanceSettings:
         """The reward of the settings' name."""
         match self.reward:
             case "adaptive":
-                return CodeDanceReward(
-                    outcome=self.outcome,
-                    gamma=self.gamma,
-                    shift=self.shift,
-                    base_weight=self.base_weight,
-                    form=self.form,
-                    pays_unanswered=self.pays_unanswered,
-                )
+                return replace(self.adaptive, outcome=self.outcome)
             case "deepeyes":
                 # Code that prints a number helps as much as code that shows a picture.
                 return DeepEyesReward(needs_image=False)
             case "outcome":
                 return self.outcome
-
-    def with_turn_credit(self, algorithm: Algorithm) -> Algorithm:
-        """The algorithm with the turns' own credit (equation 2)."""
-        return with_turn_credit(
-            algorithm,
-            lambda trajectory: execution_returns(trajectory, penalty=self.penalty, discount=self.discount),
-            weight=self.turn_weight,
-            includes_final_turn=self.final_turn,
-            keeps_equal=self.equal_turns,
-            limit=self.signal_limit,
-        )
 
     def check(self) -> None:
         for name in ("training_turns", "evaluation_turns"):

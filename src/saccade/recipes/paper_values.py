@@ -18,10 +18,10 @@ _CODEDANCE = {
     "rollout.max_tokens": "10,240 of prompt and as many of response",
     "training_turns": "6",
     "evaluation_turns": "10",
-    "gamma": "4",
-    "shift": "0.2",
-    "penalty": "-0.5",
-    "discount": "0.2",
+    "adaptive.gamma": "4",
+    "adaptive.shift": "0.2",
+    "turns.penalty": "-0.5",
+    "turns.discount": "0.2",
 }
 _IVGR = {
     "sft.steps": "35,000 trajectories once",

@@ -4,73 +4,22 @@ Imitation of the bare answers can come first (``--set sft.steps=100``) for a mod
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from saccade.config.context import RecipeContext
 from saccade.config.held_out import split
 from saccade.config.own_tasks import own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.learner.learner import OptimizerSettings
 from saccade.models.base import base_checkpoint, instruction_style, is_tiny
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models.loading import load_model
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.recipes.questions_settings import TINY, QuestionsSettings
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Band, ByPassRate, Epochs, Shuffled, TaskSampler
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.algorithm_choice import AlgorithmSettings
 from saccade.train.material import Material
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
-from saccade.train.stage_settings import ImitationSettings, RLSettings
-from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionsSettings:
-    """Settings for your own questions, for a published model of a few billion parameters (see ``TINY``)."""
-
-    model: LoadSettings = LoadSettings()
-    sft: ImitationSettings = ImitationSettings()
-    rl: RLSettings = RLSettings(
-        steps=100,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=1e-6),
-        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
-        checkpoint_every=20,
-    )
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
-    max_turns: int = 4
-    with_tools: bool = True
-    """Whether the model may use the image tools; without, it learns to look silently."""
-    held_out_share: float = 0.25
-    """Share of the questions that is never trained on, chosen by a hash of their images."""
-    reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
-    pass_rates: Band = Band()
-    """Questions whose last pass rate lay outside are left out of later epochs for a while; a ``high`` of 0.999 leaves
-    out what is always answered right."""
-
-    def check(self) -> None:
-        if not 0 < self.held_out_share < 1:
-            raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
-
-
-TINY = QuestionsSettings(
-    sft=ImitationSettings(steps=80, optimizer=OptimizerSettings(learning_rate=1e-3)),
-    rl=RLSettings(
-        steps=15,
-        tasks_per_step=8,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=2e-4),
-        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
-        checkpoint_every=10,
-    ),
-    rollout=RolloutSettings(max_turn_tokens=64, max_tokens=1024),
-)
-"""The defaults for models below ``TINY_BELOW_WEIGHTS``, the shipped base among them: it answers nothing before it has
-seen answers, and at the rate of a published model nothing changes it."""
+from saccade.types import StreamExample, bare_answer
 
 
 def method(settings: QuestionsSettings, material: Material) -> Sequence[Stage]:
@@ -129,8 +78,3 @@ def questions(context: RecipeContext) -> Plan:
         examples=lambda index, _: answers(index),
     )
     return material.plan(settings, method(settings, material))
-
-
-def bare_answer(task: Task) -> Example:
-    """The task with an expert that answers at once."""
-    return Example(task=task, turns=(ExpertTurn(thought="", action=Answer(text=task.answer)),))
