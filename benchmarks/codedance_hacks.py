@@ -2,9 +2,9 @@
 
 A policy chooses among ways to treat a question: honest code, a guess, and tricks that call Python for the bonus. Each
 way is really played, in the sandbox, on drawn questions. Then a softmax over the ways is trained by group-relative
-advantages, under the paper's formula (``paid_calls=successful, adaptive.pays_unanswered=true``) and under the default of the
-recipe. The questions are so hard that nothing is ever right (``--right`` lets honest code be right now and then). A second
-policy has the tricks and the guess alone. A minute on one core.
+advantages, under the paper's formula (``paid_calls=successful, adaptive.pays_unanswered=true``) and under the default
+of the recipe. The questions are so hard that nothing is ever right (``--right`` lets honest code be right now).
+A second policy has the tricks and the guess alone. A minute on one core.
 
 python benchmarks/codedance_hacks.py --questions 4 --steps 400 --json docs/results/codedance_hacks.json
 """
