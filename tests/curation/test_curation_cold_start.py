@@ -208,6 +208,14 @@ def test_a_reply_that_cannot_be_imitated_says_why(tmp_path: Path, reply: object,
         ({}, "messages: must be a list of messages, not nothing"),
         ({"messages": [], "images": ["coco/000000033471.jpg"]}, "does not end with an assistant's answer"),
         (conversation() | {"images": []}, "images: 1 <image> markers in the text but 0 images"),
+        (
+            conversation()
+            | {
+                "messages": [{"role": "user", "content": "What?"}, {"role": "assistant", "content": TEXTUAL}],
+                "images": [],
+            },
+            "images: there is no image",
+        ),
         (conversation() | {"images": ["nowhere.jpg"]}, "images: "),
         (conversation() | {"id": [1]}, "id: must be text, not list"),
         (

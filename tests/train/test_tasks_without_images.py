@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from saccade.config.held_out import split, without_held_out
-from saccade.errors import UserError
+from saccade.errors import ToolError, UserError
 from saccade.evaluation.views import Views
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
@@ -22,6 +22,7 @@ from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
 from saccade.tasks.curriculum import InOrder, Shuffled
+from saccade.testing.tasks import TINY_VIEW
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
@@ -134,3 +135,12 @@ def test_questions_of_one_text_are_held_out_together() -> None:
     assert {one.question for one in training}.isdisjoint(one.question for one in held_out)
     assert sorted(one.id for one in (*training, *held_out)) == list("abcdefgh")
     assert without_held_out(asked, held_out, lambda one: one, what="questions") == training
+
+
+def test_a_tool_on_images_says_that_there_is_none() -> None:
+    env = LOOKING.environment(MEDIA, TINY_VIEW)
+    env.reset(options={"task": TASKS[1]})
+    env.step('<think>look</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 500, 500]}}</tool_call>')
+    assert env.turns[0].result is None
+    with pytest.raises(ToolError, match="there is no image that it could be called on"):
+        tool_from(crop).bind({"bbox_2d": [0, 0, 9, 9]}, ())

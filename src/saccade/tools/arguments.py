@@ -63,6 +63,8 @@ def _known(intro: str, name: str, names: Sequence[str]) -> str:
 def _checked(value: Json, parameter: Parameter, image_count: int) -> Value:
     checked = _value(value, parameter, image_count)
     if checked is None:
+        if parameter.kind == "image" and not image_count:
+            raise ToolError("there is no image that it could be called on")
         wanted = _wanted(parameter, image_count)
         raise ToolError(f"the argument {parameter.name} is {shown(value)}, but it must be {wanted}")
     return checked

@@ -86,6 +86,8 @@ def _example(read: TaskRow) -> ColdStartExample:
     if isinstance(read.task, RowError):
         raise read.task
     assert read.row is not None
+    if not read.task.images:
+        raise RowError("images", "there is no image, and the cold start reasons about one")
     if read.row.get("turns") is not None:
         return _curated(read.row, read.task)
     return _conversed(read.row, read.task)
