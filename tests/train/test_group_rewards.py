@@ -1,5 +1,6 @@
 """Rewards over groups and credit for turns in a run: siblings are compared, memory survives a kill, signals teach."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +12,13 @@ from dying_run import Dying, Killed
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.grpo import grpo
 from saccade.algorithms.turn_credit import with_turn_credit
+from saccade.errors import MachineError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.reward import GroupReward, GroupScores, Reward
+from saccade.rewards.reward import AnyReward, GroupScores
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
@@ -68,7 +70,7 @@ def nothing(task: Task, trajectory: Trajectory) -> Score:
 
 def run(
     out: Path,
-    reward: Reward | GroupReward,
+    reward: AnyReward,
     algorithm: Algorithm,
     *,
     die_at: int = 0,
@@ -128,6 +130,19 @@ def test_a_trajectory_without_a_verdict_is_left_out_and_counted(tmp_path: Path) 
     assert metric(tmp_path / "run", "updates") == [0.0, 0.0, 0.0]
     files = sorted((tmp_path / "run" / "trajectories").glob("*/*.jsonl"))
     assert [one.trajectory.status == "failed" for one in read_records(files[0])] == [True, False] * 2
+
+
+def test_a_judge_of_single_trajectories_trains_and_what_its_machine_fails_is_left_out(tmp_path: Path) -> None:
+    async def judged(task: Task, trajectory: Trajectory) -> Score:
+        await asyncio.sleep(0)
+        if trajectory.sample == 0 and trajectory.stream == "again":
+            raise MachineError("the judge is down")
+        return Score(terms=(Term("sample", float(trajectory.sample), 0.5),))
+
+    run(tmp_path / "run", judged, grpo())
+    assert metric(tmp_path / "run", "looking/reward/mean") == [0.25] * 3
+    assert metric(tmp_path / "run", "rollout/failed") == [2.0] * 3
+    assert min(metric(tmp_path / "run", "updates")) == 1.0
 
 
 def test_entropy_is_of_all_that_was_sampled_also_where_nothing_is_learned(tmp_path: Path) -> None:

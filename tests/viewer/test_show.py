@@ -166,6 +166,14 @@ def test_evaluations_are_explained_without_an_advantage(run: Path, capsys: pytes
     assert "advantage" not in text
 
 
+def test_of_a_run_that_only_measured_the_evaluation_is_shown(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(run, tmp_path / "measured")
+    shutil.rmtree(tmp_path / "measured" / "trajectories")
+    assert shown(capsys, tmp_path / "measured").startswith("after: 2 trajectories of 2 questions")
+
+
 def test_it_waits_for_nothing_heavy(run: Path) -> None:
     code = (
         "import sys\n"
