@@ -96,6 +96,7 @@ def test_errors_of_the_other_side_are_raised_here(engine, policy):
 
     with pytest.raises(SaccadeError, match="weights changed while"):
         asyncio.run(new_weights_in_the_middle())
+    assert engine.policy_version == 3
 
 
 def test_a_killed_process_costs_its_batch_and_is_replaced_with_the_newest_weights(engine, make_policy, played):

@@ -388,6 +388,6 @@ def test_a_batch_whose_engine_died_is_played_anew(model, requests_for, looking, 
 
 def test_an_engine_that_dies_in_every_batch_ends_the_run(model, requests_for, looking):
     engine = DyingEngine(model.chat, ["<answer>red</answer>"], deaths=99)
-    with pytest.raises(EngineLostError, match="SIGKILL"):
+    with pytest.raises(MachineError, match=r"SIGKILL; this happened 3 times in a row to a batch of 1 traj"):
         rollout_batch(requests_for(["a"]), engine=engine, chat=model.chat, make_env=looking(), settings=SETTINGS)
     assert engine.batches == 3

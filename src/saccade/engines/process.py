@@ -19,7 +19,6 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from saccade.atomic import disk_errors
 from saccade.engines.engine import (
     Completion,
     EngineContext,
@@ -52,7 +51,7 @@ class ProcessEngine:
         self._policy_version = context.policy_version
         self._load = _load_settings(context)
         self._pictures = _Pictures(context.model.media, self._folder / PICTURES)
-        with disk_errors(self._folder):
+        with _disk_errors(self._folder):
             context.model.save_base(self._folder / MODEL)
         self._weights_written = itertools.count()
         self._weights = self._write_weights(context.model)
@@ -104,11 +103,17 @@ class ProcessEngine:
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Writes the weights down for this process and for those that replace it, and waits until they are in use."""
-        before, self._weights = self._weights, self._write_weights(source)
-        self._policy_version = version
-        with suppress(EngineLostError):
-            self._connection.ask({"do": "update", "weights": str(self._weights), "version": version}).result()
-        before.unlink()
+        written = self._write_weights(source)
+        try:
+            self._connection.ask({"do": "update", "weights": str(written), "version": version}).result()
+        except EngineLostError:
+            # The process that replaces it begins with them.
+            pass
+        except SaccadeError:
+            written.unlink()
+            raise
+        self._weights.unlink()
+        self._weights, self._policy_version = written, version
 
     def reset(self) -> None:
         """Encodes every image anew from here on."""
@@ -150,10 +155,8 @@ class ProcessEngine:
     def _write_weights(self, source: WeightSource) -> Path:
         """A new file: the process may be reading the last one."""
         path = self._folder / f"weights-{next(self._weights_written)}.safetensors"
-        try:
+        with _disk_errors(path):
             save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, path)
-        except (OSError, SafetensorError) as error:
-            raise MachineError(f"{path}: the engine's weights cannot be written ({error}); free some space") from error
         return path
 
 
@@ -218,6 +221,17 @@ class _Pictures:
             if image.hash not in self._written:
                 self._media.export(image, self._folder)
                 self._written.add(image.hash)
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise MachineError(
+            f"{path}: the engine's weights cannot be written ({error}); free some space there, or set TMPDIR to a "
+            "directory that has room for them twice"
+        ) from error
 
 
 def images_as_json(images: Iterable[ImageRef]) -> list[Json]:

@@ -128,4 +128,7 @@ class EngineConnection:
 
 
 def _described(status: int) -> str:
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    if status >= 0:
+        return f"ended with status {status}"
+    name = signal.Signals(-status).name
+    return f"was ended by {name}" + (", as by a system that runs out of memory" if name == "SIGKILL" else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from saccade.engines.engine import Engine, EngineLostError
 from saccade.envs.environment import MakeEnvironment
+from saccade.errors import MachineError
 from saccade.models.chat import Chat
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
@@ -59,7 +60,10 @@ async def rollout(
             return await _played(requests, engine=engine, chat=chat, streams=streams, on_finished=on_first_finished)
         except EngineLostError as error:
             if not restarts_left:
-                raise
+                raise MachineError(
+                    f"{error}; this happened {ENGINE_RESTARTS + 1} times in a row to a batch of {len(requests)} "
+                    "trajectories. If memory ran out, lower rollout.max_tokens, rl.group_size or rl.tasks_per_step"
+                ) from error
             logger.warning("%s; the batch of %d trajectories is played anew", error, len(requests))
     raise AssertionError("the last try returns or raises")
 
