@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -139,6 +140,8 @@ async def serve(connection: socket.socket) -> int:
         return 1
     writer.write(packed(WireFrame({"id": first.header["id"]})))
     await EngineServer(engine, writer).serve(reader)
+    # The other side deletes it too, unless it was killed.
+    shutil.rmtree(str(first.header["folder"]), ignore_errors=True)
     return 0
 
 
