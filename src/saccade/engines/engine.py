@@ -25,7 +25,7 @@ class Sampling:
     """How to sample one turn."""
 
     seed: int
-    """Of the whole trajectory: token i of the trajectory uses the i-th number of this seed's stream."""
+    """The trajectory's own: its token i uses the i-th number of this seed's stream."""
     max_tokens: int = 256
     temperature: float = 1.0
     """0 is greedy. Log-probabilities are taken at this temperature (at 1 when greedy)."""
@@ -38,7 +38,7 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completion:
-    """What was sampled, verbatim: never decoded and encoded again."""
+    """Sampled tokens, verbatim: never decoded and encoded again."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]

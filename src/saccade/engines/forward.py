@@ -26,12 +26,12 @@ class Chunk:
     cached: int
     """Tokens before the chunk, whose keys and values the row's slot holds."""
     position: int
-    """Of the first token."""
+    """The first token's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extended:
-    """What a chunk leaves behind: its last hidden state (hidden,) and the position of the token after it."""
+    """End of a chunk: its last hidden state (hidden,) and the position of the token after it."""
 
     hidden: Tensor
     position: int

@@ -97,7 +97,7 @@ class EngineConnection:
         self._socket.close()
 
     def _read(self) -> None:
-        """Answers go to those who wait, until the process ends."""
+        """Hands answers to their requests until the process ends."""
         try:
             while True:
                 frame = receive(self._socket)

@@ -130,7 +130,7 @@ class LocalSequence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepPlan:
-    """What happens in one step: which sequences give their row up, which go on with a turn, which begin one."""
+    """One step: the sequences that give their row up, that go on with a turn, and that begin one."""
 
     leaving: tuple[LocalSequence, ...]
     decoding: tuple[LocalSequence, ...]

@@ -60,7 +60,7 @@ class TextScorer:
         return scores
 
     def _prompt_of(self, request: ScoreRequest) -> PromptKey:
-        """What stands before the scored text."""
+        """Key of all that stands before the scored text."""
         ids, start, count_of = request.ids, request.start, self._model.view.token_count
         if not 1 <= start <= len(ids):
             raise ValueError(f"start={start} must be between 1 and the {len(ids)} tokens given")

@@ -29,13 +29,13 @@ class PromptKey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What a slot begins with, and what the next token follows from."""
+    """Beginning of a slot, and what the next token follows from."""
 
     key: PromptKey
     hidden: Tensor
     """The last hidden state, shape (hidden,)."""
     position: int
-    """Of the next token."""
+    """The next token's."""
 
 
 @dataclass(eq=False, slots=True)

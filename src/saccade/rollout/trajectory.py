@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class RunBlocking(Protocol):
-    """Runs something that may take long where it holds up nobody else."""
+    """Runs something that may take long beside the event loop."""
 
     def __call__(self, operation: Callable[[], Result], /) -> Awaitable[Result]: ...
 

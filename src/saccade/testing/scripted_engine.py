@@ -10,14 +10,14 @@ from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 
 LOGPROB = -0.5
-"""Of every token."""
+"""Every token's."""
 
 Script = Callable[[str, int], str] | Sequence[Sequence[str]]
 """What is said: a function of a slot's label and its turn, or for each slot of a batch the texts of its turns."""
 
 
 class Speaker(Protocol):
-    """What turns text into ids; ``saccade.models.chat.Chat`` is one."""
+    """Encoder of texts; ``saccade.models.chat.Chat`` is one."""
 
     @property
     def eos_id(self) -> int: ...
