@@ -28,6 +28,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
 from saccade.rewards.answers.rules import multiple_choice, value_of
 from saccade.rewards.tool_use import call_outcome
 from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
+from saccade.waiting import run_to_end
 
 ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]
 
@@ -133,7 +134,7 @@ def find_errors(
     ``UserError`` of the judge's server for what no other request would mend.
     """
     attempts = list(attempts)
-    verdicts = None if judge is None else asyncio.run(judged(attempts, judge, is_right=is_right))
+    verdicts = None if judge is None else run_to_end(judged(attempts, judge, is_right=is_right))
     return error_report(attempts, tools, verdicts=verdicts, is_right=is_right, is_usable=is_usable)
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 from saccade.errors import MachineError
 from saccade.rewards.reward import AnyReward, GroupReward, Reward
 from saccade.types import Attempt, Group, Json, Score, Task, Trajectory
+from saccade.waiting import run_to_end
 
 NO_VERDICT = "the reward gave no verdict"
 
@@ -28,7 +29,7 @@ def score_questions(
     All groups of a question are of one task, each of a stream of its own. ValueError when the reward does not give
     one score for each trajectory that the machine did not fail.
     """
-    return asyncio.run(_scored_questions(questions, reward, dict(memory)))
+    return run_to_end(_scored_questions(questions, reward, dict(memory)))
 
 
 def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:

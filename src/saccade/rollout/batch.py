@@ -13,6 +13,7 @@ from saccade.models.chat import Chat
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
+from saccade.waiting import run_to_end
 
 FAILURES_SHOWN = 3
 ENGINE_RESTARTS = 2
@@ -136,7 +137,7 @@ def rollout_streams(
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> list[Trajectory]:
     """``rollout`` for callers outside an event loop."""
-    return asyncio.run(rollout(requests, engine=engine, chat=chat, streams=streams, on_finished=on_finished))
+    return run_to_end(rollout(requests, engine=engine, chat=chat, streams=streams, on_finished=on_finished))
 
 
 def rollout_batch(

@@ -1,6 +1,5 @@
 """A run in progress: what its stages share, and how it is taken up where the newest checkpoint left it."""
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -22,6 +21,7 @@ from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.asking_of_plan import asking_of
 from saccade.train.plan import EpisodeSpec, Plan, Stage
 from saccade.types import Attempt, Json, Task
+from saccade.waiting import run_to_end
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def open_run(
     engine = plan.engine(
         EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     )
-    stack.callback(lambda: asyncio.run(engine.aclose()))
+    stack.callback(lambda: run_to_end(engine.aclose()))
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,
