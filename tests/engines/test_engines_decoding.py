@@ -7,17 +7,16 @@ import torch
 from torch import nn
 
 from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk, Forwards
+from saccade.engines.forward import Chunk
+from saccade.engines.native_forward import forwards_for
 from saccade.engines.slots import Prompt, PromptKey, SlotCache
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import tiny_model
-from saccade.models import token_steps
-from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
 from saccade.models.lora import LoraSettings, add_adapter
-from saccade.models.native import kernels
-from saccade.models.native.kernels import native_kernels
-from saccade.models.native.library import SWITCH
+from saccade.native import accelerated, kernels, token_step
+from saccade.native.kernels import native_kernels
+from saccade.native.library import SWITCH
 
 PROMPT_TOKENS = 40
 """Enough for rows to share it."""
@@ -50,7 +49,7 @@ def slots_for(model, rows):
         device=model.device,
     )
     slots = [cache.take(()) for _ in rows]
-    return Forwards(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096), slots
+    return forwards_for(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096), slots
 
 
 def decoded(model, rows, *, sharing):
@@ -97,7 +96,7 @@ def ragged_rows(model, count=5):
 def test_a_decoded_token_has_the_states_of_the_modules_whatever_the_rows_share(scattered, sharing, switch, monkeypatch):
     monkeypatch.setenv(SWITCH, switch)
     assert TokenDecoder.of(scattered.hf) is not None
-    assert (CachedTrunk.of(scattered.hf) is None) == (native_kernels() is None)
+    assert (accelerated(scattered.hf) is None) == (native_kernels() is None)
     rows = ragged_rows(scattered)
     torch.testing.assert_close(
         decoded(scattered, rows, sharing=sharing),
@@ -153,25 +152,25 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert CachedTrunk.of(scattered.hf).token_step.groups(len(rows)) == 3
+        assert accelerated(scattered.hf).cached.token_step.groups(len(rows)) == 3
         spread = decoded(scattered, rows, sharing=True)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(spread, alone)
-    monkeypatch.setattr(token_steps, "_SMALL", 0)
-    monkeypatch.setattr(token_steps, "_WORTH_A_THREAD", 100)
-    assert CachedTrunk.of(scattered.hf).token_step.groups(len(rows)) == 0
+    monkeypatch.setattr(token_step, "_SMALL", 0)
+    monkeypatch.setattr(token_step, "_WORTH_A_THREAD", 100)
+    assert accelerated(scattered.hf).cached.token_step.groups(len(rows)) == 0
     torch.testing.assert_close(decoded(scattered, rows, sharing=True), alone, atol=2e-5, rtol=2e-5)
 
 
 @torch.inference_mode()
 def test_weights_that_change_in_place_are_seen(scattered):
     decoder = TokenDecoder.of(scattered.hf)
-    before = decoder._trunk.layers[0].gate.weight.clone()
+    before = decoder._language.layers[0].gate.weight.clone()
     gate = scattered.hf.model.language_model.layers[0].mlp.gate_proj.weight
     gate.mul_(2.0)
     try:
-        assert torch.equal(decoder._trunk.layers[0].gate.weight, 2.0 * before)
+        assert torch.equal(decoder._language.layers[0].gate.weight, 2.0 * before)
     finally:
         gate.mul_(0.5)
 

@@ -26,8 +26,7 @@ def test_patches_are_embedded_by_a_product(family: TinyFamily) -> None:
 def test_the_product_is_the_convolution(frames: int, is_still: bool) -> None:
     torch.manual_seed(0)
     convolution = nn.Conv3d(3, 8, (frames, 14, 14), stride=(frames, 14, 14))
-    projection = copy.deepcopy(convolution)
-    projection.__class__ = PatchProjection
+    projection = PatchProjection(copy.deepcopy(convolution))
     patches = torch.randn(5, 3, 1 if is_still else frames, 14, 14).expand(-1, -1, frames, -1, -1)
     weights = torch.randn(5, 8, 1, 1, 1)
     product, expected = projection(patches), convolution(patches)

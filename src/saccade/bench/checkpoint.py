@@ -8,14 +8,11 @@ from typing import Literal
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
-from transformers.utils import logging as transformers_logging
 
 from saccade.bench.words import WORDS
 from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS
+from saccade.models.quiet import quiet_transformers
 from saccade.models.tokenizer import build_tokenizer
-
-# The benchmark says itself how far it is.
-transformers_logging.disable_progress_bar()
 
 SizeName = Literal["tiny", "3b"]
 
@@ -111,11 +108,12 @@ def write_checkpoint(directory: Path, size: ModelSize, *, seed: int = 0) -> int:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Qwen2_5_VLForConditionalGeneration(_config(size, tokenizer))
-    model.save_pretrained(directory)
-    tokenizer.save_pretrained(directory)
-    Qwen2VLImageProcessorPil(
+    image_processor = Qwen2VLImageProcessorPil(
         patch_size=14, temporal_patch_size=2, merge_size=2, min_pixels=MIN_PIXELS, max_pixels=MAX_PIXELS
-    ).save_pretrained(directory)
+    )
+    with quiet_transformers():
+        for part in (model, tokenizer, image_processor):
+            part.save_pretrained(directory)
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -7,6 +7,7 @@ import torch
 
 from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import encode_images
 from saccade.types import ImageRef
 
 
@@ -33,7 +34,7 @@ class FeatureCache:
         # The model caches pixels on the way, and a training forward must be able to save those: no inference tensors.
         with torch.inference_mode(False), torch.no_grad():
             parts = [[image] for image in missing] if self._one_by_one else [missing]
-            encoded = [features for part in parts for features in self._model.encode_images(part)]
+            encoded = [features for part in parts for features in encode_images(self._model, part)]
         for image, features in zip(missing, encoded):
             self._features[image.hash] = features
             self._held_bytes += _size_bytes(features)

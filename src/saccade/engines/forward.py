@@ -1,16 +1,14 @@
-"""The two forwards of the local engine: whole chunks of new tokens, and one token for each row at work."""
+"""The forwards of the local engine by torch: whole chunks of new tokens, and one token for each row at work."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from saccade.engines.features import FeatureCache
 from saccade.engines.slots import SlotCache
-from saccade.models.cached_layers import CachedTrunk
 from saccade.models.decoding import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
@@ -60,8 +58,24 @@ def batches(
             start = end
 
 
-class Forwards:
+class Forwards(Protocol):
     """Runs the model on rows of a slot cache. Callers switch gradients off."""
+
+    def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
+        """Appends chunks, longest first, to the slots from ``first`` on."""
+        ...
+
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
+        """Hidden states (tokens, hidden) of chunks that are appended together, longest first."""
+        ...
+
+    def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
+        """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
+        ...
+
+
+class TorchForwards:
+    """By transformers' modules, and on a CPU single tokens by the bare layers of ``models.decoding``."""
 
     def __init__(
         self, model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
@@ -70,20 +84,13 @@ class Forwards:
         self._features = features
         self._cache = cache
         self._max_chunk_tokens = max_chunk_tokens
-        self._native = CachedTrunk.of(model.hf)
-        self._decoder = TokenDecoder.of(model.hf) if self._native is None else None
-        cache.moves = self._native is None
+        self._decoder = TokenDecoder.of(model.hf)
+        cache.moves = True
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
-        """Appends chunks, longest first, to the slots from ``first`` on."""
         extended: list[Extended] = []
         for part in batches(chunks, [len(chunk.ids) for chunk in chunks], self._max_chunk_tokens):
-            at = first + len(extended)
-            if self._native is not None:
-                last, ends = self._append_natively(self._native, part, at, last_alone=True)
-                extended += [Extended(hidden=hidden.clone(), position=end) for hidden, end in zip(last, ends)]
-                continue
-            states, ends = self._append(part, at)
+            states, ends = self._append(part, first + len(extended))
             extended += [
                 # A copy, so that keeping one row's last state does not keep the whole chunk's.
                 Extended(hidden=states[row, len(chunk.ids) - 1].clone(), position=end)
@@ -92,18 +99,11 @@ class Forwards:
         return extended
 
     def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
-        """Hidden states (tokens, hidden) of chunks that are appended together, longest first."""
-        if self._native is not None:
-            flat, _ = self._append_natively(self._native, chunks, first, last_alone=False)
-            return list(torch.split(flat, [len(chunk.ids) for chunk in chunks]))
         hidden, _ = self._append(chunks, first)
         return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
 
     def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
-        """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
-        if self._native is not None:
-            return self._decode_natively(self._native, ids, places, cached)
         window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
@@ -112,20 +112,6 @@ class Forwards:
             embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
         )
         return hidden[:, 0]
-
-    def _decode_natively(self, native: CachedTrunk, ids: Tensor, places: Tensor, cached: Sequence[int]) -> Tensor:
-        states = self._model.hf.get_input_embeddings()(ids[:, None])[:, 0]
-        step, count = native.token_step, len(cached)
-        groups = 0 if step is None else step.groups(count)
-        if step is None or not groups:
-            return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
-        # Before any group looks at the storage: a later one must not make it grow.
-        self._cache.reserve(max(cached) + 1)
-        cuts = [count * group // groups for group in range(groups + 1)]
-        rows = [
-            self._cache.next_token(start, cached[start:stop], native.kernels).rows for start, stop in pairwise(cuts)
-        ]
-        return step(states, places, rows)
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Tensor, list[int]]:
         """Hidden states (rows, longest chunk, hidden) and the position after each chunk."""
@@ -145,25 +131,3 @@ class Forwards:
             self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
         )
         return hidden, ends
-
-    def _append_natively(
-        self, native: CachedTrunk, chunks: Sequence[Chunk], first: int, *, last_alone: bool
-    ) -> tuple[Tensor, list[int]]:
-        """Hidden states of all tokens side by side, or of the last of each chunk, and the positions after them."""
-        model = self._model
-        counts = [len(chunk.ids) for chunk in chunks]
-        starting = [model.positions_from(chunk.ids, chunk.images, start=chunk.position) for chunk in chunks]
-        positions = torch.cat([places for places, _ in starting], dim=1)
-        embedded = model.embed(
-            torch.tensor([token for chunk in chunks for token in chunk.ids])[None],
-            self._features.get([image for chunk in chunks for image in chunk.images]),
-        )
-        hidden = native.extend(
-            embedded.inputs[0],
-            model.family.language_positions(positions[:, None]),
-            self._cache.attention(first, [chunk.cached for chunk in chunks], counts, native.kernels),
-            last=torch.tensor(counts).cumsum(0) - 1 if last_alone else None,
-            is_image=embedded.is_image[0],
-            deepstack=embedded.deepstack,
-        )
-        return hidden, [end for _, end in starting]

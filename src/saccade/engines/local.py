@@ -14,6 +14,7 @@ from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
+from saccade.models.malloc_tuning import keep_freed_memory
 from saccade.models.out_of_memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
 from saccade.models.weights import load_weights
@@ -56,6 +57,8 @@ class LocalEngine:
         ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
         may give known ones in the place of sampled ones.
         """
+        if model.device.type == "cpu" and model.is_tiny:
+            keep_freed_memory()
         self.model = model
         self._max_rows = max_rows
         self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic

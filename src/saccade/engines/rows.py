@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk, Forwards
+from saccade.engines.forward import Chunk
+from saccade.engines.native_forward import forwards_for
 from saccade.engines.sampling import Draw, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
@@ -101,7 +102,7 @@ class Rows:
             dtype=model.dtype,
             device=model.device,
         )
-        self._forwards = Forwards(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
+        self._forwards = forwards_for(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
         self._rows: dict[LocalSequence, _Row] = {}
 
     def advance(self, plan: StepPlan) -> list[tuple[LocalSequence, Finish]]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
-from saccade.models.native.kernels import Kernels, native_kernels
+from saccade.native import sampler
 
 
 class Drawn(NamedTuple):
@@ -32,10 +32,11 @@ def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequenc
 
     ``uniforms`` are numbers in [0, 1), one per row. A row's token depends on its own logits, settings and number alone.
     """
-    kernels = _kernels_for(logits, samplings)
-    if kernels is not None:
+    is_whole = all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings)
+    native = sampler() if is_whole and logits.dtype == torch.float32 and logits.device.type == "cpu" else None
+    if native is not None:
         shares = [number if sampling.temperature else -1.0 for number, sampling in zip(uniforms, samplings)]
-        return _checked(*kernels.draw(logits.contiguous(), torch.tensor(shares, dtype=torch.float64)))
+        return _checked(*native(logits.contiguous(), torch.tensor(shares, dtype=torch.float64)))
     logprobs = logits.log_softmax(dim=-1)
     tokens = _inverse_distribution(_kept_probabilities(logprobs, samplings), uniforms)
     is_greedy = [sampling.temperature == 0 for sampling in samplings]
@@ -43,14 +44,6 @@ def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequenc
         # Only where it is wanted: over a large vocabulary it is a good part of the work of drawing.
         tokens = torch.where(torch.tensor(is_greedy, device=logits.device), logits.argmax(dim=-1), tokens)
     return _checked(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
-
-
-def _kernels_for(logits: Tensor, samplings: Sequence[Sampling]) -> Kernels | None:
-    """The native kernels where they can draw these: from the whole distribution, in fp32 on the CPU."""
-    is_whole = all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings)
-    if not is_whole or logits.dtype != torch.float32 or logits.device.type != "cpu":
-        return None
-    return native_kernels()
 
 
 def _checked(tokens: Tensor, logprobs: Tensor) -> list[Drawn]:

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from saccade.engines.engine import ScoreRequest
 from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk, Forwards, batches
+from saccade.engines.forward import Chunk, batches
+from saccade.engines.native_forward import forwards_for
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
@@ -113,7 +114,7 @@ class TextScorer:
             dtype=self._model.dtype,
             device=self._model.device,
         )
-        forwards = Forwards(self._model, self._features, cache, max_chunk_tokens=self._max_chunk_tokens)
+        forwards = forwards_for(self._model, self._features, cache, max_chunk_tokens=self._max_chunk_tokens)
         holder = cache.take(())
         [end] = forwards.extend([Chunk(ids=key.ids, images=key.images, cached=0, position=0)], first=0)
         holder.prompt, holder.length = Prompt(key=key, hidden=end.hidden, position=end.position), len(key.ids)

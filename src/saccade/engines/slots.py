@@ -8,11 +8,10 @@ from operator import is_
 import torch
 from torch import Tensor
 
-from saccade.engines.slot_attention import NewTokens, SlotAttention
 from saccade.engines.windows import Window
 from saccade.models.malloc_tuning import give_pages_back
-from saccade.models.native.kernels import Kernels
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
+from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
 
 _SMALLEST_CAPACITY = 64
@@ -180,7 +179,7 @@ class SlotCache:
         rows = [
             NewTokens(
                 slot=slot.place,
-                held=length,
+                cached=length,
                 added=count,
                 # By identity: a prompt is handed on from slot to slot, and hashing its ids would cost more.
                 prompt=None if slot.prompt is None else id(slot.prompt),
@@ -188,7 +187,7 @@ class SlotCache:
             )
             for slot, length, count in zip(slots, lengths, counts)
         ]
-        return SlotAttention(self.reserve(max(row.held + row.added for row in rows)), rows, kernels)
+        return SlotAttention(self.reserve(max(row.cached + row.added for row in rows)), rows, kernels)
 
     def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
         """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""

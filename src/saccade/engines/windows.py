@@ -49,9 +49,9 @@ class Window:
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
             keys, values = self.update(key[:, :, None], value[:, :, None], layer)
-            asking = query[:, :, None]
+            queries = query[:, :, None]
             if prefix is None:
-                return attend_folded(asking, keys, values, mask, scale).flatten(1)
-            return attend_sharing(asking, keys, values, mask, prefix, scale).flatten(1)
+                return attend_folded(queries, keys, values, mask, scale).flatten(1)
+            return attend_sharing(queries, keys, values, mask, prefix, scale).flatten(1)
 
         return attend

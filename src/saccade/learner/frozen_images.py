@@ -7,6 +7,7 @@ import torch
 
 from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import encode_images
 from saccade.types import ImageRef
 
 CAPACITY_BYTES = 512 << 20
@@ -39,7 +40,7 @@ class FrozenImages:
         kept = self._kept.get(image.hash)
         if kept is None:
             with torch.no_grad():
-                [kept] = self._model.encode_images([image])
+                [kept] = encode_images(self._model, [image])
             self.encoded += 1
             self._kept[image.hash] = kept
             self._held_bytes += _size_bytes(kept)

@@ -8,10 +8,12 @@ from torch import Tensor
 
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.chunked_logprobs import chosen_logprobs
+from saccade.learner.forwards import pack_forward
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.packing import pack
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import encode_images
 
 ValueHead = Callable[[Tensor], Tensor]
 """From hidden states (tokens, hidden) to values (tokens,)."""
@@ -49,11 +51,11 @@ def action_tokens(
     packed = pack(model, sequences)
     unique = list({image.hash: image for image in packed.images}.values())
     known = 0 if frozen_images is None else frozen_images.encoded
-    features = model.encode_images(unique) if frozen_images is None else frozen_images.encode(unique)
+    features = encode_images(model, unique) if frozen_images is None else frozen_images.encode(unique)
     encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
     positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
-    states = model.hidden(embedded, positions, packing=packed.layout, wanted=predicting)[0]
+    states = pack_forward(model)(embedded, positions, packed.layout, predicting)
     if work is not None:
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +15,7 @@ from saccade.models.checkpoint_checks import check_directory, check_parts, first
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter
 from saccade.models.pixels import ImageProcessor
+from saccade.models.quiet import quiet_transformers
 from saccade.models.vlm import VisionLanguageModel
 
 DEFAULT_MAX_PIXELS = 1 << 20
@@ -63,9 +63,6 @@ ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.js
 """What training writes into a checkpoint's directory beside what transformers reads: how its policy is asked, and what
 it was trained on. A copy of the policy in another form needs them too."""
 
-LOADING = threading.Lock()
-"""transformers changes what all threads share while it loads: two at a time lose weights that are tied."""
-
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
     """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError."""
@@ -90,9 +87,9 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     check_directory(weights)
     dtype = _dtype(weights, settings)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-        image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-        with LOADING:
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+            image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
             model, loading = AutoModelForImageTextToText.from_pretrained(
                 weights, local_files_only=True, dtype=dtype, output_loading_info=True
             )

@@ -23,10 +23,10 @@ _KEPT_AT_END = 1 << 30
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Lets this process keep what it frees, if its C library is glibc and nobody has set that up otherwise.
+    """Lets this process keep what it frees, if its C library is glibc and its environment says nothing else.
 
-    Its memory then stays at its peak until it ends. Whoever wants something else sets any of glibc's variables
-    (``MALLOC_TRIM_THRESHOLD_`` and the like, or ``GLIBC_TUNABLES``). Returns whether it was done.
+    Its memory then stays at its peak until it ends. Any of glibc's own variables (``MALLOC_TRIM_THRESHOLD_`` and the
+    like, or ``GLIBC_TUNABLES``) switches it off. Returns whether it was done.
     """
     is_set_up = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
     if sys.platform != "linux" or is_set_up:

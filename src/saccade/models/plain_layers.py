@@ -1,20 +1,17 @@
-"""A language model's layers as the weights they are, for those who run them without transformers' modules.
+"""Weights of a language model's layers, for forwards that do without transformers' modules.
 
-Whatever is not known to the letter is left to the modules: ``PlainTrunk.of`` then gives None.
+A model whose layers are not known to the letter is left to its modules: ``PlainLanguageModel.of`` then gives None.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 from transformers import PreTrainedModel
 from transformers.activations import SiLUActivation
 from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
-
-from saccade.models.native.kernels import VECTOR, Kernels, native_kernels
 
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
@@ -52,20 +49,6 @@ class PlainProduct:
     def width(self) -> int:
         return len(self.weight)
 
-    def __call__(self, states: Tensor) -> Tensor:
-        return linear(states, self.weight, self.bias)
-
-    def into(self, out: Tensor, states: Tensor) -> None:
-        if self.bias is None:
-            torch.mm(states, self.weight.t(), out=out)
-        else:
-            torch.addmm(self.bias, states, self.weight.t(), out=out)
-
-    def onto(self, residual: Tensor, states: Tensor) -> Tensor:
-        """The product added to ``residual``, which is overwritten."""
-        added = residual.addmm_(states, self.weight.t())
-        return added if self.bias is None else added.add_(self.bias)
-
 
 @dataclass(frozen=True, slots=True)
 class PlainLayer:
@@ -75,8 +58,8 @@ class PlainLayer:
     query: PlainProduct
     key: PlainProduct
     value: PlainProduct
-    of_queries: PlainNorm | None
-    of_keys: PlainNorm | None
+    query_norm: PlainNorm | None
+    key_norm: PlainNorm | None
     after_attention: PlainProduct
     before_mlp: PlainNorm
     gate: PlainProduct
@@ -92,8 +75,8 @@ class PlainLayer:
             query=PlainProduct.of(attention.get_submodule("q_proj")),
             key=PlainProduct.of(attention.get_submodule("k_proj")),
             value=PlainProduct.of(attention.get_submodule("v_proj")),
-            of_queries=PlainNorm.of(attention.get_submodule("q_norm")) if has_norms else None,
-            of_keys=PlainNorm.of(attention.get_submodule("k_norm")) if has_norms else None,
+            query_norm=PlainNorm.of(attention.get_submodule("q_norm")) if has_norms else None,
+            key_norm=PlainNorm.of(attention.get_submodule("k_norm")) if has_norms else None,
             after_attention=PlainProduct.of(attention.get_submodule("o_proj")),
             before_mlp=PlainNorm.of(module.get_submodule("post_attention_layernorm")),
             gate=PlainProduct.of(mlp.get_submodule("gate_proj")),
@@ -103,18 +86,7 @@ class PlainLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
-    """The shape of a layer's attention."""
-
-    dim: int
-    scale: float
-    """Of the products of queries and keys."""
-    repeats: int
-    """Query heads that share a key head."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlainTrunk:
+class PlainLanguageModel:
     """A view of the language model's weights, true also when they change in place."""
 
     layers: tuple[PlainLayer, ...]
@@ -145,11 +117,11 @@ class PlainTrunk:
 
     def text_angles(self, positions: Tensor) -> Angles:
         """For text at ``positions`` (tokens,), the same on all axes."""
-        turned = positions[:, None].float() * self.rotary.get_buffer("inv_freq")
-        return turned.cos(), turned.sin()
+        radians = positions[:, None].float() * self.rotary.get_buffer("inv_freq")
+        return radians.cos(), radians.sin()
 
     @classmethod
-    def of(cls, hf: PreTrainedModel) -> "PlainTrunk | None":
+    def of(cls, hf: PreTrainedModel) -> "PlainLanguageModel | None":
         """None for a model that needs its modules: with adapters, hooks, sliding windows, scaled positions.
 
         In half precision the modules round in places of their own, so these are left to them too.
@@ -174,15 +146,6 @@ class PlainTrunk:
             scale=float(attention.scaling),
             rotary=text.rotary_emb,
         )
-
-
-def native_trunk(hf: PreTrainedModel) -> tuple[PlainTrunk, Kernels] | None:
-    """A language model's weights and the kernels to run them with; None where the modules have to do it."""
-    kernels = native_kernels()
-    trunk = None if kernels is None else PlainTrunk.of(hf)
-    if kernels is None or trunk is None or trunk.head_dim % VECTOR:
-        return None
-    return trunk, kernels
 
 
 def is_fp32_on_cpu(module: nn.Module) -> bool:

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from transformers import (
-    Cache,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
-from transformers.utils import logging as transformers_logging
+from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
@@ -23,19 +18,12 @@ from saccade.models.chat import Chat, ObservationRole
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, save_adapter
-from saccade.models.malloc_tuning import keep_freed_memory
-from saccade.models.packed_layers import PackedTrunk
 from saccade.models.patch_projection import project_by_product
 from saccade.models.pixels import ImageProcessor, PatchCache
+from saccade.models.quiet import quiet_transformers
 from saccade.models.shared_prefix import SharedPrefix
-from saccade.models.vision_blocks import run_blocks_natively
 from saccade.models.weights import named_weights
 from saccade.types import ImageRef
-
-# A run has its own progress; transformers' bars for each saved file would tear it.
-transformers_logging.disable_progress_bar()
-# What is wrong with a checkpoint is said once, by the error that ends the loading.
-transformers_logging.set_verbosity_error()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,10 +53,7 @@ class VisionLanguageModel:
         config = hf.config
         enable_packs(hf)
         project_by_product(hf)
-        run_blocks_natively(hf)
         self.hf = hf
-        if self.device.type == "cpu" and self.is_tiny:
-            keep_freed_memory()
         self.media = media
         self.tokenizer = tokenizer
         self.image_processor = image_processor
@@ -186,15 +171,6 @@ class VisionLanguageModel:
         follow the prefix and is added to the scores. ``watch`` sees what meets in every layer. ``wanted`` are places
         in a pack whose states alone are given, (1, wanted, hidden).
         """
-        if packing is not None and watch is None and (trunk := PackedTrunk.of(self.hf)):
-            return trunk(
-                embedded.inputs[0],
-                self.family.language_positions(positions),
-                packing,
-                wanted=wanted,
-                is_image=embedded.is_image[0],
-                deepstack=embedded.deepstack,
-            )[None]
         extra: dict[str, object] = {}
         if embedded.deepstack:
             extra = {
@@ -234,11 +210,13 @@ class VisionLanguageModel:
 
         Of a model with an adapter the adapter alone, in PEFT's layout; ``save_base`` writes the rest.
         """
-        self._save_weights(directory, base=False)
+        with quiet_transformers():
+            self._save_weights(directory, base=False)
 
     def save_base(self, directory: Path) -> None:
         """The frozen model below the adapter, as a checkpoint of its own."""
-        self._save_weights(directory, base=True)
+        with quiet_transformers():
+            self._save_weights(directory, base=True)
 
     def _save_weights(self, directory: Path, *, base: bool) -> None:
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.

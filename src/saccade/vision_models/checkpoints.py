@@ -12,7 +12,8 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
 from saccade.models.checkpoint_checks import first_line
-from saccade.models.loading import LOADING, LoadSettings
+from saccade.models.loading import LoadSettings
+from saccade.models.quiet import quiet_transformers
 
 Part = TypeVar("Part")
 Model = TypeVar("Model", bound=PreTrainedModel)
@@ -22,7 +23,7 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
     """The model, ready to infer, on the settings' device."""
     settings.check()
     try:
-        with LOADING:
+        with quiet_transformers():
             model, loading = model_class.from_pretrained(
                 path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
             )
@@ -39,7 +40,8 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
 
 def load_tokenizer(path: Path) -> PreTrainedTokenizerFast:
     try:
-        tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(path, local_files_only=True)
+        with quiet_transformers():
+            tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(path, local_files_only=True)
     except Exception as error:
         raise UserError(f"{path} has no tokenizer that can be loaded: {first_line(error)}") from error
     return tokenizer
@@ -49,7 +51,8 @@ def load_pixels(path: Path, image_processor_class: type[Part]) -> Part:
     """The image processor, in transformers' version that needs no torchvision."""
     loader: Any = image_processor_class
     try:
-        image_processor: Part = loader.from_pretrained(path, local_files_only=True)
+        with quiet_transformers():
+            image_processor: Part = loader.from_pretrained(path, local_files_only=True)
     except Exception as error:
         raise UserError(f"{path} has no image processor that can be loaded: {first_line(error)}") from error
     return image_processor

@@ -5,7 +5,7 @@ import torch
 from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 
-from saccade.models.native.kernels import MANY_ROWS, Kernels
+from saccade.native.kernels import MANY_ROWS, Kernels
 
 SHAPES = [
     (64, 64, 1),

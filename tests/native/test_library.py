@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from saccade.errors import UserError
-from saccade.models.native.library import SWITCH, BuildError, load_library, native_library
+from saccade.native.library import SWITCH, BuildError, load_library, native_library
 
 COMPILER = "g++"
 

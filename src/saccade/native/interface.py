@@ -1,4 +1,4 @@
-"""What the kernels take, as C sees it: structures and arguments."""
+"""Arguments of the kernels as C sees them."""
 
 import ctypes
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from ctypes import c_float, c_int64, c_void_p
 
 from torch import Tensor
 
-from saccade.models.native.visits import KeyValues, Visits
+from saccade.native.block_mask import BlockMask, KeyValues
 
 
 def _structure(name: str, pointers: str, integers: str, floats: str) -> type[ctypes.Structure]:
@@ -20,7 +20,7 @@ def _structure(name: str, pointers: str, integers: str, floats: str) -> type[cty
 
 Attention = _structure(
     "Attention",
-    "query key value out normaliser order families visits",
+    "query key value out lse order groups blocks",
     "query_stride kv_token kv_head out_stride heads repeats fold dim",
     "scale",
 )
@@ -30,8 +30,8 @@ Product = _structure(
     "left_row left_step right_step right_column added_row out_row rows columns depth",
     "",
 )
-Turning = _structure(
-    "Turning", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
+Rotation = _structure(
+    "Rotation", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
 )
 
 
@@ -48,7 +48,7 @@ class Decoding(ctypes.Structure):
     _fields_ = (
         ("attention", Attention),
         *((field, c_void_p) for field in ("layers", "last", "states", "cosines", "sines", "places")),
-        *((field, c_int64) for field in ("family_count", "rows", "hidden", "mlp", "key_heads")),
+        *((field, c_int64) for field in ("query_group_count", "rows", "hidden", "mlp", "key_heads")),
         ("layer_count", c_int64),
         ("layer_step", c_int64),
         ("epsilon", c_float),
@@ -65,40 +65,40 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
     "rms_norm_backward": (_P, _P, _P, _P, _P, _P, _P, _N, _N),
     "gated": (_P, _P, _P, _N),
     "gated_backward": (_P, _P, _P, _N),
-    "turn": (_P,),
+    "rotate": (_P,),
     "multiply": (_P,),
     "attend": (_P,),
     "attend_backward": (_P,),
     "decode": (_P,),
     "draw": (_P, _P, _P, _P, _N),
 }
-"""Of each kernel, before the first and the last item that it works on."""
+"""Types of each kernel's arguments, before the first and the last item that it works on."""
 
 
 def attention_of(
     query: Tensor,
-    held: KeyValues,
-    visits: Visits,
+    kv: KeyValues,
+    mask: BlockMask,
     scale: float,
     repeats: int,
     out: Tensor,
-    normaliser: Tensor | None,
+    lse: Tensor | None,
     *,
     fold: bool,
 ) -> ctypes.Structure:
     heads, dim = query.shape[1:]
     return Attention(
         query.data_ptr(),
-        held.key.data_ptr(),
-        held.value.data_ptr(),
+        kv.key.data_ptr(),
+        kv.value.data_ptr(),
         out.data_ptr(),
-        address(normaliser),
-        address(visits.order),
-        visits.families.data_ptr(),
-        visits.visits.data_ptr(),
+        address(lse),
+        address(mask.order),
+        mask.groups.data_ptr(),
+        mask.blocks.data_ptr(),
         query.stride(0),
-        held.token_stride,
-        held.head_stride,
+        kv.token_stride,
+        kv.head_stride,
         out.stride(0),
         heads,
         repeats,

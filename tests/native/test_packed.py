@@ -10,9 +10,9 @@ from torch import Tensor
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.attention import Layout, tree
-from saccade.models.native.library import SWITCH
-from saccade.models.packed_layers import PackedTrunk
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import accelerated
+from saccade.native.library import SWITCH
 
 LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
 TOKENS = 63
@@ -39,7 +39,10 @@ def states(model: VisionLanguageModel, wanted: Tensor | None = None) -> Tensor:
     ids = torch.randint(200, (1, TOKENS), generator=torch.Generator().manual_seed(3))
     ids[ids == model.image_token_id] = 1
     positions = torch.arange(TOKENS).expand(3, 1, -1)
-    return model.hidden(model.embed(ids, ()), positions, packing=LAYOUT, wanted=wanted)[0]
+    embedded, native = model.embed(ids, ()), accelerated(model.hf)
+    if native is None:
+        return model.hidden(embedded, positions, packing=LAYOUT, wanted=wanted)[0]
+    return native.packed(embedded.inputs[0], model.family.language_positions(positions), LAYOUT, wanted=wanted)
 
 
 def gradients(model: VisionLanguageModel, wanted: Tensor | None = None) -> dict[str, Tensor]:
@@ -58,10 +61,10 @@ WANTED = torch.tensor([30, 3, 19, 19, 62, 45, 31, 20, 19])
 def test_states_and_gradients_are_those_of_the_modules(
     model: VisionLanguageModel, wanted: Tensor | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert PackedTrunk.of(model.hf) is not None
+    assert accelerated(model.hf) is not None
     ours, our_gradients = states(model, wanted), gradients(model, wanted)
     monkeypatch.setenv(SWITCH, "0")
-    assert PackedTrunk.of(model.hf) is None
+    assert accelerated(model.hf) is None
     torch.testing.assert_close(ours, states(model, wanted), atol=2e-5, rtol=2e-5)
     assert_same_gradients(our_gradients, gradients(model, wanted))
 
@@ -89,15 +92,15 @@ def test_a_graph_is_gone_through_once(model: VisionLanguageModel) -> None:
 
 
 def test_a_model_in_half_precision_is_left_to_its_modules(model: VisionLanguageModel) -> None:
-    assert PackedTrunk.of(copy.deepcopy(model.hf).to(torch.bfloat16)) is None
+    assert accelerated(copy.deepcopy(model.hf).to(torch.bfloat16)) is None
 
 
 def test_autocast_is_left_to_the_modules(model: VisionLanguageModel) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert PackedTrunk.of(model.hf) is None
-    assert PackedTrunk.of(model.hf) is not None
+        assert accelerated(model.hf) is None
+    assert accelerated(model.hf) is not None
 
 
 def test_heads_of_an_odd_size_are_left_to_the_modules() -> None:
     narrow = tiny_model(["some words"], MediaStore(), size=TinySize(hidden=32), vocab_size=300)
-    assert PackedTrunk.of(narrow.hf) is None
+    assert accelerated(narrow.hf) is None

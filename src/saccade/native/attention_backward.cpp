@@ -15,7 +15,7 @@ struct AttentionGradient {
     int64_t grad_stride, to_stride;
 };
 
-// Items are (family, head).
+// Items are (group, head).
 void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
     const Attention *a = &g->forward;
     const long dim = a->dim;
@@ -24,31 +24,31 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
     std::vector<float> weights(BLOCK * KEYS), changes(BLOCK * KEYS);
     const float ones[SLIM] = {1, 1, 1, 1, 1, 1, 1, 1};
     for (long item = begin; item < end; item++) {
-        const Family &family = a->families[item / a->heads];
+        const QueryGroup &group = a->groups[item / a->heads];
         const long head = item % a->heads, own = head * dim;
-        dots.assign(family.last - family.first, 0.0f);
-        for (long query = family.first; query < family.last; query++) {
+        dots.assign(group.last - group.first, 0.0f);
+        for (long query = group.first; query < group.last; query++) {
             const float *grad = g->grad + query * g->grad_stride + own, *out = a->out + query * a->out_stride + own;
             Lanes dot{};
             for (long d = 0; d < dim; d += W) dot += load(grad + d) * load(out + d);
-            dots[query - family.first] = sum_of(dot);
+            dots[query - group.first] = sum_of(dot);
             std::memset(g->to_query + query * g->to_stride + own, 0, sizeof(float) * dim);
         }
-        for (long v = family.first_visit; v < family.last_visit; v++) {
-            const Visit &visit = a->visits[v];
-            const long asking = visit.asking();
-            for (long first = 0; first < visit.count; first += KEYS) {
-                const long count = std::min<long>(KEYS, visit.count - first);
-                const long start = visit.is_causal ? std::max<long>(0, first - (visit.count - asking)) : 0;
-                if (start >= asking) break;
-                const long at = (visit.keys + first) * a->kv_token + head / a->repeats * a->kv_head;
+        for (long v = group.first_block; v < group.last_block; v++) {
+            const MaskBlock &rect = a->blocks[v];
+            const long queries = rect.queries();
+            for (long first = 0; first < rect.count; first += KEYS) {
+                const long count = std::min<long>(KEYS, rect.count - first);
+                const long start = rect.is_causal ? std::max<long>(0, first - (rect.count - queries)) : 0;
+                if (start >= queries) break;
+                const long at = (rect.keys + first) * a->kv_token + head / a->repeats * a->kv_head;
                 transposed(keys_over.data(), a->key + at, a->kv_token, count, dim);
                 transposed(values_over.data(), a->value + at, a->kv_token, count, dim);
                 std::fill(for_keys.begin(), for_keys.end(), 0.0f);
                 std::fill(for_values.begin(), for_values.end(), 0.0f);
-                for (long block = start; block < asking; block += BLOCK) {
-                    const long size = std::min<long>(BLOCK, asking - block);
-                    const long base = visit.first + block;
+                for (long block = start; block < queries; block += BLOCK) {
+                    const long size = std::min<long>(BLOCK, queries - block);
+                    const long base = rect.first + block;
                     for (long q = 0; q < size;) {
                         const auto asked = [&](auto m, auto n, long keys) {
                             constexpr int M = decltype(m)::value, N = decltype(n)::value;
@@ -62,14 +62,14 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
                             Lanes s[M][N];
                             products<M, N>(s, rows, keys_over.data(), dim);
                             for (int i = 0; i < M; i++) {
-                                mask(s[i], first, visit.seen(block + q + i));
-                                const float total = a->normaliser[(base + q + i) * a->heads + head];
+                                mask(s[i], first, rect.seen(block + q + i));
+                                const float total = a->lse[(base + q + i) * a->heads + head];
                                 for (int j = 0; j < N; j++)
                                     store(&weights[(q + i) * KEYS + j * W], exp2_of(s[i][j] * factor - total));
                             }
                             products<M, N>(s, grads, values_over.data(), dim);
                             for (int i = 0; i < M; i++) {
-                                const float dot = dots[base + q + i - family.first];
+                                const float dot = dots[base + q + i - group.first];
                                 for (int j = 0; j < N; j++)
                                     store(&changes[(q + i) * KEYS + j * W],
                                           load(&weights[(q + i) * KEYS + j * W]) * (s[i][j] - dot));
@@ -78,14 +78,14 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
                         };
                         with_rows<ROWS>(size - q, [&](auto m) {
                             constexpr int M = decltype(m)::value;
-                            const long keys = std::min<long>(count, visit.seen(block + q + M - 1) - first);
+                            const long keys = std::min<long>(count, rect.seen(block + q + M - 1) - first);
                             with_rows<COLUMNS>((keys + W - 1) / W, [&](auto n) { asked(m, n, keys); });
                             q += M;
                         });
                     }
                     for (long key = 0; key < count; key += SLIM) {
                         // Queries of the block before this one see none of these keys.
-                        const long q = visit.is_causal ? std::max<long>(0, first + key - (visit.count - asking) - block) : 0;
+                        const long q = rect.is_causal ? std::max<long>(0, first + key - (rect.count - queries) - block) : 0;
                         if (q >= size) break;
                         float *to_key[SLIM], *to_value[SLIM];
                         for (int i = 0; i < SLIM; i++) {
@@ -100,8 +100,8 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
                     }
                 }
                 for (long key = 0; key < count; key++) {
-                    float *to_key = g->to_key + (visit.keys + first + key) * g->to_stride + own;
-                    float *to_value = g->to_value + (visit.keys + first + key) * g->to_stride + own;
+                    float *to_key = g->to_key + (rect.keys + first + key) * g->to_stride + own;
+                    float *to_value = g->to_value + (rect.keys + first + key) * g->to_stride + own;
                     for (long d = 0; d < dim; d++) {
                         to_key[d] += for_keys[key * dim + d] * a->scale;
                         to_value[d] += for_values[key * dim + d];
@@ -109,7 +109,7 @@ void attend_backward(const AttentionGradient *g, int64_t begin, int64_t end) {
                 }
             }
         }
-        for (long query = family.first; query < family.last; query++) {
+        for (long query = group.first; query < group.last; query++) {
             float *to = g->to_query + query * g->to_stride + own;
             for (long d = 0; d < dim; d++) to[d] *= a->scale;
         }

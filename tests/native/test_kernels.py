@@ -8,8 +8,8 @@ from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 from torch.nn.functional import silu
 
-from saccade.models.native.kernels import Kernels
-from saccade.models.native.visits import KeyValues, Visit, visits_of
+from saccade.native.block_mask import KeyValues, MaskBlock, block_mask
+from saccade.native.kernels import Kernels
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +31,9 @@ def test_rows_are_normalised_and_so_are_their_gradients(kernels: Kernels, rows: 
     exact.backward(grad.double())
     assert exact_x.grad is not None
     assert exact_weight.grad is not None
-    out, kept = kernels.rms_norm(x, weight, 1e-6)
-    to_x, to_weight = kernels.rms_norm_backward(grad, x, weight, kept)
-    with_more, _ = kernels.rms_norm_backward(grad, x, weight, kept, more)
+    out, rstd = kernels.rms_norm(x, weight, 1e-6)
+    to_x, to_weight = kernels.rms_norm_backward(grad, x, weight, rstd)
+    with_more, _ = kernels.rms_norm_backward(grad, x, weight, rstd, more)
     assert_close(out, exact.detach())
     assert_close(to_x, exact_x.grad)
     assert_close(with_more, exact_x.grad + more)
@@ -56,37 +56,37 @@ def test_gates_and_their_gradients(kernels: Kernels, count: int) -> None:
     assert_close(up, exact_up.grad)
 
 
-def turned(x: Tensor, angles: Tensor) -> Tensor:
+def rotated(x: Tensor, angles: Tensor) -> Tensor:
     first, second = x.chunk(2, dim=-1)
     cosines, sines = angles.cos()[:, None], angles.sin()[:, None]
     return torch.cat([first * cosines - second * sines, second * cosines + first * sines], dim=-1)
 
 
-def test_positions_turn_and_turn_back(kernels: Kernels) -> None:
+def test_positions_rotate_and_rotate_back(kernels: Kernels) -> None:
     x, angles = numbers(5, 3, 16), numbers(5, 8, seed=1)
-    there = kernels.turn(x, torch.empty_like(x), (angles.cos(), angles.sin()))
-    assert_close(there, turned(x.double(), angles.double()))
-    assert_close(kernels.turn(there, there, (angles.cos(), angles.sin()), back=True), x.double())
+    there = kernels.rotate(x, torch.empty_like(x), (angles.cos(), angles.sin()))
+    assert_close(there, rotated(x.double(), angles.double()))
+    assert_close(kernels.rotate(there, there, (angles.cos(), angles.sin()), back=True), x.double())
 
 
-def test_heads_that_share_are_added_up_before_they_are_turned(kernels: Kernels) -> None:
+def test_heads_that_share_are_added_up_before_they_are_rotated(kernels: Kernels) -> None:
     x, angles = numbers(4, 6, 16), numbers(4, 8, seed=1)
     total = x.double().view(4, 2, 3, 16).sum(dim=2)
     into = torch.empty(4, 2, 16)
-    assert_close(kernels.turn(x, into, (angles.cos(), angles.sin()), repeats=3), turned(total, angles.double()))
-    assert_close(kernels.turn(x, into, None, repeats=3), total)
+    assert_close(kernels.rotate(x, into, (angles.cos(), angles.sin()), repeats=3), rotated(total, angles.double()))
+    assert_close(kernels.rotate(x, into, None, repeats=3), total)
 
 
 def test_tokens_go_to_their_places_and_nowhere_else(kernels: Kernels) -> None:
-    x, held = numbers(3, 2, 16), torch.zeros(2, 7, 16)
-    kernels.turn(x, held, None, places=torch.tensor([6, 0, 3]), strides=(16, 7 * 16))
+    x, kv = numbers(3, 2, 16), torch.zeros(2, 7, 16)
+    kernels.rotate(x, kv, None, places=torch.tensor([6, 0, 3]), strides=(16, 7 * 16))
     expected = torch.zeros(2, 7, 16)
     expected[:, [6, 0, 3]] = x.transpose(0, 1)
-    assert torch.equal(held, expected)
+    assert torch.equal(kv, expected)
 
 
-FAMILIES: list[list[Visit]] = [
-    # A trunk of 70 tokens that look at themselves, and two branches that look at it and at themselves.
+GROUPS: list[list[MaskBlock]] = [
+    # A prefix of 70 tokens that look at themselves, and two suffixes that look at it and at themselves.
     [(0, 70, 0, 70, True), (70, 105, 0, 70, False), (70, 73, 70, 3, True), (73, 105, 73, 32, True)],
     # Five tokens that come after 150 others, and one that looks at a single key.
     [(105, 110, 105, 155, True)],
@@ -98,7 +98,7 @@ QUERIES, KEYS = 111, 261
 def seen() -> Tensor:
     """The same as a mask (queries, keys)."""
     mask = torch.zeros(QUERIES, KEYS, dtype=torch.bool)
-    for first, last, key, count, is_causal in (visit for family in FAMILIES for visit in family):
+    for first, last, key, count, is_causal in (block for group in GROUPS for block in group):
         for query in range(first, last):
             mask[query, key : key + count - (last - 1 - query if is_causal else 0)] = True
     return mask
@@ -119,16 +119,16 @@ def test_attention_and_its_gradients(kernels: Kernels, heads: int, key_heads: in
     query, grad = 2 * numbers(QUERIES, heads, dim), numbers(QUERIES, heads, dim, seed=1)
     key, value = 2 * numbers(KEYS, key_heads, dim, seed=2), numbers(KEYS, key_heads, dim, seed=3)
     exact = [part.double().requires_grad_() for part in (query, key, value)]
-    exact_out, exact_normaliser = exact_attention(*exact, dim**-0.5)
+    exact_out, exact_lse = exact_attention(*exact, dim**-0.5)
     exact_out.backward(grad.double())
-    held = KeyValues(key, value, token_stride=key_heads * dim, head_stride=dim)
-    visits, repeats = visits_of(FAMILIES), heads // key_heads
+    kv = KeyValues(key, value, token_stride=key_heads * dim, head_stride=dim)
+    mask, repeats = block_mask(GROUPS), heads // key_heads
     for fold in (False, True):
-        out, normaliser = kernels.attend(query, held, visits, dim**-0.5, repeats=repeats, fold=fold)
+        out, lse = kernels.attend(query, kv, mask, dim**-0.5, repeats=repeats, fold=fold)
         assert_close(out, exact_out.detach())
-        assert_close(normaliser, exact_normaliser.detach())
+        assert_close(lse, exact_lse.detach())
     to_query, to_key, to_value = kernels.attend_backward(
-        grad, query, held, visits, dim**-0.5, repeats=repeats, out=out, normaliser=normaliser
+        grad, query, kv, mask, dim**-0.5, repeats=repeats, out=out, lse=lse
     )
     summed = (part.view(KEYS, key_heads, repeats, dim).sum(dim=2) for part in (to_key, to_value))
     for ours, leaf in zip((to_query, *summed), exact):
@@ -138,28 +138,28 @@ def test_attention_and_its_gradients(kernels: Kernels, heads: int, key_heads: in
 
 def test_queries_may_be_meant_in_any_order(kernels: Kernels) -> None:
     query, key, value = numbers(QUERIES, 2, 16), numbers(KEYS, 2, 16, seed=1), numbers(KEYS, 2, 16, seed=2)
-    held = KeyValues(key, value, token_stride=32, head_stride=16)
+    kv = KeyValues(key, value, token_stride=32, head_stride=16)
     order = torch.randperm(QUERIES, generator=torch.Generator().manual_seed(0))
     shuffled = torch.empty_like(query)
     shuffled[order] = query
-    expected, _ = kernels.attend(query, held, visits_of(FAMILIES), 0.25, repeats=1)
-    ours, _ = kernels.attend(shuffled, held, visits_of(FAMILIES, order), 0.25, repeats=1)
+    expected, _ = kernels.attend(query, kv, block_mask(GROUPS), 0.25, repeats=1)
+    ours, _ = kernels.attend(shuffled, kv, block_mask(GROUPS, order), 0.25, repeats=1)
     assert torch.equal(ours[order], expected)
 
 
 def test_what_a_query_does_not_see_may_be_anything(kernels: Kernels) -> None:
     query, key, value = (numbers(3, 1, 16, seed=seed) for seed in range(3))
     key[2], value[2] = torch.nan, torch.nan
-    held = KeyValues(key, value, token_stride=16, head_stride=16)
-    out, _ = kernels.attend(query[:2], held, visits_of([[(0, 2, 0, 2, True)]]), 0.25, repeats=1)
+    kv = KeyValues(key, value, token_stride=16, head_stride=16)
+    out, _ = kernels.attend(query[:2], kv, block_mask([[(0, 2, 0, 2, True)]]), 0.25, repeats=1)
     assert bool(out.isfinite().all())
 
 
 def test_a_key_that_is_no_number_spoils_the_queries_that_see_it(kernels: Kernels) -> None:
     query, key, value = (numbers(3, 1, 16, seed=seed) for seed in range(3))
     key[1] = torch.nan
-    held = KeyValues(key, value, token_stride=16, head_stride=16)
-    out, _ = kernels.attend(query, held, visits_of([[(0, 3, 0, 3, True)]]), 0.25, repeats=1)
+    kv = KeyValues(key, value, token_stride=16, head_stride=16)
+    out, _ = kernels.attend(query, kv, block_mask([[(0, 3, 0, 3, True)]]), 0.25, repeats=1)
     assert out.isnan().all(dim=-1)[:, 0].tolist() == [False, True, True]
 
 
@@ -167,8 +167,8 @@ def test_scores_far_apart_leave_no_trace_of_the_lesser(kernels: Kernels) -> None
     query, key = torch.ones(1, 1, 16), torch.ones(2, 1, 16)
     key[0] *= -100.0
     value = torch.stack([torch.full((1, 16), 7.0), torch.full((1, 16), 3.0)])
-    held = KeyValues(key, value, token_stride=16, head_stride=16)
-    out, _ = kernels.attend(query, held, visits_of([[(0, 1, 0, 2, True)]]), 1.0, repeats=1)
+    kv = KeyValues(key, value, token_stride=16, head_stride=16)
+    out, _ = kernels.attend(query, kv, block_mask([[(0, 1, 0, 2, True)]]), 1.0, repeats=1)
     assert torch.equal(out, torch.full((1, 1, 16), 3.0))
 
 
@@ -201,16 +201,14 @@ def test_logits_that_are_no_numbers_give_no_probability(kernels: Kernels) -> Non
 def test_results_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kernels) -> None:
     query, grad = numbers(QUERIES, 4, 64), numbers(QUERIES, 4, 64, seed=1)
     key, value = numbers(KEYS, 2, 64, seed=2), numbers(KEYS, 2, 64, seed=3)
-    held = KeyValues(key, value, token_stride=128, head_stride=64)
+    kv = KeyValues(key, value, token_stride=128, head_stride=64)
     x, weight = numbers(3000, 128), numbers(128, seed=1)
 
     def all_of_them() -> list[Tensor]:
-        out, normaliser = kernels.attend(query, held, visits_of(FAMILIES), 0.125, repeats=2)
-        gradients = kernels.attend_backward(
-            grad, query, held, visits_of(FAMILIES), 0.125, repeats=2, out=out, normaliser=normaliser
-        )
-        normed, kept = kernels.rms_norm(x, weight, 1e-6)
-        return [out, *gradients, normed, *kernels.rms_norm_backward(x, x, weight, kept), kernels.gated(x, x)]
+        out, lse = kernels.attend(query, kv, block_mask(GROUPS), 0.125, repeats=2)
+        gradients = kernels.attend_backward(grad, query, kv, block_mask(GROUPS), 0.125, repeats=2, out=out, lse=lse)
+        normed, rstd = kernels.rms_norm(x, weight, 1e-6)
+        return [out, *gradients, normed, *kernels.rms_norm_backward(x, x, weight, rstd), kernels.gated(x, x)]
 
     threads = torch.get_num_threads()
     try:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from saccade.models.native.kernels import Kernels, native_kernels
+from saccade.native.kernels import Kernels, native_kernels
 
 
 def kernels_or_skip() -> Kernels:

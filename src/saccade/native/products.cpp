@@ -47,7 +47,7 @@ void packed(float *to, const Product &p, long step, long depth, long at, long co
                 square[i] = Lanes{};
                 if (first + i < count) std::memcpy(&square[i], from + (first + i) * p.right_column + k, sizeof(float) * deep);
             }
-            turn_square<W / 2>(square);
+            transpose_square<W / 2>(square);
             for (long i = 0; i < deep; i++) store(to + (k + i) * PANEL + first, square[i]);
         }
 }

@@ -105,7 +105,7 @@ template <int STEP, bool SECOND, int... LANE> inline Lanes crossed(Lanes a, Lane
 }
 
 // W vectors as a square matrix, transposed in place: blocks of STEP and more have changed places already.
-template <int STEP> inline void turn_square(Lanes (&rows)[W]) {
+template <int STEP> inline void transpose_square(Lanes (&rows)[W]) {
     constexpr auto lanes = std::make_integer_sequence<int, W>{};
     for (int i = 0; i < W; i++) {
         if (i & STEP) continue;
@@ -113,7 +113,7 @@ template <int STEP> inline void turn_square(Lanes (&rows)[W]) {
         rows[i] = crossed<STEP, false>(first, second, lanes);
         rows[i + STEP] = crossed<STEP, true>(first, second, lanes);
     }
-    if constexpr (STEP > 1) turn_square<STEP / 2>(rows);
+    if constexpr (STEP > 1) transpose_square<STEP / 2>(rows);
 }
 
 } // namespace

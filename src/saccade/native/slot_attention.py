@@ -7,20 +7,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from saccade.models.native.kernels import Kernels
-from saccade.models.native.visits import KeyValues, Visit, Visits, visits_of
 from saccade.models.plain_layers import Angles
-from saccade.models.token_steps import CachedRows
+from saccade.native.block_mask import BlockMask, KeyValues, MaskBlock, block_mask
+from saccade.native.kernels import Kernels
+from saccade.native.token_step import CachedRows
 
 _SHORTEST = 32
-"""Tokens that rows must share before looking at them together is worth a visit of its own."""
+"""Tokens that rows must share before looking at them together is worth a block of its own."""
 
 
 class NewTokens(NamedTuple):
     """What is appended to one slot."""
 
     slot: int
-    held: int
+    cached: int
     """Tokens in the slot already."""
     added: int
     prompt: int | None
@@ -29,22 +29,22 @@ class NewTokens(NamedTuple):
 
 
 class SlotAttention:
-    """Looks at a cache (key or value, layer, slot, head, token, dim) from the new tokens of some rows, side by side."""
+    """Attention of some rows' new tokens, side by side, to a cache (key or value, layer, slot, head, token, dim)."""
 
     def __init__(self, storage: Tensor, rows: Sequence[NewTokens], kernels: Kernels) -> None:
         self._storage = storage
         self._kernels = kernels
         self._steps = storage.shape[3] * storage.shape[4]
         """From slot to slot, in tokens of one head."""
-        starts = [row.slot * self._steps + row.held for row in rows]
+        starts = [row.slot * self._steps + row.cached for row in rows]
         self._places = torch.tensor(
             [place for start, row in zip(starts, rows) for place in range(start, start + row.added)]
         )
-        self._all = self._visits(rows, [row.added for row in rows])
-        self._last = self._visits(rows, [1] * len(rows)) if any(row.added > 1 for row in rows) else self._all
+        self._all = self._mask(rows, [row.added for row in rows])
+        self._last = self._mask(rows, [1] * len(rows)) if any(row.added > 1 for row in rows) else self._all
 
     @cached_property
-    def _held(self) -> list[KeyValues]:
+    def _key_values(self) -> list[KeyValues]:
         return [
             KeyValues(key, value, token_stride=key.stride(2), head_stride=key.stride(1))
             for key, value in zip(*(part.unbind() for part in self._storage.unbind()))
@@ -53,7 +53,7 @@ class SlotAttention:
     def advance(self) -> None:
         """On to the next token of each row, for rows of one new token."""
         self._places += 1
-        self._all.visits[:, 3] += self._all.visits[:, 4]
+        self._all.blocks[:, 3] += self._all.blocks[:, 4]
 
     @property
     def rows(self) -> CachedRows:
@@ -61,38 +61,38 @@ class SlotAttention:
         return CachedRows(self._storage, self._places, self._all)
 
     def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
-        held = self._held[layer]
-        strides = held.token_stride, held.head_stride
-        self._kernels.turn(key, held.key, angles, places=self._places, strides=strides)
-        self._kernels.turn(value, held.value, None, places=self._places, strides=strides)
+        kv = self._key_values[layer]
+        strides = kv.token_stride, kv.head_stride
+        self._kernels.rotate(key, kv.key, angles, places=self._places, strides=strides)
+        self._kernels.rotate(value, kv.value, None, places=self._places, strides=strides)
 
     def attend(self, layer: int, query: Tensor, scale: float, *, is_last: bool) -> Tensor:
-        held = self._held[layer]
-        repeats = query.shape[1] // held.key.shape[1]
-        visits = self._last if is_last else self._all
-        return self._kernels.attend(query, held, visits, scale, repeats=repeats, fold=True)[0]
+        kv = self._key_values[layer]
+        repeats = query.shape[1] // kv.key.shape[1]
+        mask = self._last if is_last else self._all
+        return self._kernels.attend(query, kv, mask, scale, repeats=repeats, fold=True)[0]
 
-    def _visits(self, rows: Sequence[NewTokens], asking: Sequence[int]) -> Visits:
-        """The last ``asking`` tokens of each row look at the row up to themselves."""
+    def _mask(self, rows: Sequence[NewTokens], counts: Sequence[int]) -> BlockMask:
+        """The last ``counts`` tokens of each row attend to the row up to themselves."""
         starts = [0]
-        for count in asking:
+        for count in counts:
             starts.append(starts[-1] + count)
-        groups: dict[object, list[int]] = {}
+        alike: dict[object, list[int]] = {}
         for index, row in enumerate(rows):
-            groups.setdefault(("alone", index) if row.prompt is None else row.prompt, []).append(index)
-        families: list[list[Visit]] = []
+            alike.setdefault(("alone", index) if row.prompt is None else row.prompt, []).append(index)
+        groups: list[list[MaskBlock]] = []
         order: list[int] = []
-        for members in groups.values():
+        for members in alike.values():
             shared = rows[members[0]].prompt_length if len(members) > 1 else 0
             shared = shared if shared >= _SHORTEST else 0
             first = len(order)
-            family: list[Visit] = []
+            group: list[MaskBlock] = []
             for index in members:
                 row, start = rows[index], len(order)
                 order += range(starts[index], starts[index + 1])
-                own = row.held + row.added - shared
-                family.append((start, len(order), row.slot * self._steps + shared, own, True))
+                own = row.cached + row.added - shared
+                group.append((start, len(order), row.slot * self._steps + shared, own, True))
             if shared:
-                family.insert(0, (first, len(order), rows[members[0]].slot * self._steps, shared, False))
-            families.append(family)
-        return visits_of(families, None if order == list(range(len(order))) else torch.tensor(order))
+                group.insert(0, (first, len(order), rows[members[0]].slot * self._steps, shared, False))
+            groups.append(group)
+        return block_mask(groups, None if order == list(range(len(order))) else torch.tensor(order))

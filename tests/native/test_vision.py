@@ -12,9 +12,9 @@ from torch import Tensor
 from saccade.learner.memory import activation_checkpointing
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.native.library import SWITCH
-from saccade.models.vision_blocks import VisionBlock
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native.library import SWITCH
+from saccade.native.vision import NativeBlock, encode_images, native_blocks
 from saccade.types import ImageRef
 
 SIZES_PX = ((128, 128), (40, 200), (72, 56), (24, 24))
@@ -49,7 +49,7 @@ def _natively() -> None:
 
 
 def features(model: VisionLanguageModel, images: list[ImageRef]) -> Tensor:
-    return torch.cat([one.tokens for one in model.encode_images(images)])
+    return torch.cat([one.tokens for one in encode_images(model, images)])
 
 
 def gradients(model: VisionLanguageModel, images: list[ImageRef]) -> dict[str, Tensor]:
@@ -129,4 +129,7 @@ def test_a_block_with_a_hook_is_left_to_its_modules(
 def test_only_one_family_has_such_blocks() -> None:
     for family, count in (("qwen2_5_vl", 1), ("qwen3_vl", 0), ("internvl", 0)):
         hf = tiny_model(["some words"], MediaStore(), family=family).hf
-        assert sum(isinstance(module, VisionBlock) for module in hf.modules()) == count
+        before = list(hf.modules())
+        with native_blocks(hf):
+            assert sum(isinstance(module, NativeBlock) for module in hf.modules()) == count
+        assert list(hf.modules()) == before

@@ -14,32 +14,32 @@ constexpr int COLUMNS = 2;
 constexpr int KEYS = COLUMNS * W; // Keys of a tile.
 
 // A range of queries, of an order of all queries or of themselves, that looks at neighbouring keys.
-struct Visit {
+struct MaskBlock {
     int64_t first, last; // Queries.
     int64_t keys, count; // The first key, in steps of kv_token, and how many there are.
     int64_t is_causal;   // The last query sees all of them, the one before it all but one, and so on.
 
-    long asking() const { return last - first; }
+    long queries() const { return last - first; }
     // How many keys a query sees, counted from the first one.
-    long seen(long query) const { return is_causal ? count - asking() + query + 1 : count; }
+    long seen(long query) const { return is_causal ? count - queries() + query + 1 : count; }
 };
 
-// Queries, and the visits that no other family shares them with.
-struct Family {
+// Queries, and the blocks that no other group shares them with.
+struct QueryGroup {
     int64_t first, last;
-    int64_t first_visit, last_visit;
+    int64_t first_block, last_block;
 };
 
-// What Visit and Family are to a caller: rows of five and of four int64.
+// What MaskBlock and QueryGroup are to a caller: rows of five and of four int64.
 struct Attention {
     const float *query; // (queries, heads, dim)
     const float *key;   // kv_token and kv_head are the strides of keys and values
     const float *value;
     float *out;        // (queries, heads, dim)
-    float *normaliser; // (queries, heads), in units of ln 2, or null
+    float *lse; // (queries, heads), in units of ln 2, or null
     const int64_t *order; // of queries, or null
-    const Family *families;
-    const Visit *visits;
+    const QueryGroup *groups;
+    const MaskBlock *blocks;
     int64_t query_stride, kv_token, kv_head, out_stride;
     int64_t heads, repeats; // query heads, and how many of them share a key head
     int64_t fold;           // query heads that are worked on together: 1 or repeats
@@ -67,7 +67,7 @@ void transposed(float *to, const float *from, long stride, long count, long dim,
             Lanes square[W];
             for (int i = 0; i < W; i++)
                 square[i] = first + i < count ? load(from + (first + i) * stride + d) : Lanes{};
-            turn_square<W / 2>(square);
+            transpose_square<W / 2>(square);
             for (int i = 0; i < W; i++) store(to + (d + i) * KEYS + first, square[i]);
         }
 }

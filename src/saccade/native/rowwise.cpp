@@ -63,18 +63,18 @@ void rms_norm_backward(const float *grad, const float *x, const float *weight, c
     }
 }
 
-struct Turning {
+struct Rotation {
     const float *from; // (tokens, heads * repeats, dim)
-    float *to;         // (tokens, heads, dim): the sum over repeats, turned
+    float *to;         // (tokens, heads, dim): the sum over repeats, rotated
     const float *cosines, *sines; // (tokens, dim / 2); null for the sum alone
     const int64_t *places;        // where each token goes, in steps of to_token; null for its own place
     int64_t from_token, to_token, to_head;
     int64_t heads, repeats, dim;
-    float direction; // 1, or -1 to turn back
+    float direction; // 1, or -1 to rotate back
 };
 
-// Items are tokens. Rotary positions: the pairs (x[i], x[i + dim / 2]) are turned by their angles.
-void turn(const Turning *t, int64_t begin, int64_t end) {
+// Items are tokens. Rotary positions: the pairs (x[i], x[i + dim / 2]) are rotated by their angles.
+void rotate(const Rotation *t, int64_t begin, int64_t end) {
     const long half = t->dim / 2;
     std::vector<float> sum(t->dim);
     for (long token = begin; token < end; token++) {

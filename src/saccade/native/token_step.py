@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from saccade.models.native.interface import Attention, Decoding, address
-from saccade.models.native.kernels import Kernels
-from saccade.models.native.visits import Visits
-from saccade.models.plain_layers import PlainLayer, PlainNorm, PlainProduct, PlainTrunk
+from saccade.models.plain_layers import PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct
+from saccade.native.block_mask import BlockMask
+from saccade.native.interface import Attention, Decoding, address
+from saccade.native.kernels import Kernels
 
 _WORTH_A_THREAD = 8
 """Rows below which a thread leaves most of each vector empty."""
@@ -25,33 +25,33 @@ class CachedRows:
     """(key or value, layer, slot, key head, token, head_dim)"""
     places: Tensor
     """Where each row's new key goes, in tokens of one head; int64 (rows,)."""
-    visits: Visits
-    """Which row looks at what; keys are counted like places."""
+    mask: BlockMask
+    """The keys that each row attends to, counted like places."""
 
 
 class TokenStep:
     """Callers switch gradients off."""
 
-    def __init__(self, trunk: PlainTrunk, kernels: Kernels, epsilon: float) -> None:
-        self._trunk = trunk
+    def __init__(self, language: PlainLanguageModel, kernels: Kernels, epsilon: float) -> None:
+        self._language = language
         self._kernels = kernels
         self._epsilon = epsilon
-        self._layers = torch.tensor([_addresses(layer) for layer in trunk.layers])
+        self._layers = torch.tensor([_addresses(layer) for layer in language.layers])
         """``DecodedLayer`` of the source, one after the other."""
-        self._size = sum(one.weight.numel() for layer in trunk.layers for one in _products(layer))
+        self._size = sum(one.weight.numel() for layer in language.layers for one in _products(layer))
 
     @classmethod
-    def of(cls, trunk: PlainTrunk, kernels: Kernels) -> "TokenStep | None":
+    def of(cls, language: PlainLanguageModel, kernels: Kernels) -> "TokenStep | None":
         """None for weights that do not lie as the native step reads them."""
-        norms = [trunk.last, *(norm for layer in trunk.layers for norm in _norms(layer) if norm is not None)]
+        norms = [language.last, *(norm for layer in language.layers for norm in _norms(layer) if norm is not None)]
         epsilons = {norm.epsilon for norm in norms}
         parts: list[PlainNorm | PlainProduct] = [
             *norms,
-            *(product for layer in trunk.layers for product in _products(layer)),
+            *(product for layer in language.layers for product in _products(layer)),
         ]
         if len(epsilons) > 1 or not all(part.weight.is_contiguous() for part in parts):
             return None
-        return cls(trunk, kernels, epsilons.pop())
+        return cls(language, kernels, epsilons.pop())
 
     def groups(self, rows: int) -> int:
         """Among how many threads that many rows are best divided; 0 where a step layer by layer is better."""
@@ -63,51 +63,51 @@ class TokenStep:
     def __call__(self, states: Tensor, positions: Tensor, groups: Sequence[CachedRows]) -> Tensor:
         """Last hidden states (rows, hidden) of a text token of each row, from embeddings and ``positions`` (rows,).
 
-        Keys and values of the tokens are added to the ``groups``, who are neighbours in that order.
+        Keys and values of the tokens are added to the ``groups``, which are neighbours in that order.
         """
         states = states.clone()
         counts = [len(group.places) for group in groups]
-        parts = zip(*(torch.split(whole, counts) for whole in (states, *self._trunk.text_angles(positions))), groups)
+        parts = zip(*(torch.split(whole, counts) for whole in (states, *self._language.text_angles(positions))), groups)
         self._kernels.decode([self._step(*part) for part in parts], len(states) * self._size)
         return states
 
     def _step(self, states: Tensor, cosines: Tensor, sines: Tensor, group: CachedRows) -> Decoding:
-        trunk, storage, visits = self._trunk, group.storage, group.visits
+        language, storage, mask = self._language, group.storage, group.mask
         step = Decoding(
             layers=self._layers.data_ptr(),
-            last=trunk.last.weight.data_ptr(),
+            last=language.last.weight.data_ptr(),
             states=states.data_ptr(),
             cosines=cosines.data_ptr(),
             sines=sines.data_ptr(),
             places=group.places.data_ptr(),
-            family_count=len(visits.families),
+            query_group_count=len(mask.groups),
             rows=len(states),
             hidden=states.shape[1],
-            mlp=trunk.layers[0].gate.width,
-            key_heads=trunk.key_heads,
-            layer_count=len(trunk.layers),
+            mlp=language.layers[0].gate.width,
+            key_heads=language.key_heads,
+            layer_count=len(language.layers),
             layer_step=storage.stride(1),
             epsilon=self._epsilon,
         )
         step.attention = Attention(
             key=storage.data_ptr(),
             value=storage.data_ptr() + storage.stride(0) * storage.element_size(),
-            order=address(visits.order),
-            families=visits.families.data_ptr(),
-            visits=visits.visits.data_ptr(),
+            order=address(mask.order),
+            groups=mask.groups.data_ptr(),
+            blocks=mask.blocks.data_ptr(),
             kv_token=storage.stride(4),
             kv_head=storage.stride(3),
-            heads=trunk.heads,
-            repeats=trunk.repeats,
-            fold=trunk.repeats,
-            dim=trunk.head_dim,
-            scale=trunk.scale,
+            heads=language.heads,
+            repeats=language.repeats,
+            fold=language.repeats,
+            dim=language.head_dim,
+            scale=language.scale,
         )
         return step
 
 
 def _norms(layer: PlainLayer) -> tuple[PlainNorm | None, ...]:
-    return layer.before_attention, layer.of_queries, layer.of_keys, layer.before_mlp
+    return layer.before_attention, layer.query_norm, layer.key_norm, layer.before_mlp
 
 
 def _products(layer: PlainLayer) -> tuple[PlainProduct, ...]:

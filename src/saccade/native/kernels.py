@@ -10,17 +10,17 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from saccade.models.native.interface import (
+from saccade.native.block_mask import BlockMask, KeyValues
+from saccade.native.interface import (
     ARGUMENTS,
     AttentionGradient,
     Decoding,
     Product,
-    Turning,
+    Rotation,
     address,
     attention_of,
 )
-from saccade.models.native.library import native_library
-from saccade.models.native.visits import KeyValues, Visits
+from saccade.native.library import native_library
 
 _BLOCK_ROWS = 256
 """Rows of a block of ``rms_norm_backward``, as in the source."""
@@ -81,19 +81,19 @@ class Kernels:
         out = torch.empty_like(x)
         width = x.shape[-1]
         rows = x.numel() // width
-        kept = x.new_empty(rows)
-        arrays = x.data_ptr(), weight.data_ptr(), epsilon, out.data_ptr(), kept.data_ptr()
+        rstd = x.new_empty(rows)
+        arrays = x.data_ptr(), weight.data_ptr(), epsilon, out.data_ptr(), rstd.data_ptr()
         self._spread(self._library.rms_norm, rows, x.numel(), *arrays, width)
-        return out, kept
+        return out, rstd
 
     def rms_norm_backward(
-        self, grad: Tensor, x: Tensor, weight: Tensor, kept: Tensor, more: Tensor | None = None
+        self, grad: Tensor, x: Tensor, weight: Tensor, rstd: Tensor, more: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Gradients of x, added to ``more``, and of the weight."""
-        rows, width = len(kept), len(weight)
+        rows, width = len(rstd), len(weight)
         blocks = -(-rows // _BLOCK_ROWS)
         to_x, to_weight = torch.empty_like(x), x.new_empty(blocks, width)
-        arrays = [address(part) for part in (grad, x, weight, kept, more, to_x, to_weight)]
+        arrays = [address(part) for part in (grad, x, weight, rstd, more, to_x, to_weight)]
         self._spread(self._library.rms_norm_backward, blocks, 4 * x.numel(), *arrays, width, rows)
         return to_x, to_weight.sum(dim=0)
 
@@ -111,7 +111,7 @@ class Kernels:
         self._spread(self._library.gated_backward, items, 8 * count, address(grad), address(gate), address(up), count)
         return grad
 
-    def turn(
+    def rotate(
         self,
         source: Tensor,
         to: Tensor,
@@ -131,7 +131,7 @@ class Kernels:
         heads //= repeats
         to_token, to_head = strides or (heads * dim, dim)
         cosines, sines = angles or (None, None)
-        turning = Turning(
+        rotation = Rotation(
             source.data_ptr(),
             to.data_ptr(),
             address(cosines),
@@ -145,47 +145,47 @@ class Kernels:
             dim,
             -1.0 if back else 1.0,
         )
-        self._spread(self._library.turn, tokens, 4 * source.numel(), byref(turning))
+        self._spread(self._library.rotate, tokens, 4 * source.numel(), byref(rotation))
         return to
 
     def attend(
-        self, query: Tensor, held: KeyValues, visits: Visits, scale: float, *, repeats: int, fold: bool = False
+        self, query: Tensor, kv: KeyValues, mask: BlockMask, scale: float, *, repeats: int, fold: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Softmax attention of ``query`` (queries, heads, head_dim), and its normalisers (queries, heads) in ln 2.
+        """Softmax attention of ``query`` (queries, heads, head_dim), and the log-sum-exp (queries, heads) in ln 2.
 
         ``repeats`` query heads share a key head; with ``fold`` these are worked on together, which is better for few
         queries, and otherwise there is more to spread over threads.
         """
         queries, heads, _ = query.shape
         out = torch.empty_like(query)
-        normaliser = query.new_empty(queries, heads)
-        attention = attention_of(query, held, visits, scale, repeats, out, normaliser, fold=fold)
-        items = len(visits.families) * heads // (repeats if fold else 1)
-        self._spread(self._library.attend, items, visits.pairs * query[0].numel() * 2, byref(attention))
-        return out, normaliser
+        lse = query.new_empty(queries, heads)
+        attention = attention_of(query, kv, mask, scale, repeats, out, lse, fold=fold)
+        items = len(mask.groups) * heads // (repeats if fold else 1)
+        self._spread(self._library.attend, items, mask.pairs * query[0].numel() * 2, byref(attention))
+        return out, lse
 
     def attend_backward(
         self,
         grad: Tensor,
         query: Tensor,
-        held: KeyValues,
-        visits: Visits,
+        kv: KeyValues,
+        mask: BlockMask,
         scale: float,
         *,
         repeats: int,
         out: Tensor,
-        normaliser: Tensor,
+        lse: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients of queries, and of keys and values for each query head apart, (keys, heads, head_dim)."""
         _, heads, dim = query.shape
         to_query = torch.empty_like(query)
-        to_key, to_value = query.new_zeros(2, len(held.key), heads, dim)
-        attention = attention_of(query, held, visits, scale, repeats, out, normaliser, fold=False)
+        to_key, to_value = query.new_zeros(2, len(kv.key), heads, dim)
+        attention = attention_of(query, kv, mask, scale, repeats, out, lse, fold=False)
         gradient = AttentionGradient(
             attention, *(address(part) for part in (grad, to_query, to_key, to_value)), heads * dim, heads * dim
         )
-        items = len(visits.families) * heads
-        self._spread(self._library.attend_backward, items, visits.pairs * heads * dim * 5, byref(gradient))
+        items = len(mask.groups) * heads
+        self._spread(self._library.attend_backward, items, mask.pairs * heads * dim * 5, byref(gradient))
         return to_query, to_key, to_value
 
     def decode(self, groups: Sequence[Decoding], work: int) -> None:

@@ -9,12 +9,12 @@ extern "C" {
 
 // Weights of products are (width, depth); norms and biases that a model lacks are null.
 struct DecodedLayer {
-    const float *before_attention, *of_queries, *of_keys, *before_mlp;
+    const float *before_attention, *query_norm, *key_norm, *before_mlp;
     const float *query, *key, *value, *after_attention, *gate, *up, *down;
     const float *query_bias, *key_bias, *value_bias, *after_attention_bias, *gate_bias, *up_bias, *down_bias;
 };
 
-// Some rows. Of the attention, keys and values are those of the first layer; what asks and what is found is put in here.
+// Some rows. Of the attention, keys and values are those of the first layer; what asks and what is attended is put in here.
 struct Decoding {
     Attention attention;
     const DecodedLayer *layers;
@@ -22,7 +22,7 @@ struct Decoding {
     float *states;                // (rows, hidden): embeddings before, last hidden states after.
     const float *cosines, *sines; // (rows, dim / 2)
     const int64_t *places;        // Where the keys and values of each row go, in steps of kv_token.
-    int64_t family_count, rows, hidden, mlp, key_heads;
+    int64_t query_group_count, rows, hidden, mlp, key_heads;
     int64_t layer_count, layer_step; // From layer to layer in keys and in values.
     float epsilon;
 };
@@ -95,7 +95,7 @@ void normed(Block &to, const Block &from, const float *weight, float epsilon, lo
 }
 
 // Norms, where there are any, and rotary positions of some heads.
-void turned(Block &x, const float *norm, float epsilon, const Block &cosines, const Block &sines, long heads, long dim) {
+void rotated(Block &x, const float *norm, float epsilon, const Block &cosines, const Block &sines, long heads, long dim) {
     const long half = dim / 2;
     for (long head = 0; head < heads * dim; head += dim) {
         if (norm) normed(x, x, norm, epsilon, head, dim);
@@ -118,7 +118,7 @@ template <bool INTO, class Where> void exchanged(Block &x, long first, long dim,
             for (int i = 0; i < W; i++)
                 if (INTO) square[i] = i < count ? load(where(row + i) + d) : Lanes{};
                 else square[i] = load(x[first + d + i] + row);
-            turn_square<W / 2>(square);
+            transpose_square<W / 2>(square);
             for (int i = 0; i < W; i++)
                 if (INTO) store(x[first + d + i] + row, square[i]);
                 else if (i < count) store(where(row + i) + d, square[i]);
@@ -126,7 +126,7 @@ template <bool INTO, class Where> void exchanged(Block &x, long first, long dim,
 }
 
 // (rows, width) as (width, rows).
-void turned_over(Block &to, const float *from, long rows, long width) {
+void to_columns(Block &to, const float *from, long rows, long width) {
     for (long row = 0; row < rows; row++)
         for (long i = 0; i < width; i++) to[i][row] = from[row * width + i];
 }
@@ -137,20 +137,20 @@ void decoded(const Decoding &d) {
     Block states(d.hidden, across), normal(d.hidden, across);
     Block query(heads, across), key(key_heads, across), value(key_heads, across), gate(d.mlp, across), up(d.mlp, across);
     Block cosines(a.dim / 2, across), sines(a.dim / 2, across);
-    std::vector<float> asking(d.rows * heads), found(d.rows * heads);
-    turned_over(states, d.states, d.rows, d.hidden);
-    turned_over(cosines, d.cosines, d.rows, a.dim / 2);
-    turned_over(sines, d.sines, d.rows, a.dim / 2);
-    a.query = asking.data(), a.out = found.data(), a.query_stride = a.out_stride = heads;
+    std::vector<float> query_rows(d.rows * heads), attended(d.rows * heads);
+    to_columns(states, d.states, d.rows, d.hidden);
+    to_columns(cosines, d.cosines, d.rows, a.dim / 2);
+    to_columns(sines, d.sines, d.rows, a.dim / 2);
+    a.query = query_rows.data(), a.out = attended.data(), a.query_stride = a.out_stride = heads;
     for (long n = 0; n < d.layer_count; n++, a.key += d.layer_step, a.value += d.layer_step) {
         const DecodedLayer &layer = d.layers[n];
         normed(normal, states, layer.before_attention, d.epsilon, 0, d.hidden);
         product(query, layer.query, layer.query_bias, normal, heads, d.hidden);
         product(key, layer.key, layer.key_bias, normal, key_heads, d.hidden);
         product(value, layer.value, layer.value_bias, normal, key_heads, d.hidden);
-        turned(query, layer.of_queries, d.epsilon, cosines, sines, a.heads, a.dim);
-        turned(key, layer.of_keys, d.epsilon, cosines, sines, d.key_heads, a.dim);
-        exchanged<false>(query, 0, heads, d.rows, [&](long row) { return &asking[row * heads]; });
+        rotated(query, layer.query_norm, d.epsilon, cosines, sines, a.heads, a.dim);
+        rotated(key, layer.key_norm, d.epsilon, cosines, sines, d.key_heads, a.dim);
+        exchanged<false>(query, 0, heads, d.rows, [&](long row) { return &query_rows[row * heads]; });
         for (long head = 0; head < d.key_heads; head++) {
             const auto place = [&](const float *of) {
                 return [&, of](long row) { return (float *)of + d.places[row] * a.kv_token + head * a.kv_head; };
@@ -158,8 +158,8 @@ void decoded(const Decoding &d) {
             exchanged<false>(key, head * a.dim, a.dim, d.rows, place(a.key));
             exchanged<false>(value, head * a.dim, a.dim, d.rows, place(a.value));
         }
-        attend(&a, 0, d.family_count * (a.heads / a.fold));
-        exchanged<true>(query, 0, heads, d.rows, [&](long row) { return &found[row * heads]; });
+        attend(&a, 0, d.query_group_count * (a.heads / a.fold));
+        exchanged<true>(query, 0, heads, d.rows, [&](long row) { return &attended[row * heads]; });
         product(states, layer.after_attention, layer.after_attention_bias, query, d.hidden, heads, true);
         normed(normal, states, layer.before_mlp, d.epsilon, 0, d.hidden);
         product(gate, layer.gate, layer.gate_bias, normal, d.mlp, d.hidden);

@@ -1,0 +1,104 @@
+"""Blocks of Qwen2.5-VL's vision tower by native kernels where there are any: the same weights, the same results.
+
+A block has the formulas of a language model's layer, with one product for queries, keys and values. Every patch
+looks at every other of its window or of its whole image.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionBlock
+
+from saccade.models.families.family import ImageFeatures
+from saccade.models.plain_layers import PlainLayer, PlainNorm, PlainProduct, is_fp32_on_cpu, is_plain
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native.block_mask import block_mask
+from saccade.native.kernels import VECTOR, Kernels, native_kernels
+from saccade.native.layers import Heads, LayerRun, QueryTokens, run_layer
+from saccade.types import ImageRef
+
+
+def encode_images(model: VisionLanguageModel, images: Sequence[ImageRef]) -> list[ImageFeatures]:
+    """As ``VisionLanguageModel.encode_images``, by kernels where there are any for its vision tower."""
+    with native_blocks(model.hf):
+        return model.encode_images(images)
+
+
+@contextmanager
+def native_blocks(hf: PreTrainedModel) -> Iterator[None]:
+    """Inside, kernels do the work of the tower's blocks; towers that they do not know stay as they are.
+
+    The modules do the work where there are no kernels, and in a tower with adapters, hooks or half precision.
+    """
+    kernels, tower = native_kernels(), getattr(hf.model, "visual", None)
+    if kernels is None or tower is None or not all(_is_known(block) for block in tower.blocks):
+        yield
+        return
+    blocks = tower.blocks
+    tower.blocks = nn.ModuleList(NativeBlock(block, kernels) for block in blocks)
+    try:
+        yield
+    finally:
+        tower.blocks = blocks
+
+
+class NativeBlock(nn.Module):
+    """Stands in for a block of the tower during one forward."""
+
+    def __init__(self, block: Qwen2_5_VLVisionBlock, kernels: Kernels) -> None:
+        super().__init__()
+        self._block = block
+        self._kernels = kernels
+
+    def forward(
+        self,
+        hidden_states: Tensor,
+        cu_seqlens: Tensor,
+        position_embeddings: tuple[Tensor, Tensor],
+        **others: object,
+    ) -> Tensor:
+        """Shape (patches, hidden), of stretches of patches that begin at ``cu_seqlens``."""
+        attention = self._block.attn
+        cosines, sines = (part[:, : attention.head_dim // 2].contiguous() for part in position_embeddings)
+        stretches = block_mask(
+            [[(start, stop, start, stop - start, False)] for start, stop in pairwise(cu_seqlens.tolist())]
+        )
+        run = LayerRun(
+            self._kernels,
+            _plain(self._block),
+            Heads(attention.head_dim, attention.scaling, repeats=1),
+            (cosines, sines),
+            QueryTokens(stretches, None),
+            recomputes=self._block.gradient_checkpointing,
+        )
+        return run_layer(hidden_states.contiguous(), run)
+
+
+def _is_known(block: Qwen2_5_VLVisionBlock) -> bool:
+    if type(block) is not Qwen2_5_VLVisionBlock or block._forward_hooks or block._forward_pre_hooks:
+        return False
+    are_plain = all(is_plain(module) for part in block.children() for module in part.modules())
+    return bool(are_plain and block.attn.head_dim % VECTOR == 0 and is_fp32_on_cpu(block))
+
+
+def _plain(block: Qwen2_5_VLVisionBlock) -> PlainLayer:
+    attention, mlp = block.attn, block.mlp
+    query, key, value = (
+        PlainProduct(*parts) for parts in zip(attention.qkv.weight.chunk(3), attention.qkv.bias.chunk(3))
+    )
+    return PlainLayer(
+        before_attention=PlainNorm.of(block.norm1),
+        query=query,
+        key=key,
+        value=value,
+        query_norm=None,
+        key_norm=None,
+        after_attention=PlainProduct.of(attention.proj),
+        before_mlp=PlainNorm.of(block.norm2),
+        gate=PlainProduct.of(mlp.gate_proj),
+        up=PlainProduct.of(mlp.up_proj),
+        down=PlainProduct.of(mlp.down_proj),
+    )
