@@ -53,7 +53,7 @@ def test_processes_may_build_it_at_once(tmp_path: Path) -> None:
     for builder in builders:
         builder.start()
     for builder in builders:
-        builder.join(120)
+        builder.join()
     assert [builder.exitcode for builder in builders] == [0, 0, 0]
     assert all(name.endswith(".so") for name in files(tmp_path))
     _load(tmp_path)
