@@ -1,10 +1,11 @@
 """A model of 0.2 B random weights with a published preprocessor file, trained on photographs of 12 megapixels.
 
-    python benchmarks/large_pictures.py [--folder /tmp/large] [--json docs/results/large_pictures.json]
+    python benchmarks/large_pictures.py [--folder FOLDER] [--json docs/results/large_pictures.json] [--before CHECKOUT]
 
 The checkpoint is a Qwen2.5-VL (``saccade.bench``), with the image processor's file as Qwen3-VL publishes it (up to
 16,777,216 pixels a picture) and TRL's copy of the published chat template. Each run is the command line in a process of
-its own, on one thread; its peak memory is the process's. A few minutes on one core, 8 GiB.
+its own, on one thread, with the peak of each of its phases (``memory_phases.py``). ``--before`` runs an older checkout
+of this repository beside it, with its own defaults and with today's bound on pixels. Half an hour of one core, 8 GiB.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -52,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("/tmp/large_pictures"))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--before", type=Path)
     options = parser.parse_args()
     model, data = options.folder / "model", options.folder / "photos" / "questions.jsonl"
     weights = write_model(model)
@@ -60,7 +63,16 @@ def main() -> None:
     train = ("train", "questions", "--model", model, "--data", data, "--threads", "1", "--quiet")
     own = ("--set", "model.max_pixels=checkpoint")
     out = options.folder / f"run-{time.time_ns()}"
-    rows = [
+    rows: list[dict[str, object]] = []
+    if options.before is not None:
+        bound = ("--set", "model.max_pixels=1048576")
+        rows += [
+            run("before", *train, "--out", out / "before", source=options.before),
+            run(
+                "before, with the default bound of today", *train, "--out", out / "bound", *bound, source=options.before
+            ),
+        ]
+    rows += [
         run("defaults", *train, "--out", out / "defaults"),
         run("the checkpoint's own bound on pixels", *train, "--out", out / "own", *own),
         run("again, into the same folder, with the default bound", *train, "--out", out / "own"),
@@ -81,8 +93,10 @@ def main() -> None:
             short=False,
         ),
     ]
+    one = round(weights * 4 / 2**30, 2)
+    parts = {"weights_gib": one, "gradients_gib": one, "moments_gib": round(weights * 8 / 2**30, 2)}
     if options.json:
-        options.json.write_text(json.dumps({"weights": weights, "runs": rows}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"weights": weights, "in_fp32": parts, "runs": rows}, indent=1) + "\n")
 
 
 def write_model(folder: Path) -> int:
@@ -112,29 +126,46 @@ def write_photos(data: Path, count: int = 6) -> None:
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def run(name: str, *arguments: object, short: bool = True) -> dict[str, object]:
-    """One command: its exit status, the last line that it said, its peak memory and processor time."""
+def run(name: str, *arguments: object, short: bool = True, source: Path | None = None) -> dict[str, object]:
+    """One command: exit status, what it learned and said last, processor time, the peaks of process and phases."""
     settings = [word for setting in SHORT for word in ("--set", setting)] if short else []
     words = [str(word) for word in (*arguments[:2], *settings, *arguments[2:])] if short else list(map(str, arguments))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "saccade", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert process.stdout is not None
-    said = process.stdout.read().strip().splitlines()
-    _, status, usage = os.wait4(process.pid, 0)
+    out = Path(words[words.index("--out") + 1])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    if source is not None:
+        environment["PYTHONPATH"] = str(source / "src")
+    with tempfile.TemporaryDirectory() as folder:
+        phases = Path(folder) / "phases.json"
+        process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("memory_phases.py")), str(phases), *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+        )
+        assert process.stdout is not None
+        said = process.stdout.read().strip().splitlines()
+        _, status, usage = os.wait4(process.pid, 0)
+        found = json.loads(phases.read_text())
     row: dict[str, object] = {
         "run": name,
         "exit": os.waitstatus_to_exitcode(status),
-        "peak_gib": round(usage.ru_maxrss / 2**20, 2),
+        "left_a_folder": out.exists(),
+        "learned": learned(out / "metrics.jsonl"),
+        "peak_gib": max(phase["peak_gib"] for phase in found.values()),
+        "phases": found,
         "processor_s": round(usage.ru_utime + usage.ru_stime),
         "said": [line for line in said if "Location" not in line][-4:],
     }
     print(json.dumps(row, indent=1), flush=True)
     return row
+
+
+def learned(metrics: Path) -> list[dict[str, object]]:
+    """What says that the steps changed weights; empty without any."""
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
+    wanted = ("step", "updates", "skipped", "gradient_norm", "forwarded_tokens")
+    return [{name: line[name] for name in wanted if name in line} for line in lines if line["stage"] == "rl"]
 
 
 if __name__ == "__main__":

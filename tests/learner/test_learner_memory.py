@@ -1,5 +1,7 @@
 """Less memory: checkpointed activations, frozen images, compiled parts; and words for when there is none left."""
 
+import os
+import platform
 import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -15,6 +17,7 @@ from saccade.errors import MachineError, UserError
 from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.miniature.tiny_model import TinyFamily, TinySize
+from saccade.models.malloc_tuning import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 
 _RESET_PEAK = Path("/proc/self/clear_refs")
@@ -82,6 +85,28 @@ def _peaks() -> list[int]:
         learner.accumulate(sequences, negative_log_likelihood, temperature=1.0)
         peaks.append(_peak_bytes(reset=False) - before)
     return peaks
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's free memory")
+def test_after_an_update_of_a_model_that_is_not_tiny_no_freed_activations_stay() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        assert fresh.submit(_freed_by_hand).result(timeout=120) < 4 << 20
+
+
+def _freed_by_hand() -> int:
+    """Bytes that an update has left to give back."""
+    torch.set_num_threads(1)
+    model = small_model(size=TinySize(hidden=512, mlp=2048, layers=6, vision_hidden=32, vision_mlp=48))
+    assert not model.is_tiny
+    learner = Learner(model, OptimizerSettings())
+    learner.update(batch(model), negative_log_likelihood, temperature=1.0, learning_rate=1e-3)
+    before = _resident_bytes()
+    give_freed_memory_back()
+    return before - _resident_bytes()
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _peak_bytes(*, reset: bool = True) -> int:

@@ -20,6 +20,7 @@ from saccade.learner.muon import inner_matrices
 from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
+from saccade.models.malloc_tuning import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
@@ -94,12 +95,14 @@ class Learner:
         forwarded = self.work.tokens
         with memory_errors(self.settings):
             totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
+            self._give_back()
             norm = self.optimizer.clip()
             is_finite = not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
             if is_finite:
                 self.optimizer.step(learning_rate, self._critic_share * learning_rate)
         # A rollout comes next: it needs the room.
         self.optimizer.zero_grad()
+        self._give_back()
         if not is_finite and self._on_nonfinite is not None:
             self._on_nonfinite(
                 NonFiniteStep(
@@ -177,6 +180,11 @@ class Learner:
                 for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
                     totals[name] = totals.get(name, 0.0) + float(value)
         return totals, suspects
+
+    def _give_back(self) -> None:
+        """Room for what comes next: freed activations are blocks small enough for the C library to keep."""
+        if self.model.device.type == "cpu" and not self.model.is_tiny:
+            give_freed_memory_back()
 
     @property
     def _checkpoints_vision(self) -> bool:
