@@ -37,12 +37,16 @@ def module_of_file(path: Path, *, what: str) -> ModuleType:
     return module
 
 
-def named_in(module: ModuleType, name: str, place: str, *, what: str) -> object:
-    """What the module at ``place`` calls so; ``UserError`` lists its functions when there is no such thing."""
+def named_in(module: ModuleType, name: str, place: str, *, what: str, parameters: int) -> object:
+    """The object that the module at ``place`` calls so.
+
+    ``UserError`` lists its functions of so many ``parameters`` when there is no such thing.
+    """
     functions = [
         other
         for other, value in vars(module).items()
         if inspect.isfunction(value) and value.__module__ == module.__name__ and not other.startswith("_")
+        if len(inspect.signature(value).parameters) == parameters
     ]
     listed = f"functions there: {', '.join(functions)}" if functions else "it has no functions"
     if not name:

@@ -122,7 +122,7 @@ def test_a_bug_keeps_its_traceback(recipes: Path, tmp_path: Path) -> None:
         ("MINE:no_plan", "MINE:no_plan returned list, not a Plan; a recipe is a function of one argument"),
         ("dmo", "there is no recipe 'dmo'. Did you mean demo? Recipes: codedance, demo,"),
         ("unknown", "there is no recipe 'unknown'. Recipes: codedance, demo,"),
-        ("demo:x", "demo has no function 'x'. (functions there: method, demo"),
+        ("demo:x", "demo has no function 'x'. (functions there: demo)"),
         ("a:b", "'a:b' is neither FILE.py:function nor the name of a recipe (codedance, demo,"),
     ],
 )

@@ -15,7 +15,8 @@ SHAPE = (
 
 def own_reward(name: str) -> AnyReward:
     """What ``FILE.py:NAME`` names; the file is run. ``UserError`` says what to do."""
-    found = named_in(module_of_file(reward_file(name), what="reward"), name.rpartition(":")[2], name, what="reward")
+    module = module_of_file(reward_file(name), what="reward")
+    found = named_in(module, name.rpartition(":")[2], name, what="reward", parameters=2)
     if isinstance(found, type):
         raise UserError(
             f"{name} is a class; make an object of it in the file, my_reward = {found.__name__}(...), and name that"

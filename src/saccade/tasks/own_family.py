@@ -42,7 +42,7 @@ def checked_scene(scene: object, name: str) -> Scene:
 @cache
 def _loaded(file: Path, function: str) -> FamilyFunction:
     place = str(file)
-    found = named_in(module_of_file(file, what="task family"), function, place, what="task family")
+    found = named_in(module_of_file(file, what="task family"), function, place, what="task family", parameters=2)
     if not callable(found):
         raise UserError(f"{place}:{function} is not a function but {type(found).__name__}; {SHAPE}")
     try:

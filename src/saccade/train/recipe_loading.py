@@ -46,8 +46,9 @@ def load_recipe(target: str) -> LoadedRecipe:
     assert module.__file__ is not None
     file = Path(module.__file__)
     place = file.name if target.partition(":")[0].endswith(".py") else file.stem
+    named = target.rpartition(":")[0] or target
     return LoadedRecipe(
-        function=_checked(named_in(module, function, target.rpartition(":")[0] or target, what="recipe"), target),
+        function=_checked(named_in(module, function, named, what="recipe", parameters=1), target),
         name=f"{place}:{function}",
         file=file,
     )
