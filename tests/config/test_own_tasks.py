@@ -10,7 +10,7 @@ from PIL import Image
 
 from saccade.config.context import RecipeContext
 from saccade.config.inputs import inputs_of
-from saccade.config.own_tasks import own_tasks
+from saccade.config.own_tasks import read_own_tasks
 
 
 def rows(directory: Path, *, bad: int) -> Path:
@@ -24,7 +24,7 @@ def rows(directory: Path, *, bad: int) -> Path:
 def test_rows_left_out_are_counted_with_the_first_reasons(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = rows(tmp_path, bad=7)
     with caplog.at_level(logging.WARNING):
-        tasks = own_tasks(path, RecipeContext(data=path, skip_bad_rows=True))
+        tasks = read_own_tasks(path, RecipeContext(data=path, skip_bad_rows=True))
     assert len(tasks) == 1
     [record] = caplog.records
     lines = record.getMessage().splitlines()
@@ -36,7 +36,7 @@ def test_rows_left_out_are_counted_with_the_first_reasons(tmp_path: Path, caplog
 
 def test_without_bad_rows_nothing_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = rows(tmp_path, bad=0)
-    assert len(own_tasks(path, RecipeContext(data=path, skip_bad_rows=True))) == 1
+    assert len(read_own_tasks(path, RecipeContext(data=path, skip_bad_rows=True))) == 1
     assert caplog.records == []
 
 

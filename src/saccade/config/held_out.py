@@ -29,7 +29,7 @@ def without_held_out(
     return shown
 
 
-def split(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[list[Task], list[Task]]:
+def split_held_out(tasks: Sequence[Task], held_out_share: float, *, seed: int) -> tuple[list[Task], list[Task]]:
     """Training and held-out tasks, neither empty; all questions on one picture fall on the same side.
 
     A picture's side depends on its pixels, the share and the seed, so that new questions leave the old ones where they

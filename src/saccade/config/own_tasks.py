@@ -13,14 +13,14 @@ REASONS_SHOWN = 5
 logger = logging.getLogger(__name__)
 
 
-def own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
+def read_own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
     """The tasks of ``--data``. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
     read = read_tasks(data, media=context.media, skip_bad_rows=context.skip_bad_rows, image_root=context.image_root)
-    tell_of_bad_rows(data, read.skipped, len(read.tasks))
+    warn_of_bad_rows(data, read.skipped, len(read.tasks))
     return read.tasks
 
 
-def tell_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:
+def warn_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:
     """A warning that counts the rows that were left out, with reasons; nothing where there are none."""
     if not skipped:
         return

@@ -1,1 +1,26 @@
-"""Turns questions and attempts into what a model is trained on: difficulty, trajectories with code, cross-checks."""
+"""Curation: questions and attempts made into data to train on, by paper in a room of its own.
+
+``codedance/``, ``ivgr/`` and ``vista/`` are the three pipelines. What they share is here: ``difficulty.py`` sorts
+questions by pass rates, ``playing.py`` lets a chat model play in an environment, ``examples.py`` is the file of
+examples, ``journal.py`` what a stopped curation goes on from.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.curation.difficulty import PassRates, read_pass_rates
+    from saccade.curation.examples import read_examples
+    from saccade.curation.journal import Journal
+    from saccade.curation.playing import play
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "Journal",
+    "PassRates",
+    "play",
+    "read_examples",
+    "read_pass_rates",
+]

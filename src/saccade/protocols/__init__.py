@@ -1,1 +1,49 @@
-"""How a task is put to a model and how its turns are read back."""
+"""Protocols: how a task is put to a model as chat messages, and how the model's turns are read back.
+
+Start in ``protocol.py``, then ``tagged.py`` (thought, tool call, answer, each in a tag). ``code.py`` has Python instead
+of tool calls, ``two_streams.py`` the two ways of iVGR. What cannot be read is the value ``Malformed``, never an error.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.protocols.box_text import BoxForm
+    from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS, code_protocol
+    from saccade.protocols.code_words import PYTHON_TOOL
+    from saccade.protocols.instructions import Style
+    from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
+    from saccade.protocols.protocol import ChatProtocol, ParsedTurn
+    from saccade.protocols.tagged import direct_protocol, tagged_protocol
+    from saccade.protocols.two_streams import (
+        GROUNDED,
+        TEXTUAL,
+        grounded_protocol,
+        grounded_with_crop_protocol,
+        textual_protocol,
+    )
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "EVALUATION_TURNS",
+    "GROUNDED",
+    "PROTOCOLS",
+    "PYTHON_TOOL",
+    "TEXTUAL",
+    "TRAINING_TURNS",
+    "BoxForm",
+    "ChatProtocol",
+    "ParsedTurn",
+    "ProtocolName",
+    "Style",
+    "code_protocol",
+    "direct_protocol",
+    "grounded_protocol",
+    "grounded_with_crop_protocol",
+    "known_name",
+    "protocol_named",
+    "tagged_protocol",
+    "textual_protocol",
+]

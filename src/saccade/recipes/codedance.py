@@ -10,8 +10,8 @@ Differs from the paper in: code that does no work is not paid, and a trajectory 
 from collections.abc import Sequence
 
 from saccade.config.context import RecipeContext
-from saccade.config.held_out import split, without_held_out
-from saccade.config.own_tasks import own_tasks
+from saccade.config.held_out import split_held_out, without_held_out
+from saccade.config.own_tasks import read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.curation.examples import read_examples
 from saccade.errors import UserError
@@ -73,7 +73,9 @@ def codedance(context: RecipeContext) -> Plan:
             "miniature: saccade train codedance:tiny"
         )
     path, sandbox = context.model, Sandbox(isolation=settings.isolation)
-    training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(
+        read_own_tasks(context.data, context), settings.held_out_share, seed=context.seed
+    )
     curated = [] if settings.sft_data is None else read_examples(settings.sft_data, context.media)
     curated = without_held_out(curated, held_out, lambda one: one.task, what=f"examples of {settings.sft_data}")
     shown = Epochs([StreamExample(example=one) for one in curated], seed=seed_for(context.seed, "sft"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import own_tasks
+from saccade.config.own_tasks import read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
@@ -181,7 +181,7 @@ def _asked(
 
 def _tasks(context: RecipeContext, family: str | None, count: int | None, difficulty: float) -> Sequence[Task]:
     if context.data is not None:
-        return own_tasks(context.data, context)[:count]
+        return read_own_tasks(context.data, context)[:count]
     if family is None:
         raise UserError(
             f"nothing to measure on: give --data PATH or --family NAME (one of {', '.join(FAMILIES)}, or FILE.py:NAME)"

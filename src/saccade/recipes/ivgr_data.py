@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
-from saccade.config.held_out import split, without_held_out
-from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.held_out import split_held_out, without_held_out
+from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
 from saccade.curation.difficulty import read_pass_rates
 from saccade.curation.ivgr.cold_start import read_cold_start
 from saccade.errors import UserError
@@ -56,7 +56,7 @@ class OwnQuestions:
 
 def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -> OwnQuestions:
     """The questions of ``--data`` and of ``general_data``; UserError when none of the first has a box."""
-    given = own_tasks(data, context)
+    given = read_own_tasks(data, context)
     boxed = [task for task in given if first_image_boxes(task)]
     if not boxed:
         raise UserError(
@@ -64,7 +64,7 @@ def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -
             "grounded stream; give questions with target_instances or boxes, or train in plain words alone with "
             "saccade train questions"
         )
-    training, held_out = split(boxed, settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(boxed, settings.held_out_share, seed=context.seed)
     general = [*(task for task in given if not first_image_boxes(task)), *_general(settings.general_data, context)]
     _check_ids([*boxed, *general])
     return OwnQuestions(
@@ -83,7 +83,7 @@ def read_trajectories(settings: IvgrSettings, held_out: Sequence[Task], context:
     if path is None or not settings.sft.steps:
         return None
     read = read_cold_start(path, context.media, skip_bad_rows=context.skip_bad_rows)
-    tell_of_bad_rows(path, read.skipped, len(read.examples))
+    warn_of_bad_rows(path, read.skipped, len(read.examples))
     kept = without_held_out(read.examples, held_out, lambda one: one.example.task, what=f"examples of {path}")
     shown = Epochs(
         [StreamExample(example=one.example, stream=one.stream) for one in kept], seed=seed_for(context.seed, "sft")
@@ -94,7 +94,7 @@ def read_trajectories(settings: IvgrSettings, held_out: Sequence[Task], context:
 def _general(path: Path | None, context: RecipeContext) -> list[Task]:
     if path is None:
         return []
-    tasks = own_tasks(path, context)
+    tasks = read_own_tasks(path, context)
     if boxed := sum(bool(first_image_boxes(task)) for task in tasks):
         logger.info("%d questions of %s have boxes, which are not used there; give them in --data", boxed, path)
     return [replace(task, targets=()) for task in tasks]

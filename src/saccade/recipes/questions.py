@@ -6,8 +6,8 @@ Imitation of the bare answers can come first (``--set sft.steps=100``) for a mod
 from collections.abc import Sequence
 
 from saccade.config.context import RecipeContext
-from saccade.config.held_out import split
-from saccade.config.own_tasks import own_tasks
+from saccade.config.held_out import split_held_out
+from saccade.config.own_tasks import read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.models.base import base_checkpoint, instruction_style, is_tiny
@@ -59,7 +59,9 @@ def questions(context: RecipeContext) -> Plan:
     settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
-    training, held_out = split(own_tasks(context.data, context), settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(
+        read_own_tasks(context.data, context), settings.held_out_share, seed=context.seed
+    )
     answers = Epochs(
         [StreamExample(example=bare_answer(task)) for task in training], seed=seed_for(context.seed, "sft")
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
-from saccade.config.held_out import split, without_held_out
-from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.held_out import split_held_out, without_held_out
+from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
 from saccade.curation.vista.tool_examples import read_tool_examples
 from saccade.errors import UserError
 from saccade.recipes.vista_settings import VistaSettings, known
@@ -34,7 +34,7 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
     """All questions of ``--data``; UserError when there is nothing to train on or to measure on."""
     names = _data_sets(data, settings)
     if not names:
-        training, held_out = split(own_tasks(data, context), settings.held_out_share, seed=context.seed)
+        training, held_out = split_held_out(read_own_tasks(data, context), settings.held_out_share, seed=context.seed)
         return TrainingSplit(training=training, held_out=held_out)
     held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
     drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]
@@ -104,5 +104,5 @@ def _read(
         skip_bad_rows=context.skip_bad_rows,
         published_rules=settings.published_rules,
     )
-    tell_of_bad_rows(folder, read.skipped, len(read.tasks))
+    warn_of_bad_rows(folder, read.skipped, len(read.tasks))
     return read.tasks

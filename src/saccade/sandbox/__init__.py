@@ -1,12 +1,20 @@
-"""Where code that a model wrote runs: isolated by the kernel, each run a transaction."""
+"""The sandbox: code that a model wrote runs here, isolated by the kernel; each run is a transaction.
+
+Start in ``sandbox.py`` (``Sandbox().session(images, seed)``) and ``results.py``; ``zygote.py`` is the process that
+sessions are forked from, ``keeper.py`` the one that watches a session. It needs of Saccade
+pictures and errors alone.
+"""
 
 from typing import TYPE_CHECKING
 
-from saccade.sandbox.results import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
+from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
+    from saccade.sandbox.results import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
     from saccade.sandbox.sandbox import NoIsolationWarning, Sandbox
     from saccade.sandbox.session import Session
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "ErrorKind",
@@ -19,17 +27,3 @@ __all__ = [
     "Sandbox",
     "Session",
 ]
-
-
-def __getattr__(name: str) -> object:
-    # The warm parent imports this room as well, and each page of the trainer's side would be copied with every fork.
-    if name in ("Sandbox", "NoIsolationWarning"):
-        from saccade.sandbox import sandbox
-
-        found: object = getattr(sandbox, name)
-        return found
-    if name == "Session":
-        from saccade.sandbox.session import Session
-
-        return Session
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,23 @@
-"""Tools as services: a server with resident models and its client, also over the Model Context Protocol."""
+"""Tools as services: a server with resident models in worker processes, and its client.
+
+``client/`` is what a run uses (``RemoteTools``); ``http/`` is the server's HTTP side, ``workers/`` the processes in
+which it runs tools; ``settings.py`` reads how a server runs from a ``tools.toml``.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.services.http.server import serve
+    from saccade.services.settings import GroupSettings, Serving, ToolServerSettings, serving_of
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "GroupSettings",
+    "Serving",
+    "ToolServerSettings",
+    "serve",
+    "serving_of",
+]

@@ -1,1 +1,58 @@
+"""Questions about images, with their answers: drawn from a seed, read from files or from published data sets.
 
+Start in ``procedural.py`` (``generate`` draws tasks of a family, with exact answers and an expert), ``files.py`` (your
+own) or ``datasets/`` (published ones). ``curriculum.py`` says which question is asked next. A family of your own is
+drawn with what ``saccade.tasks.families`` offers.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.tasks.curriculum import (
+        HARD_OF_EIGHT,
+        HARD_OF_FIVE,
+        Band,
+        ByPassRate,
+        Epochs,
+        InOrder,
+        Mixture,
+        Question,
+        Share,
+        Shuffled,
+        TaskSampler,
+    )
+    from saccade.tasks.datasets.duplicates import drop_duplicates
+    from saccade.tasks.datasets.reading import read_data_set
+    from saccade.tasks.datasets.table import DATA_SETS
+    from saccade.tasks.files import BadRow, TaskFile, read_tasks
+    from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
+    from saccade.tasks.tail_patch import TailPatch
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "DATA_SETS",
+    "FAMILIES",
+    "HARD_OF_EIGHT",
+    "HARD_OF_FIVE",
+    "LESSON_FAMILIES",
+    "BadRow",
+    "Band",
+    "ByPassRate",
+    "Epochs",
+    "InOrder",
+    "Mixture",
+    "Question",
+    "Share",
+    "Shuffled",
+    "TailPatch",
+    "TaskFile",
+    "TaskSampler",
+    "drop_duplicates",
+    "generate",
+    "read_data_set",
+    "read_tasks",
+    "vocabulary_texts",
+]

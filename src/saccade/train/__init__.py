@@ -1,1 +1,42 @@
+"""Training: plans of stages, and the loops that run them.
 
+Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``RLStage`` and ``Evaluate``, checked before the
+first step. ``material.py`` holds what a method is put together from, ``stage_settings.py`` how long and how fast stages
+learn. ``run.py`` runs a plan: ``supervise.py`` and ``reinforce.py`` are the loops, ``collect.py`` the rollout with
+refills, ``credit.py`` the way from scored groups to advantages on tokens.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.rollout import EpisodeSpec
+    from saccade.train.algorithm_choice import AlgorithmSettings
+    from saccade.train.material import ExampleSource, Material
+    from saccade.train.plan import Demonstration, DemonstrationSource, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+    from saccade.train.recipe_loading import load_recipe
+    from saccade.train.run import run_plan
+    from saccade.train.stage_settings import ImitationSettings, RLSettings, SFTSettings
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "AlgorithmSettings",
+    "Demonstration",
+    "DemonstrationSource",
+    "EpisodeSpec",
+    "Evaluate",
+    "ExampleSource",
+    "ImitationSettings",
+    "Material",
+    "Plan",
+    "RLSettings",
+    "RLStage",
+    "SFTSettings",
+    "SFTStage",
+    "Stage",
+    "Stream",
+    "load_recipe",
+    "run_plan",
+]

@@ -1,1 +1,21 @@
+"""The viewer: the report of a run as one HTML file and as JSON, and a reward explained in the terminal.
 
+Start in ``report.py``; ``evidence.py`` reads what a run left on disk, ``explained.py`` is ``saccade show``.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.viewer.evidence import Evidence, collect
+    from saccade.viewer.report import report_values, write_report
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "Evidence",
+    "collect",
+    "report_values",
+    "write_report",
+]

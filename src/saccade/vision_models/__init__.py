@@ -1,1 +1,41 @@
-"""Models that look for one thing: detectors, segmenters, readers of text and of charts, by transformers checkpoints."""
+"""Models for one visual task: detectors, segmenters and chart models, from transformers checkpoints.
+
+``requests.py`` has the requests and answers of each kind; ``kinds.py`` tells a directory's kind without torch.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.vision_models.chart_models import load_chart_model
+    from saccade.vision_models.detectors import load_detector
+    from saccade.vision_models.kinds import kind_of
+    from saccade.vision_models.requests import (
+        ChartModel,
+        ChartRequest,
+        Detection,
+        DetectionRequest,
+        Detector,
+        Segmentation,
+        SegmentationRequest,
+        Segmenter,
+    )
+    from saccade.vision_models.segmenters import load_segmenter
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "ChartModel",
+    "ChartRequest",
+    "Detection",
+    "DetectionRequest",
+    "Detector",
+    "Segmentation",
+    "SegmentationRequest",
+    "Segmenter",
+    "kind_of",
+    "load_chart_model",
+    "load_detector",
+    "load_segmenter",
+]

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from saccade.chat.chat_model import ChatModel
 from saccade.config.context import RecipeContext
 from saccade.config.inputs import family_inputs
-from saccade.config.own_tasks import own_tasks
+from saccade.config.own_tasks import read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import CodeDanceCuration
 from saccade.curation.by_id import read_chains
@@ -151,7 +151,7 @@ def _questions(request: CodeDanceRequest, settings: CodeDanceCuration, media: Me
         ]
     assert request.data is not None
     context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
-    return own_tasks(request.data, context)[: request.count]
+    return read_own_tasks(request.data, context)[: request.count]
 
 
 def _started_with(request: CodeDanceRequest, settings: CodeDanceCuration, tasks: Sequence[Task]) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import RewriteSettings, SelectSettings
 from saccade.curation.difficulty import check_covered
@@ -42,7 +42,7 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
     settings = apply_overrides(RewriteSettings(), request.overrides)
     media = MediaStore()
     read = read_cold_start(request.data, media, skip_bad_rows=request.skip_bad_rows)
-    tell_of_bad_rows(request.data, read.skipped, len(read.examples))
+    warn_of_bad_rows(request.data, read.skipped, len(read.examples))
     examples = read.examples[: request.count]
     # Everything that decides what is asked and kept must be the same for a curation to be resumed.
     started_with: dict[str, Json] = {
@@ -70,7 +70,7 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
     settings = apply_overrides(SelectSettings(), request.overrides)
     media = MediaStore()
     context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
-    tasks = own_tasks(request.data, context)[: request.count]
+    tasks = read_own_tasks(request.data, context)[: request.count]
     started_with: dict[str, Json] = {
         "questions": len(tasks),
         "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),

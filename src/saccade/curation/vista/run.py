@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import own_tasks, tell_of_bad_rows
+from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import VistaCuration
 from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
@@ -137,7 +137,7 @@ def _questions(request: VistaRequest, media: MediaStore) -> Sequence[Task]:
     assert request.data is not None
     if request.data_set is None:
         context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
-        return own_tasks(request.data, context)[: request.count]
+        return read_own_tasks(request.data, context)[: request.count]
     read = read_data_set(
         request.data_set,
         request.data,
@@ -147,5 +147,5 @@ def _questions(request: VistaRequest, media: MediaStore) -> Sequence[Task]:
         seed=request.seed,
         skip_bad_rows=request.skip_bad_rows,
     )
-    tell_of_bad_rows(request.data, read.skipped, len(read.tasks))
+    warn_of_bad_rows(request.data, read.skipped, len(read.tasks))
     return read.tasks

@@ -1,1 +1,22 @@
-"""Tools over the Model Context Protocol, in both directions."""
+"""Tools over the Model Context Protocol, in both directions.
+
+``client.py`` makes the tools of any MCP server ours; ``server.py`` offers ours, ``serving.py`` runs it.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.interop.mcp.client import McpTools
+    from saccade.interop.mcp.server import mcp_server
+    from saccade.interop.mcp.serving import serve_http, serve_stdio
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "McpTools",
+    "mcp_server",
+    "serve_http",
+    "serve_stdio",
+]

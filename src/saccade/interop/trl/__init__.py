@@ -1,1 +1,17 @@
-"""Our environments for TRL's trainers."""
+"""Tasks and tools as an environment of TRL's ``GRPOTrainer``: the environment class, a data set's rows, a reward."""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.interop.trl.environment import TrlEnvironment, answer_score, environment_class, rows
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "TrlEnvironment",
+    "answer_score",
+    "environment_class",
+    "rows",
+]

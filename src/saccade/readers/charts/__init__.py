@@ -1,1 +1,37 @@
-"""Charts: what they hold as a value, a classical reader that works offline, and tools over what any reader read."""
+"""Charts: what a chart holds as a value, a classical reader that works offline, and what can be said of a chart.
+
+Start in ``chart.py``, then ``classical.py`` (pixels to a ``Chart``). ``table.py``, ``telling.py``, ``svg.py`` and
+``scene_graph.py`` write a chart; ``questions.py`` answers questions on its table.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.readers.charts.chart import Axis, Chart, ChartKind, ChartReader, Series
+    from saccade.readers.charts.classical import ClassicalReader
+    from saccade.readers.charts.questions import answer
+    from saccade.readers.charts.scene_graph import scene_graph_of
+    from saccade.readers.charts.svg import svg_of
+    from saccade.readers.charts.table import csv_of, data_of, markdown_of
+    from saccade.readers.charts.telling import analysis_of, caption_of
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "Axis",
+    "Chart",
+    "ChartKind",
+    "ChartReader",
+    "ClassicalReader",
+    "Series",
+    "analysis_of",
+    "answer",
+    "caption_of",
+    "csv_of",
+    "data_of",
+    "markdown_of",
+    "scene_graph_of",
+    "svg_of",
+]

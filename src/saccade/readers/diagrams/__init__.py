@@ -1,1 +1,24 @@
-"""Geometry diagrams and the words beside them, read into statements that the solver takes."""
+"""Geometry diagrams and the words beside them, read into statements that the solver takes.
+
+Start in ``diagram.py`` (pixels to a ``Diagram``) and ``words.py``; ``formalize.py`` makes one problem of both.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.readers.diagrams.diagram import Diagram, read_diagram
+    from saccade.readers.diagrams.formalize import Formal, formalized
+    from saccade.readers.diagrams.words import Words, read_words
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "Diagram",
+    "Formal",
+    "Words",
+    "formalized",
+    "read_diagram",
+    "read_words",
+]

@@ -1,1 +1,29 @@
-"""Plane geometry: its public languages, a numeric solver, theorems that explain, and the tools that offer them."""
+"""Plane geometry: its two public languages, a numeric solver, and theorems that explain what it finds.
+
+Start in ``solver.py``. ``language.py`` reads logic forms (Inter-GPS), ``cdl.py`` FormalGeo's CDL; ``numeric.py`` finds
+figures, ``derivation.py`` chains theorems.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.readers.geometry.cdl import statements_of
+    from saccade.readers.geometry.cdl_writing import cdl_of
+    from saccade.readers.geometry.language import parse_statements
+    from saccade.readers.geometry.solver import SolverAnswer, solve
+    from saccade.readers.geometry.terms import LanguageError
+    from saccade.readers.geometry.writing import written
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "LanguageError",
+    "SolverAnswer",
+    "cdl_of",
+    "parse_statements",
+    "solve",
+    "statements_of",
+    "written",
+]

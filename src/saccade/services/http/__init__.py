@@ -1,1 +1,21 @@
-"""The tool server's HTTP side: routes, limits, uploads, origins."""
+"""The tool server's HTTP side: routes, limits, uploads, origins.
+
+Start in ``app.py`` (the routes) and ``service.py`` (what they call); ``server.py`` runs it all from start to end.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.services.http.app import create_app
+    from saccade.services.http.server import serve
+    from saccade.services.http.service import ToolService
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "ToolService",
+    "create_app",
+    "serve",
+]
