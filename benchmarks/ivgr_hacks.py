@@ -106,7 +106,7 @@ def judged(*, is_open: bool) -> Rewards:
     reference = Reference(text=texts["honest"], boxes=(TARGET,), box_reward=1.0)
 
     def rewards(ways: Sequence[str], random: np.random.Generator) -> Sequence[float]:
-        asking = JudgeClient(teacher=ScriptedTeacher(reply=lambda messages: reply(messages, random)))
+        asking = JudgeClient(model=ScriptedTeacher(reply=lambda messages: reply(messages, random)))
         judge = LlmJudge(asking=asking)
 
         async def one(way: str) -> Verdict:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from saccade.chat.chat_model import EngineChat
+from saccade.chat.local_chat import EngineChat
 from saccade.errors import SaccadeError
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.chat.counts import ChatCounts
+from saccade.chat.chat_model import ChatCounts
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.pacing import LONGEST_WAIT_S, RetryPace, asked_wait_s, back_off_s
-from saccade.chat.refusals import RefusedRequestError
 from saccade.chat.reply_cache import ReplyCache
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
+from saccade.retries import LONGEST_WAIT_S, RetryPace, asked_wait_s, back_off_s
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply, one_after_another
 from saccade.types import Message
 

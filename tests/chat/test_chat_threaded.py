@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.refusals import RefusedRequestError
 from saccade.chat.threaded import ChatThread
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
 from saccade.testing.chat_server import ChatServer, Served, chat_reply
 from saccade.types import Message

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.chat.counts import ChatCounts
+from saccade.chat.chat_model import ChatCounts
 from saccade.curation.ledger import Ledger
 from saccade.errors import UserError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from curation_teachers import Knowing, answer_turn, is_about
 
-from saccade.chat.refusals import RefusedRequestError
+from saccade.chat.wire import RefusedRequestError
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Roles
 from saccade.curation.codedance.report import CurationReport

@@ -178,7 +178,7 @@ def test_the_kinds_are_those_of_turns_as_the_environment_records_them() -> None:
 def judge(*replies: str, **settings) -> tuple[ErrorJudge, ScriptedTeacher]:
     left = list(replies)
     teacher = ScriptedTeacher(reply=lambda _: left.pop(0) if len(left) > 1 else left[0])
-    return ErrorJudge(asking=JudgeClient(teacher=teacher, **settings)), teacher
+    return ErrorJudge(asking=JudgeClient(model=teacher, **settings)), teacher
 
 
 def test_shares_are_of_the_wrong_trajectories_and_mended_errors_are_counted_beside() -> None:
@@ -239,7 +239,7 @@ def test_a_judge_that_is_down_gives_no_verdict() -> None:
     def down(_: Sequence[Message]) -> str:
         raise MachineError("down")
 
-    asking = ErrorJudge(asking=JudgeClient(teacher=ScriptedTeacher(reply=down)))
+    asking = ErrorJudge(asking=JudgeClient(model=ScriptedTeacher(reply=down)))
     assert find_errors([played(RAN)], SPECS, judge=asking).no_verdict == 1
 
 

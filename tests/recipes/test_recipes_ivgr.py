@@ -12,6 +12,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.miniature.ivgr import EXACT, TinyIvgrSettings, tiny
+from saccade.miniature.judges import ErringJudge, JudgeErrors
 from saccade.miniature.tiny_model import TinySize
 from saccade.models.base import base_checkpoint
 from saccade.models.loading import LoadSettings
@@ -21,7 +22,6 @@ from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.answer_judge import AnswerJudge
 from saccade.rewards.judges.consistency import Ensemble
-from saccade.rewards.judges.erring_judge import ErringJudge, JudgeErrors
 from saccade.rewards.judges.llm_judge import LlmJudge
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records

@@ -8,11 +8,11 @@ from ivgr_samples import BLUE, RED, TASK, UNTARGETED, FixedJudge, grounded, scor
 
 from saccade.errors import UserError
 from saccade.geometry import Box
+from saccade.miniature.judges import PLACE, PLACES, ExactJudge
 from saccade.rewards.groups import NO_VERDICT as NO_SCORE
 from saccade.rewards.groups import score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, Ensemble, Verdict
-from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.rewards.reward import GroupReward
 from saccade.testing import check_reward
 from saccade.types import Group, Score, Task, Term, Trajectory

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from saccade.config.context import RecipeContext
 from saccade.miniature.ivgr import tiny
+from saccade.miniature.judges import PLACES
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import TEXTUAL
-from saccade.rewards.judges.exact_judge import PLACES
 from saccade.rewards.reward import AnyReward, GroupReward, GroupScores
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress

@@ -16,13 +16,12 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from saccade.chat.counts import ChatCounts
-from saccade.chat.pacing import RetryPace, back_off_s
-from saccade.chat.refusals import TryAgainError, refusal
+from saccade.chat.chat_model import ChatCounts
 from saccade.chat.reply_cache import ReplyCache, request_key
-from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, wire_messages
+from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, refusal, wire_messages
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.media.store import MediaStore
+from saccade.retries import RetryPace, TryAgainError, back_off_s
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Json, Message
 

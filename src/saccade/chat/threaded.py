@@ -6,21 +6,22 @@ another one. What is asked here goes out over the same connections from the firs
 
 import asyncio
 import logging
-import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from saccade.chat.counts import ChatCounts
+from saccade.chat.chat_model import ChatCounts
+from saccade.chat.loop_thread import LoopThread, cancel_others
 from saccade.chat.openai_chat import ChatClient
 from saccade.errors import MachineError
+from saccade.retries import CircuitBreaker
 from saccade.types import Message
 
 logger = logging.getLogger(__name__)
 
 
 class ChatThread:
-    """A ``ChatModel`` while it is entered; what it has done is logged when it is left.
+    """A ``ConnectedChat`` at a server; what it has done is logged when it is left.
 
     A server that keeps failing must not hold a step up for as long as all of its questions take to fail: after
     ``2 * at_once`` failures in a row one question at a time is tried, until it is answered; whatever is asked meanwhile
@@ -28,13 +29,12 @@ class ChatThread:
     """
 
     def __init__(self, client: ChatClient, *, at_once: int = 8) -> None:
-        """The client belongs to the thread: nobody else closes it. ``at_once`` questions are out at a time."""
+        """The client belongs to the thread, which closes it. ``at_once`` questions are out at a time."""
         self._client = client
         self._at_once = at_once
-        self._failures = 0
-        """In a row, as the thread's own loop counts them."""
-        self._is_trying = False
-        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore, threading.Thread] | None = None
+        # Without rests: the client has waited between its tries.
+        self._breaker = CircuitBreaker(client.base_url, failures=2 * at_once, first_rest_s=0.0)
+        self._running: tuple[LoopThread, asyncio.Semaphore] | None = None
 
     @property
     def counts(self) -> ChatCounts:
@@ -46,69 +46,46 @@ class ChatThread:
     ) -> Sequence[str]:
         if self._running is None:
             raise RuntimeError("the thread of this client is not running; ask inside of a with")
-        loop, places, _ = self._running
+        thread, places = self._running
 
         async def asked() -> Sequence[str]:
             async with places:
                 return await self._asked(messages, temperature=temperature, samples=samples, seed=seed)
 
-        # Whoever stops waiting also stops the request.
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked(), loop))
+        # To stop waiting also stops the request.
+        return await asyncio.wrap_future(thread.submit(asked()))
 
     async def _asked(
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
     ) -> Sequence[str]:
-        is_failing = self._failures >= 2 * self._at_once
-        if is_failing and self._is_trying:
-            raise MachineError(f"{self._client.base_url} has failed {self._failures} times in a row and is left alone")
-        self._is_trying |= is_failing
+        passed = self._breaker.enter()
         try:
             texts = await self._client(messages, temperature=temperature, samples=samples, seed=seed)
         except MachineError:
-            self._count_failure()
+            self._breaker.failed(passed)
             raise
-        finally:
-            # Those that were out before it failed so often are no trial.
-            self._is_trying &= not is_failing
-        if is_failing:
-            logger.info("%s answers again", self._client.base_url)
-        self._failures = 0
+        except BaseException:
+            # A refusal is about the request; and one that is cancelled says nothing of the server.
+            self._breaker.given_up(passed)
+            raise
+        self._breaker.succeeded(passed)
         return texts
 
-    def _count_failure(self) -> None:
-        self._failures += 1
-        if self._failures == 2 * self._at_once:
-            logger.warning(
-                "%s has failed %d times in a row; from now on one question at a time is tried until it answers",
-                self._client.base_url,
-                self._failures,
-            )
-
     def __enter__(self) -> Self:
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, name="saccade-chat", daemon=True)
-        self._running = loop, asyncio.Semaphore(self._at_once), thread
-        thread.start()
+        self._running = LoopThread("saccade-chat"), asyncio.Semaphore(self._at_once)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._running is not None
-        loop, _, thread = self._running
+        thread, _ = self._running
         self._running = None
-        asyncio.run_coroutine_threadsafe(_wound_up(self._client), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        thread.submit(self._wound_up()).result()
+        thread.stop()
         done = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.counts.as_counts().items())
         logger.info("asked of %s at %s: %s", self._client.model, self._client.base_url, done)
 
-
-async def _wound_up(client: ChatClient) -> None:
-    """What is still being asked is cancelled, and connections are closed."""
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-    await client.close()
+    async def _wound_up(self) -> None:
+        await cancel_others()
+        await self._client.close()

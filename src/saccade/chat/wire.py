@@ -1,4 +1,4 @@
-"""Chat messages as servers of OpenAI's chat completions take them, and their replies read with suspicion."""
+"""Chat completions on the wire: messages as servers take them, replies read with suspicion, what a status means."""
 
 import base64
 import json
@@ -6,10 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.errors import UserError
 from saccade.media.store import MediaStore, png_bytes
+from saccade.retries import TryAgainError, asked_wait_s
 from saccade.types import ImageRef, Json, Message
 
 ImageUrl = Callable[[ImageRef], str]
+
+WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
+"""Besides everything from 500 on."""
+
+ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
+
+SHOWN_CHARACTERS = 300
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -18,6 +27,19 @@ _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     # The servers' own tool role answers calls by their ids, and ours are written in the text.
     "tool": "user",
 }
+
+
+class RefusedRequestError(UserError):
+    """The server will not answer this request, however often it is asked."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def is_about_one_request(self) -> bool:
+        """Another request may well be taken: this one was too long, say."""
+        return self.status in ABOUT_ONE_REQUEST
 
 
 class BrokenReplyError(Exception):
@@ -69,6 +91,32 @@ def read_reply(body: str) -> ChatReply:
         prompt_tokens=_count(usage, "prompt_tokens"),
         completion_tokens=_count(usage, "completion_tokens"),
     )
+
+
+def refusal(
+    status: int, body: str, headers: Mapping[str, str], *, base_url: str, model: str
+) -> TryAgainError | RefusedRequestError:
+    """The error to raise for a status that is no success."""
+    said = " ".join(body.split())[:SHOWN_CHARACTERS]
+    # A quota that is used up comes as 429 too, and no waiting brings it back.
+    is_quota = "insufficient_quota" in body
+    if (status in WORTH_ANOTHER_TRY or status >= 500) and not is_quota:
+        return TryAgainError(f"status {status}: {said}", asked_wait_s(headers))
+    if is_quota:
+        advice = "the quota of this key is used up; raise it, or choose another key"
+    elif status in (401, 403):
+        advice = "give the server's key in OPENAI_API_KEY or as api_key"
+    elif status in (404, 405):
+        advice = (
+            f"see that the address ends before /chat/completions, and that {model!r} is one of the models in "
+            f"{base_url}/models"
+        )
+    else:
+        advice = (
+            "see that the model takes images, that the texts fit into its context, and that the server knows every "
+            "field of the request (extra_body changes them)"
+        )
+    return RefusedRequestError(f"{base_url} refuses the request with status {status}: {said}\n{advice}", status)
 
 
 def _content(message: Message, image_url: ImageUrl) -> Json:

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from saccade.chat.server_settings import ChatServerSettings
+from saccade.chat.connect import ChatServerSettings
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.evaluation.error_judge import ErrorJudge
@@ -34,10 +34,8 @@ async def _judged(
     paths: RunPaths, files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> dict[str, JudgedEvaluation]:
     name = f"{model} at {who}" if model else who
-    async with Teachers(
-        media=MediaStore(), server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root
-    ) as open_:
-        asked = ErrorJudge(asking=JudgeClient(teacher=await open_.teacher("judge", who, model)))
+    with Teachers(media=MediaStore(), server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root) as open_:
+        asked = ErrorJudge(asking=JudgeClient(model=open_.teacher("judge", who, model)))
         return {
             file.stem: JudgedEvaluation(judge=name, verdicts=await judged(read_records(file), asked)) for file in files
         }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from saccade.chat.server_settings import ChatServerSettings
+from saccade.chat.connect import ChatServerSettings
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.ivgr.rephrasing import RephrasingSettings
 from saccade.curation.ivgr.selection import SelectionSettings

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from saccade.chat.server_settings import ChatServerSettings
+from saccade.chat.connect import ChatServerSettings
 from saccade.config.settings import to_json
 from saccade.curation.journal import Journal, Kept
 from saccade.types import Json

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from saccade.atomic import disk_errors
-from saccade.chat.counts import ChatCounts
+from saccade.chat.chat_model import ChatCounts
 from saccade.errors import UserError
 
 

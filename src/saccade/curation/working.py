@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from saccade.chat.refusals import RefusedRequestError
+from saccade.chat.wire import RefusedRequestError
 from saccade.curation.journal import Journal, Kept
 from saccade.errors import MachineError, SaccadeError
 

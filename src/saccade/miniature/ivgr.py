@@ -1,12 +1,13 @@
 """iVGR in miniature: drawn plates with an exact judge, and a model made from nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.evaluation.views import Views
 from saccade.learner.learner import OptimizerSettings
+from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
 from saccade.miniature.stream_lessons import (
     NUMBERS,
     PHRASES,
@@ -17,10 +18,8 @@ from saccade.miniature.stream_lessons import (
 )
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models.vlm import VisionLanguageModel
-from saccade.recipes._ivgr_judges import JudgeSettings, Meter
 from saccade.recipes.ivgr import method
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
-from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.curriculum import InOrder
@@ -38,7 +37,7 @@ EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
 class TinyIvgrSettings(TwoStreamSettings):
     """The same in miniature: minutes on one core."""
 
-    judge: JudgeSettings = JudgeSettings(kind="exact")
+    judge: TinyJudgeSettings = TinyJudgeSettings()
     boxed_per_step: int = 9
     sft: ImitationSettings = ImitationSettings(
         steps=1600,
@@ -83,7 +82,8 @@ def tiny(context: RecipeContext) -> Plan:
     """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
     settings = apply_overrides(TinyIvgrSettings(), context.overrides)
     asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
-    judged = settings.judges(context, EXACT)
+    exact = replace(EXACT, knows_truth=settings.judge.knows_truth)
+    judged = settings.judge.spoiled(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
     imitates = settings.sft.steps > 0 and context.model is None
 
@@ -111,7 +111,7 @@ def tiny(context: RecipeContext) -> Plan:
         examples=lesson if imitates else None,
         first="curve" if imitates else None,
         resources=judged.resources,
-        meters=Meter(judged.teachers),
+        meters=judged.meters,
     )
     return material.plan(settings, method(settings, material, judged))
 

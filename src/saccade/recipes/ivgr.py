@@ -16,10 +16,10 @@ from saccade.errors import UserError
 from saccade.models.base import instruction_style
 from saccade.models.loading import load_model
 from saccade.protocols.two_streams import GROUNDED, TEXTUAL
-from saccade.recipes._ivgr_judges import Judges, Meter
 from saccade.recipes.ivgr_data import read_questions, read_trajectories
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings, TwoStreamSettings
 from saccade.rewards.boxes.grounding import GroundingReward
+from saccade.rewards.judges.settings import Judges
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.reward import Reward
 from saccade.tasks.curriculum import mixed
@@ -87,6 +87,6 @@ def ivgr(context: RecipeContext) -> Plan:
         held_out={"": lambda: own.held_out, "curve": lambda: own.held_out},
         examples=read_trajectories(settings, own.held_out, context),
         resources=judged.resources,
-        meters=Meter(judged.teachers),
+        meters=judged.meters,
     )
     return material.plan(settings, method(settings, material, judged))

@@ -20,9 +20,9 @@ from saccade.protocols.two_streams import (
     grounded_with_crop_protocol,
     textual_protocol,
 )
-from saccade.recipes._ivgr_judges import Judges, JudgeSettings, judges
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.judges.exact_judge import ExactJudge
+from saccade.rewards.judges.consistency import ConsistencyJudge
+from saccade.rewards.judges.settings import Judges, JudgeSettings, judges
 from saccade.rollout.settings import RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tools.images import crop
@@ -106,7 +106,7 @@ class TwoStreamSettings:
             TEXTUAL: EpisodeSpec(protocol=words, tools=(), rollout=self.rollout, max_turns=1),
         }
 
-    def judges(self, context: RecipeContext, exact: ExactJudge | None = None) -> Judges:
+    def judges(self, context: RecipeContext, exact: ConsistencyJudge | None = None) -> Judges:
         """The judges of the settings; in one stream alone there is nothing to agree with."""
         return judges(
             self.judge,

@@ -21,7 +21,7 @@ def found(answer: str, *replies: str, task: Task = FREE, **settings) -> tuple[fl
     """What the judge finds, and how often it was asked."""
     left = list(replies) or ["YES"]
     teacher = ScriptedTeacher(reply=lambda _: left.pop(0) if len(left) > 1 else left[0])
-    return asyncio.run(AnswerJudge(asking=JudgeClient(teacher=teacher, **settings))(task, answer)), len(teacher.asked)
+    return asyncio.run(AnswerJudge(asking=JudgeClient(model=teacher, **settings))(task, answer)), len(teacher.asked)
 
 
 def test_what_the_rules_find_right_needs_no_judge() -> None:
@@ -75,7 +75,7 @@ def test_no_verdict_leaves_the_trajectory_out_and_is_never_zero() -> None:
     def down(_) -> str:
         raise MachineError("the server is gone")
 
-    reward = IvgrReward(consistency=None, accuracy=AnswerJudge(asking=JudgeClient(teacher=ScriptedTeacher(reply=down))))
+    reward = IvgrReward(consistency=None, accuracy=AnswerJudge(asking=JudgeClient(model=ScriptedTeacher(reply=down))))
     scores, _ = scored(
         reward,
         textual("x", "a brolly", task=FREE),
@@ -88,7 +88,7 @@ def test_no_verdict_leaves_the_trajectory_out_and_is_never_zero() -> None:
 
 def test_the_same_answer_in_both_streams_is_judged_once() -> None:
     teacher = ScriptedTeacher(reply=lambda _: "YES")
-    reward = IvgrReward(consistency=None, accuracy=AnswerJudge(asking=JudgeClient(teacher=teacher)))
+    reward = IvgrReward(consistency=None, accuracy=AnswerJudge(asking=JudgeClient(model=teacher)))
     same = textual("x", "a brolly", task=FREE)
     scores, _ = scored(reward, same, same, replace(same, stream="grounded"), task=FREE)
     assert [score.values["accuracy"] for stream in scores.values() for score in stream] == [1.0] * 3

@@ -7,10 +7,9 @@ import pytest
 from ivgr_samples import BLUE, RED, TASK, tag
 
 from saccade.errors import UserError
+from saccade.miniature.judges import PLACE, PLACES, ErringJudge, ExactJudge, JudgeErrors
 from saccade.rewards.judges.archive import Reference
 from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, RUBRIC, Verdict
-from saccade.rewards.judges.erring_judge import ErringJudge, JudgeErrors
-from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.types import Task
 
 REFERENCE = Reference(text=f"red {tag(RED)} white", boxes=(RED,), box_reward=1.0)

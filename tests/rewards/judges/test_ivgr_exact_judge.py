@@ -8,9 +8,9 @@ from ivgr_samples import BLUE, RED, TASK, UNTARGETED, tag
 
 from saccade.errors import UserError
 from saccade.geometry import Box
+from saccade.miniature.judges import PLACE, PLACES, ExactJudge
 from saccade.rewards.judges.archive import Reference
 from saccade.rewards.judges.consistency import NO_VERDICT, SAYS_NOTHING, Verdict
-from saccade.rewards.judges.exact_judge import PLACE, PLACES, ExactJudge
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import SceneObject, Task
 

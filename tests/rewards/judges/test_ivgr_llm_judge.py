@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ivgr_samples import GROUNDED, RED, TASK, grounded, scored, tag, textual
 
-from saccade.chat.chat_model import EngineChat
+from saccade.chat.local_chat import EngineChat
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.refusals import RefusedRequestError
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError, UserError
 from saccade.rewards.groups import score_questions
 from saccade.rewards.ivgr import IvgrReward
@@ -40,7 +40,7 @@ def says(*replies: str) -> ScriptedTeacher:
 
 def judge(teacher, **settings) -> LlmJudge:
     own = {name: settings.pop(name) for name in ("keeps_boxes", "max_text_chars") if name in settings}
-    return LlmJudge(asking=JudgeClient(teacher=teacher, **settings), **own)
+    return LlmJudge(asking=JudgeClient(model=teacher, **settings), **own)
 
 
 def verdict(teacher, target: str = "the plate is white", reference: Reference = REFERENCE, **settings) -> Verdict:
@@ -268,7 +268,7 @@ def test_a_text_that_says_nothing_needs_no_judge(text: str) -> None:
 def test_settings_that_mean_nothing_are_refused() -> None:
     for settings in ({"samples": 0}, {"tries": 0}, {"temperature": -1.0}):
         with pytest.raises(UserError, match=next(iter(settings))):
-            JudgeClient(teacher=says("1"), **settings)
+            JudgeClient(model=says("1"), **settings)
 
 
 def question_texts(count: int) -> list[list[Group]]:
@@ -386,7 +386,7 @@ def test_an_answer_judge_is_not_jammed_either() -> None:
     def says(messages: list[Message]) -> str:
         return "well" if "krk" in str(messages[0].parts[0]) else "YES"
 
-    answers = AnswerJudge(asking=JudgeClient(teacher=ScriptedTeacher(reply=says)))
+    answers = AnswerJudge(asking=JudgeClient(model=ScriptedTeacher(reply=says)))
     assert [asyncio.run(answers(free, answer)) for answer in ("krk", "a mug")] == [0.0, 1.0]
 
 

@@ -95,30 +95,28 @@ async def _run(
     make_env: MakeSeededEnvironment,
     journal: Journal[QuestionOutcome],
 ) -> CurationReport:
-    async with Teachers(
-        media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
-    ) as teachers:
+    with Teachers(media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out) as teachers:
 
-        async def teacher(role: Role) -> ChatModel | None:
+        def teacher(role: Role) -> ChatModel | None:
             who = request.who[role]
-            return None if who is None else await teachers.teacher(role, who, request.models[role])
+            return None if who is None else teachers.teacher(role, who, request.models[role])
 
-        async def player(role: Role) -> Player | None:
+        def player(role: Role) -> Player | None:
             who = request.who[role]
             if who is None:
                 return None
-            found = await teachers.player(role, who, request.models[role])
+            found = teachers.player(role, who, request.models[role])
             if isinstance(found, Mapping):
                 check_covered(tasks, found, f"--{role} {who}")
             return found
 
-        solver = await teacher("teacher")
+        solver = teacher("teacher")
         assert solver is not None
         roles = Roles(
             teacher=solver,
-            weak=await player("weak"),
-            strong=await player("strong"),
-            checker=await teacher("checker"),
+            weak=player("weak"),
+            strong=player("strong"),
+            checker=teacher("checker"),
         )
         curation = Curation(
             roles=roles,

@@ -54,8 +54,8 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
     }
 
     async def run(journal: Journal[Rephrased]) -> RephrasingReport:
-        async with _teachers(request, settings, media) as teachers:
-            teacher = await teachers.teacher("teacher", request.who, request.model)
+        with _teachers(request, settings, media) as teachers:
+            teacher = teachers.teacher("teacher", request.who, request.model)
             rephrasing = Rephrasing(teacher=teacher, media=media, settings=settings, seed=request.seed)
             total = len(rephrasing.chosen(examples))
             tell = telling(journal, total, lambda outcome: outcome.thought is not None)
@@ -80,8 +80,8 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
     }
 
     async def run(journal: Journal[Measured]) -> SelectionReport:
-        async with _teachers(request, settings, media) as teachers:
-            solver = await teachers.player("solver", request.who, request.model)
+        with _teachers(request, settings, media) as teachers:
+            solver = teachers.player("solver", request.who, request.model)
             if isinstance(solver, Mapping):
                 check_covered(tasks, solver, f"--solver {request.who}")
             selection = QuestionSelection(solver=solver, media=media, settings=settings, seed=request.seed)

@@ -107,16 +107,16 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
             )
 
         async def run() -> ImitationReport:
-            async with Teachers(
+            with Teachers(
                 media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
             ) as teachers:
                 player: Player = shown(expert)
                 if request.teacher != EXPERT:
-                    who = await teachers.teacher("teacher", request.teacher, request.teacher_model)
+                    who = teachers.teacher("teacher", request.teacher, request.teacher_model)
                     player = taught(who, settings)
                 densifier = None
                 if request.densifier is not None:
-                    densifier = await teachers.teacher("densifier", request.densifier, request.densifier_model)
+                    densifier = teachers.teacher("densifier", request.densifier, request.densifier_model)
                 imitation = Imitation(
                     player=player,
                     make_env=make_env,

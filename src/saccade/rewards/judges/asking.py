@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from saccade.chat.chat_model import ChatModel
-from saccade.chat.refusals import RefusedRequestError
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError, UserError
 from saccade.seeding import seed_for
 from saccade.types import Message
@@ -42,7 +42,7 @@ class Replies(Generic[Value]):
 class JudgeClient:
     """How a judge is asked: the same of every judge that is a model."""
 
-    teacher: ChatModel
+    model: ChatModel
     """Says when it is too late for an answer: ``ChatClient`` by its time-out and its retries."""
     samples: int = 1
     temperature: float = 0.01
@@ -90,7 +90,7 @@ class JudgeClient:
             missing = wanted - len(found)
             is_first = attempt == 0 and already == 0
             try:
-                replies = await self.teacher(
+                replies = await self.model(
                     messages,
                     temperature=self.temperature if is_first else max(self.temperature, RETRY_TEMPERATURE),
                     samples=missing,

@@ -50,7 +50,7 @@ _NUMBERS = (
 class LlmJudge:
     """Asks for the rubric's value once, or several times and takes the mean of the replies that can be read.
 
-    The paper's two forms: ``JudgeClient(teacher=…)``, and the mean of four, ``JudgeClient(teacher=…, samples=4,
+    The paper's two forms: ``JudgeClient(model=…)``, and the mean of four, ``JudgeClient(model=…, samples=4,
     temperature=0.5)``. A text that talks to the judge gets 0.0, and one that says nothing ``SAYS_NOTHING``, without
     asking. No reply that can be read is no verdict, or, where harmless texts get one, ``UNJUDGEABLE``.
     """

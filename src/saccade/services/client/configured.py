@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,11 +56,10 @@ def tools_of_run(file: Path | None, service: str | None) -> ToolsOfRun:
 def configured_tools(file: Path | None, service: str | None) -> Iterator[Tools]:
     """The tools, until the block ends."""
     made = tools_of_run(file, service)
-    try:
-        yield made.tools
-    finally:
+    with ExitStack() as opened:
         for resource in made.resources:
-            resource.__exit__(None, None, None)
+            opened.enter_context(resource)
+        yield made.tools
 
 
 def of_families(tools: Sequence[Tool | EpisodeTool], families: Sequence[str]) -> Tools:

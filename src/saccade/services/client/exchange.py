@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
-from saccade.chat.pacing import asked_wait_s
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
-from saccade.services.client.breaker import CircuitBreaker
+from saccade.retries import CircuitBreaker, TryAgainError, asked_wait_s, back_off_s
 from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
 from saccade.services.client.sent_images import SentImages
 from saccade.types import ImageRef, Json
@@ -32,15 +31,7 @@ _Attempt = Callable[[float], Json]
 """One try, given the seconds that are left."""
 
 
-class _TryAgainError(Exception):
-    """What went wrong this time, and how long the server asks to be left alone."""
-
-    def __init__(self, why: str, wait_s: float | None = None) -> None:
-        super().__init__(why)
-        self.wait_s = wait_s
-
-
-class _KilledError(_TryAgainError):
+class _KilledError(TryAgainError):
     """The call's workers died."""
 
 
@@ -111,7 +102,7 @@ class Exchange:
                 except _MissingImagesError as error:
                     # Evicted, or the server is another one by now: sent again at once, but not for ever.
                     self._images.forget(error.hashes)
-            raise _TryAgainError("the server does not keep the images that it is sent; give it more image_mb")
+            raise TryAgainError("the server does not keep the images that it is sent; give it more image_mb")
 
         return self._persistently(attempt)
 
@@ -122,7 +113,7 @@ class Exchange:
         while (left_s := ends_s - time.monotonic()) > 0:
             try:
                 answer = attempt(left_s)
-            except _TryAgainError as error:
+            except TryAgainError as error:
                 why = str(error)
                 tries += 1
                 kills += isinstance(error, _KilledError)
@@ -166,7 +157,7 @@ class Exchange:
                     silence_s=left_s + ANSWER_MARGIN_S,
                 )
         except CONNECTION_ERRORS as error:
-            raise _TryAgainError(f"{type(error).__name__}: {error}") from error
+            raise TryAgainError(f"{type(error).__name__}: {error}") from error
         return _content(answer, self.url)
 
 
@@ -177,7 +168,7 @@ def _content(answer: HttpAnswer, url: str) -> Json:
     except ValueError as error:
         # A proxy's page, say.
         if answer.status in (429, 502, 503, 504):
-            raise _TryAgainError(f"status {answer.status}", asked_wait_s(answer.headers)) from error
+            raise TryAgainError(f"status {answer.status}", asked_wait_s(answer.headers)) from error
         raise MachineError(f"{url} answered with {answer.status} and no JSON; is it a tool server?") from error
     if answer.status in (200, 201):
         return content
@@ -193,7 +184,7 @@ def _content(answer: HttpAnswer, url: str) -> Json:
         case 429 | 502 | 503, _:
             finer_s = about.get("retry_after_s") if isinstance(about, Mapping) else None
             asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(answer.headers)
-            raise _TryAgainError(said, asked_s)
+            raise TryAgainError(said, asked_s)
         case 500, "killed":
             raise _KilledError(said)
         case _:
@@ -201,12 +192,12 @@ def _content(answer: HttpAnswer, url: str) -> Json:
 
 
 def _wait_s(tries: int, asked_s: float | None) -> float:
-    """Doubles with each try and scatters by a half either way, but is never less than the server asks for."""
+    """Grows with each try, and is never less than the server asks for."""
     # Not seeded: it changes when a call is made and nothing of what comes of it.
-    own_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries - 1, 16)) * random.uniform(0.5, 1.5)
-    if asked_s is None:
-        return own_s
-    return asked_s * random.uniform(1.0, 1.5)
+    if asked_s is not None:
+        return asked_s * random.uniform(1.0, 1.5)
+    seed = random.getrandbits(32)
+    return back_off_s(tries - 1, first_wait_s=FIRST_WAIT_S, longest_wait_s=LONGEST_WAIT_S, seed=seed)
 
 
 def _exchange(url: str, token: str | None, patience_s: float) -> Exchange:

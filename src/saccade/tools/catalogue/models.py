@@ -1,7 +1,10 @@
 """Models by the options that name them: checked at once, loaded when a tool is made, and shared between tools."""
 
+import json
 from collections.abc import Callable
 
+from saccade.chat.connect import ChatServerSettings, connect
+from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.tools.catalogue.options import Options
 from saccade.tools.catalogue.shared import shared
 from saccade.vision_models.kinds import CHART_MODELS, DETECTORS, SEGMENTERS
@@ -17,7 +20,7 @@ def detector(options: Options) -> Callable[[], Detector]:
     placement = options.placement()
 
     def load() -> Detector:
-        from saccade.models.loading import LoadSettings
+        from saccade.models.load_settings import LoadSettings
         from saccade.vision_models.detectors import load_detector
 
         return load_detector(path, LoadSettings(**placement))
@@ -30,7 +33,7 @@ def segmenter(options: Options) -> Callable[[], Segmenter]:
     placement = options.placement()
 
     def load() -> Segmenter:
-        from saccade.models.loading import LoadSettings
+        from saccade.models.load_settings import LoadSettings
         from saccade.vision_models.segmenters import load_segmenter
 
         return load_segmenter(path, LoadSettings(**placement))
@@ -43,7 +46,7 @@ def chart_model(options: Options) -> Callable[[], ChartModel]:
     placement, max_tokens, font = options.placement(), options.whole("max_tokens", 512), options.optional_path("font")
 
     def load() -> ChartModel:
-        from saccade.models.loading import LoadSettings
+        from saccade.models.load_settings import LoadSettings
         from saccade.vision_models.chart_models import load_chart_model
 
         return load_chart_model(path, LoadSettings(**placement), max_tokens=max_tokens, font=font)
@@ -58,9 +61,13 @@ def local_vision_model(options: Options) -> Callable[[], VisionModel]:
     max_pixels = options.whole("max_pixels", 1 << 20, low=28 * 28, high=1 << 28)
 
     def load() -> VisionModel:
-        from saccade.tools.catalogue.asking import local_model
+        from saccade.models.load_settings import LoadSettings
 
-        return local_model(path, placement, max_tokens=max_tokens, max_pixels=max_pixels)
+        settings = ChatServerSettings(max_tokens=max_tokens)
+        images = LentImages()
+        checkpoint = connect(path, settings, media=images, load=LoadSettings(**placement, max_pixels=max_pixels))
+        # Not left: it goes with the last tool that asks it.
+        return VisionChat(checkpoint, images).__enter__()
 
     return lambda: shared(("vision model", path, *placement.values(), max_tokens, max_pixels), load)
 
@@ -78,18 +85,16 @@ def server_vision_model(options: Options, *, example: str) -> Callable[[], Visio
     extra_body = options.table("extra_body")
 
     def load() -> VisionModel:
-        from saccade.tools.catalogue.asking import server_model
-
-        return server_model(
-            url,
-            model,
-            api_key=api_key,
-            timeout_s=timeout_s,
+        images = LentImages()
+        settings = ChatServerSettings(
             max_tokens=max_tokens,
+            timeout_s=timeout_s,
+            requests_at_once=at_once,
             retries=retries,
-            at_once=at_once,
-            extra_body=extra_body,
+            extra_body=json.dumps(extra_body),
         )
+        server = connect(url, settings, model=model, media=images, api_key=api_key or "")
+        return VisionChat(server, images).__enter__()
 
     key = ("server", url, model, api_key, timeout_s, max_tokens, retries, at_once, repr(extra_body))
     return lambda: shared(key, load)

@@ -1,0 +1,135 @@
+"""Chat models of this process: an engine that answers in texts, a checkpoint that is loaded when it is opened."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from saccade.chat.chat_model import ChatCounts, ChatModel
+from saccade.engines.engine import Engine, Sampling, SequenceSlot
+from saccade.media.store import MediaStore
+from saccade.models.chat import Chat
+from saccade.models.load_settings import LoadSettings
+from saccade.seeding import seed_for
+from saccade.types import Message, Tokens
+
+FEATURE_BYTES = 256 << 20
+"""Of image features that a checkpoint keeps: the turns of a conversation show the same pictures, others rarely."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Asked:
+    """One text that is wanted of the engine."""
+
+    label: str
+    prompt: Tokens
+    sampling: Sampling
+    answered: "asyncio.Future[str]"
+
+
+@dataclass(kw_only=True)
+class EngineChat:
+    """A chat model made of an engine of tokens.
+
+    An engine has one open batch at a time, so what is asked while a batch is out waits and is the next batch.
+    """
+
+    engine: Engine
+    chat: Chat
+    max_tokens: int = 1024
+    """Of one answer."""
+    _waiting: list[_Asked] = field(default_factory=list, init=False)
+    _serving: "asyncio.Task[None] | None" = field(default=None, init=False)
+
+    async def __call__(
+        self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
+    ) -> Sequence[str]:
+        prompt = self.chat.prompt(messages)
+        asked = [
+            _Asked(
+                label=f"teacher/{seed}/{sample}",
+                prompt=prompt,
+                sampling=Sampling(
+                    seed=seed_for(seed, "teacher", sample), max_tokens=self.max_tokens, temperature=temperature
+                ),
+                answered=asyncio.get_running_loop().create_future(),
+            )
+            for sample in range(samples)
+        ]
+        self._waiting.extend(asked)
+        if self._serving is None or self._serving.done():
+            self._serving = asyncio.create_task(self._serve())
+        return await asyncio.gather(*(one.answered for one in asked))
+
+    async def _serve(self) -> None:
+        # Others who are about to ask come into the same batch.
+        await asyncio.sleep(0)
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            try:
+                async with self.engine.sequences([one.label for one in batch]) as slots:
+                    await asyncio.gather(*(self._answer(one, slot) for one, slot in zip(batch, slots, strict=True)))
+            except Exception as error:  # Whatever the engine raises belongs to those who wait for it.
+                for one in batch:
+                    if not one.answered.done():
+                        one.answered.set_exception(error)
+
+    async def _answer(self, asked: _Asked, slot: SequenceSlot) -> None:
+        try:
+            completion = await slot.sample(asked.prompt.ids, asked.prompt.images, asked.sampling)
+        finally:
+            slot.close()
+        if not asked.answered.done():
+            asked.answered.set_result(self.chat.decode(completion.ids))
+
+
+class LocalChat:
+    """A ``ConnectedChat`` of this process, made when it is entered and let go when it is left."""
+
+    def __init__(self, name: str, make: Callable[[], ChatModel]) -> None:
+        self._name = name
+        self._make = make
+        self._model: ChatModel | None = None
+        self._asked = 0
+
+    @property
+    def counts(self) -> ChatCounts:
+        return ChatCounts(requests=self._asked)
+
+    async def __call__(
+        self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
+    ) -> Sequence[str]:
+        if self._model is None:
+            raise RuntimeError(f"{self._name} is not open; ask inside of a with")
+        self._asked += 1
+        return await self._model(messages, temperature=temperature, samples=samples, seed=seed)
+
+    def __enter__(self) -> Self:
+        self._model = self._make()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._model = None
+        logger.info("asked of %s: requests %s", self._name, f"{self._asked:,}")
+
+
+def checkpoint_chat(path: Path, media: MediaStore, load: LoadSettings, *, max_tokens: int) -> LocalChat:
+    """A checkpoint directory of a family that Saccade knows; questions asked at the same time are one batch."""
+
+    def make() -> ChatModel:
+        # Here, for a checkpoint that is only named needs no torch yet.
+        from saccade.engines.local import LocalEngine
+        from saccade.models.loading import load_model
+
+        model = load_model(path, media, load)
+        engine = LocalEngine(model, feature_bytes=FEATURE_BYTES)
+        return EngineChat(engine=engine, chat=model.chat, max_tokens=max_tokens)
+
+    return LocalChat(str(path), make)

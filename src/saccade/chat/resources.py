@@ -1,0 +1,118 @@
+"""Models that a run opens before its first step and closes in any case: a judge, a critic, a reader of pictures.
+
+A recipe, or a reward with a model behind it, needs three lines:
+
+    models = Resources(context.media)
+    critic = models.open_chat_model("critic", "http://localhost:8000/v1", model="qwen2.5-72b")
+    ...
+    Plan(..., resources=(models,), meters=models.meters)
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self, TypedDict, Unpack
+
+from saccade.chat.chat_model import ChatCounts, ChatModel
+from saccade.chat.connect import ChatServerSettings, connect
+from saccade.chat.vision_chat import LentImages, VisionChat
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.models.load_settings import LoadSettings
+from saccade.vision_models.requests import VisionModel
+
+
+class Connection(TypedDict, total=False):
+    """What ``connect`` also takes."""
+
+    model: str | None
+    load: LoadSettings
+    api_key: str | None
+    cache_dir: Path | None
+
+
+class Counting(Protocol):
+    """A model that counts what it does."""
+
+    @property
+    def counts(self) -> ChatCounts: ...
+
+
+class ChatMeter:
+    """What was asked of models since the last reading, as ``<name>_requests`` and so on; of several the sums."""
+
+    def __init__(self, name: str, models: Iterable[Counting]) -> None:
+        self._name = name
+        self._models = list(models)
+        self._read: dict[str, int] = {}
+
+    def add(self, model: Counting) -> None:
+        self._models.append(model)
+
+    def __call__(self) -> Mapping[str, float]:
+        counts = ChatCounts()
+        for model in self._models:
+            counts = counts.plus(model.counts)
+        before, self._read = self._read, counts.as_counts()
+        return {f"{self._name}_{name}": float(count - before.get(name, 0)) for name, count in self._read.items()}
+
+
+class Resources:
+    """Named models for ``Plan.resources``; ``meters`` counts what they are asked, for ``Plan.meters``."""
+
+    def __init__(self, media: MediaStore) -> None:
+        """``media`` holds the pictures of messages: the store of the run's tasks."""
+        self._media = media
+        self._models: list[AbstractContextManager[object]] = []
+        self._meters: dict[str, ChatMeter] = {}
+        self._open = ExitStack()
+
+    def open_chat_model(
+        self,
+        name: str,
+        where: str | Path | ChatModel,
+        settings: ChatServerSettings = ChatServerSettings(),
+        **how: Unpack[Connection],
+    ) -> ChatModel:
+        """What ``connect`` gives, open while the run goes on; models of one ``name`` are counted together."""
+        made = connect(where, settings, media=self._media, **how)
+        self._models.append(made)
+        self._meter(name).add(made)
+        return made
+
+    def open_vision_model(
+        self,
+        name: str,
+        where: str | Path | ChatModel,
+        settings: ChatServerSettings = ChatServerSettings(),
+        **how: Unpack[Connection],
+    ) -> VisionModel:
+        """A model that answers a request about a picture at once, for plain functions: ``answer(image, prompt)``."""
+        images = LentImages()
+        made = connect(where, settings, media=images, **how)
+        vision = VisionChat(made, images)
+        self._models.append(vision)
+        self._meter(name).add(vision)
+        return vision
+
+    def meters(self) -> Mapping[str, float]:
+        """What was asked since the last reading, by the models' names."""
+        return {name: value for meter in self._meters.values() for name, value in meter().items()}
+
+    def _meter(self, name: str) -> ChatMeter:
+        if not name.isidentifier():
+            raise UserError(f"name={name!r} cannot name a model in the metrics; use letters, digits and underscores")
+        return self._meters.setdefault(name, ChatMeter(name, ()))
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            for model in self._models:
+                opening.enter_context(model)
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open.close()
