@@ -313,7 +313,7 @@ def test_several_models_are_an_ensemble_and_the_first_judges_answers(data: Path)
     found = rewarded(plan)
     assert isinstance(found.consistency, Ensemble)
     assert len(found.consistency.judges) == len(plan.resources) == 3
-    assert found.accuracy.asking.teacher is found.consistency.judges[0].asking.teacher
+    assert found.accuracy.asking.model is found.consistency.judges[0].asking.model
     assert len(planned(data, "judge.model=a,b", "consistency=false").resources) == 1
 
 

@@ -30,6 +30,7 @@ class _Asked:
     prompt: Tokens
     sampling: Sampling
     answered: "asyncio.Future[str]"
+    text: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -71,21 +72,27 @@ class EngineChat:
         await asyncio.sleep(0)
         while self._waiting:
             batch, self._waiting = self._waiting, []
+            failed: Exception | None = None
             try:
                 async with self.engine.sequences([one.label for one in batch]) as slots:
                     await asyncio.gather(*(self._answer(one, slot) for one, slot in zip(batch, slots, strict=True)))
             except Exception as error:  # Whatever the engine raises belongs to those who wait for it.
-                for one in batch:
-                    if not one.answered.done():
-                        one.answered.set_exception(error)
+                failed = error
+            # Told when the batch is closed: an event loop that ends with its last answer would end the closing too.
+            for one in batch:
+                if one.answered.done():
+                    continue
+                if one.text is not None:
+                    one.answered.set_result(one.text)
+                elif failed is not None:
+                    one.answered.set_exception(failed)
 
     async def _answer(self, asked: _Asked, slot: SequenceSlot) -> None:
         try:
             completion = await slot.sample(asked.prompt.ids, asked.prompt.images, asked.sampling)
         finally:
             slot.close()
-        if not asked.answered.done():
-            asked.answered.set_result(self.chat.decode(completion.ids))
+        asked.text = self.chat.decode(completion.ids)
 
 
 class LocalChat:

@@ -4,8 +4,7 @@ A recipe, or a reward with a model behind it, needs three lines:
 
     models = Resources(context.media)
     critic = models.open_chat_model("critic", "http://localhost:8000/v1", model="qwen2.5-72b")
-    ...
-    Plan(..., resources=(models,), meters=models.meters)
+    return plan.with_reward(MyReward(critic)).with_models(models)
 """
 
 from collections.abc import Iterable, Mapping

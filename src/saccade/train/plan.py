@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
+from saccade.chat.resources import Resources
 from saccade.config.settings import check_settings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
@@ -162,6 +163,20 @@ class Plan:
         """
         added = self.with_episodes(lambda one: one.with_tools(*tools) if one.protocol.offers_tools else one)
         return replace(added, resources=(*self.resources, *resources))
+
+    def with_reward(self, reward: AnyReward) -> "Plan":
+        """The plan whose reinforcement goes by this reward; evaluations keep theirs."""
+        stages = (replace(one, reward=reward) if isinstance(one, RLStage) else one for one in self.stages)
+        return replace(self, stages=tuple(stages))
+
+    def with_models(self, models: Resources) -> "Plan":
+        """The plan with models that are open while it runs, for a reward or a tool, and counted with its steps."""
+        before = self.meters
+        return replace(
+            self,
+            resources=(*self.resources, models),
+            meters=lambda: {**before(), **models.meters()},
+        )
 
     def with_protocol(self, protocol: ChatProtocol) -> "Plan":
         """The plan with a protocol that offers tools where tools are offered, or one without where none are."""
