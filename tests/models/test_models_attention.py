@@ -16,8 +16,8 @@ Attention = Callable[[Tensor, Tensor, Tensor, Layout, float], Tensor]
 LAYOUTS: dict[str, Layout] = {
     "one sequence": (tree(0, 7, ()),),
     "two strangers": (tree(0, 5, ()), tree(5, 9, ())),
-    "a trunk with branches of different lengths": (tree(0, 6, (1, 3, 3, 3, 8)),),
-    "branches without a trunk": (tree(0, 0, (4, 4, 2)),),
+    "a prefix with suffixes of different lengths": (tree(0, 6, (1, 3, 3, 3, 8)),),
+    "suffixes without a prefix": (tree(0, 0, (4, 4, 2)),),
     "several trees": (tree(0, 3, (2, 2)), tree(7, 40, ()), tree(47, 5, (70, 9))),
 }
 
@@ -28,7 +28,7 @@ def through_the_kernel(query: Tensor, key: Tensor, value: Tensor, layout: Layout
 
 
 def states(layout: Layout, dtype: torch.dtype = torch.float64, *, kv_heads: int = HEADS) -> list[Tensor]:
-    tokens = layout[-1].crown.stop
+    tokens = layout[-1].suffixes.stop
     generator = torch.Generator().manual_seed(tokens)
     return [
         torch.randn(1, tokens, heads, HEAD_DIM, dtype=torch.float64, generator=generator)
@@ -41,18 +41,18 @@ def states(layout: Layout, dtype: torch.dtype = torch.float64, *, kv_heads: int 
 
 def visible(layout: Layout) -> Tensor:
     """Which key (column) each token (row) may look at, written out token by token."""
-    tokens = layout[-1].crown.stop
+    tokens = layout[-1].suffixes.stop
     mask = torch.zeros(tokens, tokens, dtype=torch.bool)
-    for grown in layout:
-        trunk = range(grown.trunk.start, grown.trunk.stop)
-        for token in trunk:
-            mask[token, trunk.start : token + 1] = True
-        start = trunk.stop
-        for run in grown.runs:
+    for node in layout:
+        prefix = range(node.prefix.start, node.prefix.stop)
+        for token in prefix:
+            mask[token, prefix.start : token + 1] = True
+        start = prefix.stop
+        for run in node.runs:
             length = run.span.length // run.count
             for _ in range(run.count):
                 for token in range(start, start + length):
-                    mask[token, trunk.start : trunk.stop] = True
+                    mask[token, prefix.start : prefix.stop] = True
                     mask[token, start : token + 1] = True
                 start += length
     return mask
@@ -99,7 +99,7 @@ def test_half_precision_stays_near_the_exact_result() -> None:
 
 
 def test_scores_far_apart_do_not_overflow_where_parts_are_joined() -> None:
-    """A branch that looks at its trunk alone, and one that looks at itself alone."""
+    """A suffix that looks at its prefix alone, and one that looks at itself alone."""
     layout = (tree(0, 2, (2, 2)),)
     query, key, value = states(layout)
     with torch.no_grad():

@@ -213,10 +213,10 @@ class SlotCache:
 
     def reserve(self, length: int) -> Tensor:
         """The storage, grown by doubling to hold every slot and ``length`` tokens."""
-        held = self._storage
-        slot_count, capacity = (held.shape[2], held.shape[4]) if held is not None else (0, 0)
-        if held is not None and slot_count >= len(self.slots) and capacity >= length:
-            return held
+        kv_cache = self._storage
+        slot_count, capacity = (kv_cache.shape[2], kv_cache.shape[4]) if kv_cache is not None else (0, 0)
+        if kv_cache is not None and slot_count >= len(self.slots) and capacity >= length:
+            return kv_cache
         if len(self.slots) > slot_count:
             slot_count = max(len(self.slots), min(2 * slot_count, 2 * len(self.slots)))
         capacity = max(capacity, _SMALLEST_CAPACITY)
@@ -227,17 +227,17 @@ class SlotCache:
         self._storage = None
         allocate = partial(torch.empty, dtype=self.dtype, device=self.device)
         shape = (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim)
-        if held is None:
+        if kv_cache is None:
             grown = self._cleared(allocate(shape))
         elif self.device.type == "cpu":
             grown = allocate(shape)
-            for old, new in zip(held.flatten(0, 1), grown.flatten(0, 1)):
+            for old, new in zip(kv_cache.flatten(0, 1), grown.flatten(0, 1)):
                 self._cleared(new)[: old.shape[0], :, : old.shape[2]] = old
                 give_pages_back(old)
         else:
             # By way of the host: a GPU that is nearly full cannot hold both.
-            kept = held.cpu()
-            del held
+            kept = kv_cache.cpu()
+            del kv_cache
             grown = self._cleared(allocate(shape))
             grown[:, :, : kept.shape[2], :, : kept.shape[4]] = kept
         self._storage = grown

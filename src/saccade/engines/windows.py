@@ -40,8 +40,8 @@ class Window:
         """Writes new keys and values (rows, head, width, dim); returns those of the whole rows."""
         for part, written in zip(self.storage[:, layer], (keys, values)):
             part[self.rows, :, self.columns] = written.transpose(1, 2)
-        held = self.storage[:, layer, :, :, : self.total]
-        return held[0], held[1]
+        kv_cache = self.storage[:, layer, :, :, : self.total]
+        return kv_cache[0], kv_cache[1]
 
     def attention(self) -> Attend:
         """How single new tokens attend to their rows; on a CPU only."""

@@ -54,11 +54,11 @@ def _through_module(
 
     def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         logits = model.logprob_logits(states, temperature)
-        normaliser = torch.logsumexp(logits, dim=-1)
-        logprobs = logits.gather(-1, targets[:, None])[:, 0] - normaliser
+        lse = torch.logsumexp(logits, dim=-1)
+        logprobs = logits.gather(-1, targets[:, None])[:, 0] - lse
         with nullcontext() if entropy_gradient else torch.no_grad():
-            p = (logits - normaliser[:, None]).exp()
-            entropy = normaliser - (p * logits.masked_fill(p == 0, 0.0)).sum(dim=-1)
+            p = (logits - lse[:, None]).exp()
+            entropy = lse - (p * logits.masked_fill(p == 0, 0.0)).sum(dim=-1)
         return logprobs, entropy
 
     chunks = list(_chunks(len(states), rows)) or [slice(0, 0)]
@@ -84,7 +84,7 @@ class _Chosen(torch.autograd.Function):
         entropy_gradient: bool,
         rows: int,
     ) -> tuple[Tensor, Tensor]:
-        normaliser, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
+        lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
         p = states.new_empty(0)
         for chunk in _chunks(len(states), rows):
             z = logits.of(states[chunk], weight, forbidden)
@@ -92,13 +92,13 @@ class _Chosen(torch.autograd.Function):
             p = z.sub_(highest).exp()
             total = p.sum(dim=-1)
             log_total, share[chunk] = total.log(), total.reciprocal()
-            normaliser[chunk] = log_total + highest[:, 0]
+            lse[chunk] = log_total + highest[:, 0]
             chosen = z.gather(-1, targets[chunk, None])[:, 0]
             logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
             entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
         # What fits in one chunk is kept, and spares the backward a product with the weights.
         kept = p if len(states) <= rows else p.new_empty(0)
-        ctx.save_for_backward(states, weight, targets, forbidden, normaliser, entropy, share, kept)
+        ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept)
         ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
         return logprobs, entropy
 
@@ -106,7 +106,7 @@ class _Chosen(torch.autograd.Function):
     def backward(
         ctx: torch.autograd.function.FunctionCtx, to_logprobs: Tensor, to_entropy: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
-        states, weight, targets, forbidden, normaliser, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        states, weight, targets, forbidden, lse, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
         logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
         wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
         to_states = torch.empty_like(states) if wants_states else None
@@ -116,7 +116,7 @@ class _Chosen(torch.autograd.Function):
             if len(kept):
                 p, to_z = kept, to_z * share[:, None]
             else:
-                p = logits.of(states[chunk], weight, forbidden).sub_(normaliser[chunk, None]).exp_()
+                p = logits.of(states[chunk], weight, forbidden).sub_(lse[chunk, None]).exp_()
             to_z = p * to_z
             if entropy_gradient:
                 p = p * share[:, None] if len(kept) else p

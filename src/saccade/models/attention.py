@@ -1,8 +1,8 @@
-"""Attention over a pack: many sequences in one row without padding, where branches share the trunk they grew from.
+"""Attention over a pack: many sequences in one row without padding, where suffixes share a prefix.
 
-A trunk attends to itself, causally. A branch attends to its whole trunk and, causally, to itself. No mask over the pack
-exists, and no trunk is copied for its branches on the CPU: both parts of a branch's attention are computed apart and
-joined by their normalisers, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889).
+A prefix attends to itself, causally. A suffix attends to its whole prefix and, causally, to itself. No mask over the
+pack exists, and no prefix is copied for its suffixes on the CPU: both parts of a suffix's attention are computed apart
+and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,14 +45,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchRun:
-    """``count`` neighbouring branches of equal length, which attend to themselves in one call."""
+class SuffixRun:
+    """``count`` neighbouring suffixes of equal length, which attend to themselves in one call."""
 
     span: Span
     count: int
 
     def of(self, states: Tensor) -> Tensor:
-        """The run's part as (count, heads, tokens of a branch, head_dim) or without the last, a view."""
+        """The run's part as (count, heads, tokens of a suffix, head_dim) or without the last, a view."""
         part = self.span.of(states)
         rows, heads, tokens, *rest = part.shape
         return part.view(rows, heads, self.count, tokens // self.count, *rest).transpose(1, 2)[0]
@@ -60,30 +60,30 @@ class BranchRun:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A trunk and, right after it, its branches. A sequence that shares nothing is a trunk alone."""
+    """A prefix and, right after it, its suffixes. A sequence that shares nothing is a prefix alone."""
 
-    trunk: Span
-    runs: tuple[BranchRun, ...]
+    prefix: Span
+    runs: tuple[SuffixRun, ...]
 
     @property
-    def crown(self) -> Span:
-        """All branches together."""
-        return Span(self.trunk.stop, self.runs[-1].span.stop if self.runs else self.trunk.stop)
+    def suffixes(self) -> Span:
+        """All suffixes together."""
+        return Span(self.prefix.stop, self.runs[-1].span.stop if self.runs else self.prefix.stop)
 
 
 Layout = tuple[Tree, ...]
 """The trees of a pack, which cover it from its first token to its last."""
 
 
-def tree(start: int, trunk: int, branches: Sequence[int]) -> Tree:
-    """The tree that begins at token ``start`` with a trunk of so many tokens and branches of so many (above 0) each."""
-    runs: list[BranchRun] = []
-    place = start + trunk
-    for length, alike in groupby(branches):
+def tree(start: int, prefix: int, suffixes: Sequence[int]) -> Tree:
+    """The tree from token ``start`` on, with a prefix of so many tokens and suffixes of so many (above 0) each."""
+    runs: list[SuffixRun] = []
+    place = start + prefix
+    for length, alike in groupby(suffixes):
         count = len(list(alike))
-        runs.append(BranchRun(Span(place, place + count * length), count))
+        runs.append(SuffixRun(Span(place, place + count * length), count))
         place += count * length
-    return Tree(Span(start, start + trunk), tuple(runs))
+    return Tree(Span(start, start + prefix), tuple(runs))
 
 
 def enable_packs(hf: PreTrainedModel) -> None:
@@ -136,17 +136,17 @@ def attend(
 
 
 def attend_portably(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float) -> Tensor:
-    """Shapes (1, heads, tokens, head_dim). Any device; branches see copies of their trunk's keys and values."""
+    """Shapes (1, heads, tokens, head_dim). Any device; suffixes see copies of their prefix's keys and values."""
     parts: list[Tensor] = []
-    for grown in layout:
-        trunk = grown.trunk
-        if trunk.length:
-            own = (trunk.of(query), trunk.of(key), trunk.of(value))
+    for node in layout:
+        prefix = node.prefix
+        if prefix.length:
+            own = (prefix.of(query), prefix.of(key), prefix.of(value))
             parts.append(scaled_dot_product_attention(*own, is_causal=True, scale=scale))
-        for run in grown.runs:
+        for run in node.runs:
             queries = run.of(query)
             keys, values = (
-                torch.cat([trunk.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
+                torch.cat([prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
                 for states in (key, value)
             )
             mask = causal_lower_right(queries.shape[2], keys.shape[2])
@@ -160,7 +160,7 @@ _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 class _JoinedAttention(torch.autograd.Function):
-    """Parts of softmax attention, joined by their log-normalisers; its backward needs no more than the joined ones."""
+    """Parts of softmax attention, joined by their log-sum-exps; its backward needs no more than the joined ones."""
 
     @staticmethod
     def forward(
@@ -175,24 +175,24 @@ class _JoinedAttention(torch.autograd.Function):
         out = torch.empty_like(query.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
         # The kernel wants heads innermost, as it returns them.
         precise = torch.promote_types(query.dtype, torch.float32)
-        normaliser = query.new_empty(1, tokens, heads, dtype=precise).transpose(1, 2)
+        lse = query.new_empty(1, tokens, heads, dtype=precise).transpose(1, 2)
         for part in _parts(layout):
             attended, log_sum = _forward(
                 part.queries(query), part.keys(key), part.keys(value), is_causal=part.is_causal, scale=scale
             )
-            into, log_total = part.queries(out), part.queries(normaliser)
+            into, log_total = part.queries(out), part.queries(lse)
             if part.is_first:
                 into.copy_(attended)
                 log_total.copy_(log_sum)
             else:
                 _join(into, log_total, attended, log_sum)
-        ctx.save_for_backward(query, key, value, out, normaliser)
+        ctx.save_for_backward(query, key, value, out, lse)
         ctx.layout, ctx.scale = layout, scale  # type: ignore[attr-defined]
         return out
 
     @staticmethod
     def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        query, key, value, out, normaliser = ctx.saved_tensors  # type: ignore[attr-defined]
+        query, key, value, out, lse = ctx.saved_tensors  # type: ignore[attr-defined]
         to_query, to_key, to_value = (torch.empty_like(states) for states in (query, key, value))
         for part in _parts(ctx.layout):  # type: ignore[attr-defined]
             for_query, for_key, for_value = _backward(
@@ -201,7 +201,7 @@ class _JoinedAttention(torch.autograd.Function):
                 part.keys(key),
                 part.keys(value),
                 part.queries(out),
-                part.queries(normaliser),
+                part.queries(lse),
                 0.0,
                 part.is_causal,
                 scale=ctx.scale,  # type: ignore[attr-defined]
@@ -217,27 +217,27 @@ class _JoinedAttention(torch.autograd.Function):
 class _MaskPart:
     """One call of the kernel: some queries on some keys."""
 
-    asking: Span | BranchRun
-    asked: Span | BranchRun
+    query_span: Span | SuffixRun
+    key_span: Span | SuffixRun
     is_causal: bool
     is_first: bool
     """Whether it is the first part that these queries meet."""
 
     def queries(self, states: Tensor) -> Tensor:
-        return self.asking.of(states)
+        return self.query_span.of(states)
 
     def keys(self, states: Tensor) -> Tensor:
-        return self.asked.of(states)
+        return self.key_span.of(states)
 
 
 def _parts(layout: Layout) -> Iterator[_MaskPart]:
-    for grown in layout:
-        if grown.trunk.length:
-            yield _MaskPart(grown.trunk, grown.trunk, is_causal=True, is_first=True)
-            if grown.runs:
-                yield _MaskPart(grown.crown, grown.trunk, is_causal=False, is_first=True)
-        for run in grown.runs:
-            yield _MaskPart(run, run, is_causal=True, is_first=not grown.trunk.length)
+    for node in layout:
+        if node.prefix.length:
+            yield _MaskPart(node.prefix, node.prefix, is_causal=True, is_first=True)
+            if node.runs:
+                yield _MaskPart(node.suffixes, node.prefix, is_causal=False, is_first=True)
+        for run in node.runs:
+            yield _MaskPart(run, run, is_causal=True, is_first=not node.prefix.length)
 
 
 def _add(into: Tensor, gradient: Tensor, *, is_first: bool) -> None:
@@ -245,7 +245,7 @@ def _add(into: Tensor, gradient: Tensor, *, is_first: bool) -> None:
 
 
 def _join(into: Tensor, log_total: Tensor, attended: Tensor, log_sum: Tensor) -> None:
-    """In place: softmax attention over the keys of both, from each one's own attention and log-normaliser."""
+    """In place: softmax attention over the keys of both, from each one's own attention and log-sum-exp."""
     # sigmoid(b - a) is exp(b) / (exp(a) + exp(b)).
     share = torch.sigmoid(log_sum - log_total)[..., None].to(into.dtype)
     into.lerp_(attended, share.expand_as(into))

@@ -132,11 +132,11 @@ def _share(
     weights[is_image, 0] = 1.0
     weights[is_image, 1:] = of_images.to(model.device)
     found = torch.zeros(3, dtype=torch.float64, device=model.device)
-    asking = torch.tensor(trajectory.action_mask, device=model.device).nonzero()[:, 0]
+    query_places = torch.tensor(trajectory.action_mask, device=model.device).nonzero()[:, 0]
 
     def watch(module: torch.nn.Module, query: Tensor, key: Tensor, scale: float) -> None:
         if module.layer_idx == model.layer_count - 1:
-            found.copy_(_attention_on(weights, query[0], key[0], asking, scale, scores_at_once))
+            found.copy_(_attention_on(weights, query[0], key[0], query_places, scale, scores_at_once))
 
     embedded = model.embed(ids[None], [features[image.hash] for image in trajectory.images])
     positions = model.positions(trajectory.ids, trajectory.images)[:, None].to(model.device)
@@ -164,9 +164,9 @@ def _inside(model: VisionLanguageModel, task: Task, trajectory: Trajectory) -> t
 
 
 def _attention_on(
-    weights: Tensor, query: Tensor, key: Tensor, asking: Tensor, scale: float, scores_at_once: int
+    weights: Tensor, query: Tensor, key: Tensor, query_places: Tensor, scale: float, scores_at_once: int
 ) -> Tensor:
-    """The attention of the tokens ``asking`` that falls on each column of ``weights``, mean over heads and tokens.
+    """The attention of tokens at ``query_places`` that falls on each column of ``weights``, mean over heads and tokens.
 
     ``weights`` is (tokens, columns), ``query`` (heads, tokens, head_dim), ``key`` (key heads, tokens, head_dim).
     """
@@ -175,11 +175,11 @@ def _attention_on(
     places = torch.arange(tokens, device=query.device)
     total = torch.zeros(weights.shape[1], dtype=torch.float64, device=query.device)
     width = max(1, scores_at_once // (heads * tokens))
-    for start in range(0, len(asking), width):
-        some = asking[start : start + width]
+    for start in range(0, len(query_places), width):
+        some = query_places[start : start + width]
         # Query heads of one key head lie side by side.
         queries = query[:, some].reshape(key_heads, -1, dim)
         scores = (queries @ key.transpose(1, 2) * scale).float().view(key_heads, heads // key_heads, -1, tokens)
         attention = scores.masked_fill_(places > some[:, None], -torch.inf).softmax(dim=-1)
         total += (attention @ weights).double().sum(dim=(0, 1, 2))
-    return total / (heads * len(asking))
+    return total / (heads * len(query_places))

@@ -2,7 +2,7 @@
 
 While tokens are decoded one by one, attention is a walk through the keys and values in memory. Rows of a group hold the
 same prompt, so their queries meet it together, and each row's own tokens apart; both parts are joined by their
-normalisers (Juravsky et al. 2024, "Hydragen", arXiv 2402.05099). Query heads of one key head are laid side by side as
+log-sum-exps (Juravsky et al. 2024, "Hydragen", arXiv 2402.05099). Query heads of one key head are laid side by side as
 queries, so that keys and values are never repeated.
 """
 
@@ -80,15 +80,15 @@ def attend_sharing(
     """
     rows, heads, width, dim = query.shape
     key_heads = key.shape[1]
-    asking = query.reshape(rows, key_heads, -1, dim)
+    queries = query.reshape(rows, key_heads, -1, dim)
     attended, log_sum = _attend(
-        asking,
+        queries,
         key[:, :, prefix.length :],
         value[:, :, prefix.length :],
         attn_mask=_for_folded(own_mask, heads // key_heads),
         scale=scale,
     )
-    common, log_common = _attend_prefix(asking, key, value, prefix, scale)
+    common, log_common = _attend_prefix(queries, key, value, prefix, scale)
     # sigmoid(b - a) is exp(b) / (exp(a) + exp(b)).
     share = torch.sigmoid(log_common - log_sum)[..., None].to(attended.dtype)
     joined: Tensor = torch.lerp(attended, common, share)
@@ -117,10 +117,10 @@ def _for_folded(mask: Tensor, repeats: int) -> Tensor:
 
 
 def _attend_prefix(
-    asking: Tensor, key: Tensor, value: Tensor, prefix: SharedPrefix, scale: float
+    queries: Tensor, key: Tensor, value: Tensor, prefix: SharedPrefix, scale: float
 ) -> tuple[Tensor, Tensor]:
-    """Attention to the shared beginnings, (rows, key heads, queries, head_dim), and its normalisers."""
-    in_order = asking if prefix.order is None else asking[prefix.order]
+    """Attention to the shared beginnings, (rows, key heads, queries, head_dim), and its log-sum-exps."""
+    in_order = queries if prefix.order is None else queries[prefix.order]
     parts: list[Tensor] = []
     log_sums: list[Tensor] = []
     start = 0
@@ -128,7 +128,7 @@ def _attend_prefix(
         held_key, held_value = (states[holders, :, : prefix.length] for states in (key, value))
         count = len(held_key)
         # (groups, rows of a group, key heads, queries, head_dim), all queries of a group side by side.
-        together = in_order[start : start + size * count].view(count, size, *asking.shape[1:]).transpose(1, 2)
+        together = in_order[start : start + size * count].view(count, size, *queries.shape[1:]).transpose(1, 2)
         attended, log_sum = _attend(together.flatten(2, 3), held_key, held_value, scale=scale)
         parts.append(attended.reshape(*attended.shape[:2], size, -1, attended.shape[-1]).transpose(1, 2).flatten(0, 1))
         log_sums.append(log_sum.reshape(*log_sum.shape[:2], size, -1).transpose(1, 2).flatten(0, 1))

@@ -21,12 +21,12 @@ def pack_mask(layout: Layout, queries: NDArray[np.int64]) -> BlockMask:
                 yield int(start), int(stop), span.start, int(queries[stop - 1]) + 1 - span.start, True
 
     groups: list[list[MaskBlock]] = []
-    for grown in layout:
-        first, last = np.searchsorted(queries, (grown.crown.start, grown.crown.stop))
-        group = [*own(grown.trunk)]
-        if last > first and grown.trunk.length:
-            group.append((int(first), int(last), grown.trunk.start, grown.trunk.length, False))
-        for run in grown.runs:
+    for node in layout:
+        first, last = np.searchsorted(queries, (node.suffixes.start, node.suffixes.stop))
+        group = [*own(node.prefix)]
+        if last > first and node.prefix.length:
+            group.append((int(first), int(last), node.prefix.start, node.prefix.length, False))
+        for run in node.runs:
             length = run.span.length // run.count
             for start in range(run.span.start, run.span.stop, length):
                 group += own(Span(start, start + length))
