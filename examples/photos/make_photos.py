@@ -17,8 +17,7 @@ import sklearn
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from saccade.media.decode import decode_image
-from saccade.media.store import image_hash
+from saccade.media import decode_image, image_hash
 
 HERE = Path(__file__).parent
 SKIMAGE = Path(skimage.__file__).parent / "data"

@@ -8,17 +8,15 @@ from functools import partial
 
 from environment import GOODS, PRICES, TOWNS, TableEnv, looks_up, price_table, price_task
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.learner.optimizer import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.habits import guessed
 from saccade.miniature.tiny_model import tiny_model
 from saccade.rewards import OutcomeReward
 from saccade.rollout import EpisodeSpec, RolloutSettings
 from saccade.seeding import generator_for
-from saccade.tasks.curriculum import Shuffled
-from saccade.train.plan import Demonstration, Evaluate, Plan, RLStage, SFTStage, Stream
-from saccade.train.stage_settings import RLSettings, SFTSettings
+from saccade.tasks import Shuffled
+from saccade.train import Demonstration, Evaluate, Plan, RLSettings, RLStage, SFTSettings, SFTStage, Stream
 
 TEXTS = [f"price of {good} in {town}? look up answer user assistant" for good in GOODS for town in TOWNS]
 

@@ -7,9 +7,10 @@ from functools import cache
 from numpy.random import Generator
 
 from saccade.errors import UserError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media import MediaStore, png_bytes
 from saccade.miniature.habits import guessed
 from saccade.seeding import generator_for
+from saccade.tasks import generate, vocabulary_texts
 from saccade.tasks.code_experts import (
     CodeStyle,
     coded,
@@ -21,7 +22,6 @@ from saccade.tasks.code_experts import (
     with_picture,
 )
 from saccade.tasks.code_methods import code_phrases
-from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.types import Example
 
 EASY = ("big_shape",)

@@ -3,21 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.learner.learner import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.code_lessons import EASY, HARD, PHRASES, CodeQuestions, Lessons, lesson_texts, lessons_on
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.recipes.codedance import method
 from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.rollout.settings import RolloutSettings
-from saccade.sandbox.sandbox import Sandbox
+from saccade.rollout import RolloutSettings
+from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import InOrder
-from saccade.tools.remembered import RememberedSessions
-from saccade.train.material import Material
-from saccade.train.plan import Plan
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.tasks import InOrder
+from saccade.tools import RememberedSessions
+from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import StreamExample, Task
 
 

@@ -7,20 +7,25 @@ answer at once and guess, so the imitator guesses too. Reinforcement learning ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.errors import UserError
-from saccade.learner.learner import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.plates import Plates, PlateSettings
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
-from saccade.tools.images import crop
-from saccade.tools.tool import tool_from
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.material import Material
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
-from saccade.train.stage_settings import RLSettings, SFTSettings
+from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.rewards import OutcomeReward
+from saccade.rollout import EpisodeSpec, RolloutSettings
+from saccade.tools import crop, tool_from
+from saccade.train import (
+    AlgorithmSettings,
+    Evaluate,
+    Material,
+    Plan,
+    RLSettings,
+    RLStage,
+    SFTSettings,
+    SFTStage,
+    Stage,
+    Stream,
+)
 
 _LIMITS = RolloutSettings(max_turn_tokens=48, max_tokens=512)
 
@@ -55,13 +60,6 @@ class DemoSettings(PlateSettings):
         evaluate_every=5,
     )
 
-    def check(self) -> None:
-        if not 0 <= self.no_tool_tasks < self.rl.tasks_per_step:
-            raise UserError(
-                f"no_tool_tasks={self.no_tool_tasks} must lie between 0 and rl.tasks_per_step - 1 "
-                f"({self.rl.tasks_per_step - 1}): the other questions of a step are asked with the tool"
-            )
-
 
 def method(settings: DemoSettings, material: Material) -> Sequence[Stage]:
     """Imitation, then reinforcement, each followed by an evaluation on held-out pictures; the last without the tool."""
@@ -88,11 +86,12 @@ def method(settings: DemoSettings, material: Material) -> Sequence[Stage]:
 def demo(context: RecipeContext) -> Plan:
     """The demo on drawn plates; with ``--model`` of a demo's own imitation there is no imitation."""
     settings = apply_overrides(DemoSettings(), context.overrides)
-    plates = Plates(settings=settings, context=context, imitated=settings.sft.steps * settings.sft.batch_size)
+    imitated = settings.sft.steps * settings.sft.batch_size
+    plates = Plates(settings=settings, context=context, imitated=imitated, per_step=settings.rl.tasks_per_step)
     material = Material(
         title="A tiny model learns to look closer",
         build_model=plates.build_model,
-        questions=lambda: plates.questions(settings.rl.tasks_per_step),
+        questions=plates.questions,
         held_out={"all": plates.held_out(settings.evaluation_tasks), "curve": plates.held_out(settings.curve_tasks)},
         examples=plates.shown if context.model is None else None,
     )

@@ -7,15 +7,13 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from saccade.media.store import MediaStore
+from saccade.media import MediaStore
 from saccade.seeding import generator_for
+from saccade.tasks import generate, vocabulary_texts
 from saccade.tasks.code_methods import AREA, COUNT, LENGTH, Method
 from saccade.tasks.families.triangle_angles import LOGIC_FORMS
-from saccade.tasks.procedural import generate, vocabulary_texts
-from saccade.tools.catalogue.catalogue import CATALOGUE
-from saccade.tools.catalogue.settings import ToolSettings
-from saccade.tools.remembered_calls import remembering
-from saccade.tools.tool import Tool
+from saccade.tools import Tool, remembering
+from saccade.tools.catalogue import CATALOGUE, ToolSettings
 from saccade.types import Example
 
 TASK_TYPES: Mapping[str, str] = MappingProxyType(

@@ -10,9 +10,9 @@ from functools import cache
 
 from numpy.random import Generator
 
-from saccade.curation.vista.run import DrawnGym
+from saccade.curation.vista import DrawnGym
 from saccade.errors import UserError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media import MediaStore, png_bytes
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_tools
 from saccade.miniature.habits import guessed
 from saccade.recipes.vista_data import without_thoughts

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from saccade.geometry import Box
-from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, crop_turn
+from saccade.tasks.families import crop_turn
+from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX
 from saccade.types import Answer, Example, ExpertTurn, ToolCall
 
 

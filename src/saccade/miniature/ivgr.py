@@ -3,30 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.evaluation.views import Views
+from saccade.config import RecipeContext, apply_overrides
+from saccade.evaluation import Views
 from saccade.learner.learner import OptimizerSettings
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
-from saccade.miniature.stream_lessons import (
-    NUMBERS,
-    PHRASES,
-    StreamLessons,
-    StreamQuestions,
-    lesson_texts,
-    lessons_on,
-)
+from saccade.miniature.stream_lessons import NUMBERS, PHRASES, StreamLessons, StreamQuestions, lesson_texts, lessons_on
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models import VisionLanguageModel
 from saccade.recipes.ivgr import method
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder
+from saccade.tasks import InOrder
 from saccade.tasks.families.plate_marks import MARKS
-from saccade.train.material import Material
-from saccade.train.plan import Plan
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import Task
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})

@@ -9,23 +9,29 @@ the crops fit what the answer depends on. With ``--set sft.steps=0`` the habit i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.learner.learner import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.habits import centred
-from saccade.models.base import base_checkpoint, instruction_style
-from saccade.models.loading import LoadSettings, load_model
-from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, instruction_style, load_model
+from saccade.protocols import tagged_protocol
+from saccade.rewards import OutcomeReward
+from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder
-from saccade.tasks.procedural import generate
-from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.tasks import InOrder, generate
+from saccade.tools import IMAGE_TOOLS
+from saccade.train import (
+    AlgorithmSettings,
+    Demonstration,
+    EpisodeSpec,
+    Evaluate,
+    ImitationSettings,
+    Plan,
+    RLSettings,
+    RLStage,
+    SFTStage,
+    Stage,
+    Stream,
+)
 from saccade.types import Example, Task
 
 

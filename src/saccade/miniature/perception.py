@@ -8,20 +8,18 @@ answer directly from the view, without tools in the prompt, so that the model ca
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.learner.learner import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.models import VisionLanguageModel
+from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.rewards import OutcomeReward
+from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
+from saccade.tasks import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
 from saccade.tasks.scene import PLACE_NAMES
-from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
-from saccade.train.stage_settings import SFTSettings
+from saccade.tools import IMAGE_TOOLS
+from saccade.train import Demonstration, EpisodeSpec, Evaluate, Plan, SFTSettings, SFTStage
 from saccade.types import Example, Task
 
 CALL_PHRASES = (

@@ -7,13 +7,13 @@ averages to the same bytes there.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from saccade.config.context import RecipeContext
+from saccade.config import RecipeContext
+from saccade.errors import UserError
 from saccade.miniature.habits import guessed
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_or_given
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models import VisionLanguageModel
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder, Mixture, Share, TaskSampler
-from saccade.tasks.procedural import generate, vocabulary_texts
+from saccade.tasks import InOrder, Mixture, Share, TaskSampler, generate, vocabulary_texts
 from saccade.types import Example, StreamExample, Task
 
 FAMILY = "visual_search"
@@ -51,11 +51,21 @@ class PlateSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Plates:
-    """Drawn questions, each a function of its split and number; ``imitated`` is how many the imitation may show."""
+    """Drawn questions, each a function of its split and number."""
 
     settings: PlateSettings
     context: RecipeContext
     imitated: int
+    """How many questions the imitation may show."""
+    per_step: int
+    """Questions of each reinforcement step."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.settings.no_tool_tasks < self.per_step:
+            raise UserError(
+                f"no_tool_tasks={self.settings.no_tool_tasks} must lie between 0 and rl.tasks_per_step - 1 "
+                f"({self.per_step - 1}): the other questions of a step are asked with the tool"
+            )
 
     def example(self, split: str, index: int) -> Example:
         return generate(
@@ -78,7 +88,7 @@ class Plates:
         is_guess = may_guess and chance.random() < self.settings.guess_share
         return StreamExample(example=guess if is_guess else shown, stream="looking")
 
-    def questions(self, per_step: int) -> TaskSampler:
+    def questions(self) -> TaskSampler:
         """Questions asked with the tool, and ``no_tool_tasks`` of each step without."""
 
         def task(number: int) -> Task:
@@ -89,7 +99,7 @@ class Plates:
         silent = InOrder(lambda index: task(2 * index + 1), streams=("silent",))
         without = self.settings.no_tool_tasks
         shares = {
-            "looking": Share(questions=looking, share=per_step - without),
+            "looking": Share(questions=looking, share=self.per_step - without),
             "silent": Share(questions=silent, share=without),
         }
         return Mixture({name: part for name, part in shares.items() if part.share})

@@ -13,9 +13,9 @@ from numpy.random import Generator
 
 from saccade.errors import UserError
 from saccade.geometry import enclosing_box
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media import MediaStore, png_bytes
 from saccade.seeding import generator_for
-from saccade.tasks.procedural import generate, vocabulary_texts
+from saccade.tasks import generate, vocabulary_texts
 from saccade.tasks.scene import SIZE_PX
 from saccade.tasks.two_streams import Care, grounded, textual
 from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task

@@ -9,12 +9,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from saccade.media.store import MediaStore
+from saccade.media import MediaStore
 from saccade.miniature.tiny_configs import TinySize, internvl, qwen2_5_vl, qwen3_vl
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models import LoadSettings, VisionLanguageModel, load_model
 from saccade.models.pixels import ImageProcessor
 from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
-from saccade.models.vlm import VisionLanguageModel
 
 __all__ = ["TinyFamily", "TinySize", "tiny_model"]
 

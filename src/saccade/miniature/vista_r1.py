@@ -4,22 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
-from saccade.learner.learner import OptimizerSettings
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
 from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, gym_tools, lesson_texts
 from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models import VisionLanguageModel
 from saccade.recipes.vista_r1 import method
 from saccade.recipes.vista_settings import GymSettings, TailSettings, known
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.curriculum import InOrder
-from saccade.tasks.tail_patch import TailPatch
-from saccade.train.material import Material
-from saccade.train.plan import Plan
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.tasks import InOrder, TailPatch
+from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import StreamExample, Task
 
 

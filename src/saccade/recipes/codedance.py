@@ -9,22 +9,17 @@ Differs from the paper in: code that does no work is not paid, and a trajectory 
 
 from collections.abc import Sequence
 
-from saccade.config.context import RecipeContext
-from saccade.config.held_out import split_held_out, without_held_out
-from saccade.config.own_tasks import read_own_tasks
-from saccade.config.settings import apply_overrides
-from saccade.curation.examples import read_examples
+from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out, without_held_out
+from saccade.curation import read_examples
 from saccade.errors import UserError
-from saccade.models.base import instruction_style
-from saccade.models.loading import load_model
-from saccade.protocols.code import code_protocol
+from saccade.models import instruction_style, load_model
+from saccade.protocols import code_protocol
 from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.sandbox.sandbox import Sandbox
+from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Epochs, Shuffled
-from saccade.tools.code import Sessions, python_tool
-from saccade.train.material import Material
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.tasks import Epochs, Shuffled
+from saccade.tools import Sessions, python_tool
+from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.types import StreamExample
 
 

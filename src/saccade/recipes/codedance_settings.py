@@ -4,21 +4,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.turn_credit import with_turn_credit
+from saccade.algorithms import Algorithm, with_turn_credit
 from saccade.errors import UserError
-from saccade.learner.learner import OptimizerSettings
-from saccade.models.loading import LoadSettings
-from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import AnyReward
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.protocols import EVALUATION_TURNS, TRAINING_TURNS
+from saccade.rewards import AnyReward, CodeDanceReward, DeepEyesReward, OutcomeReward
 from saccade.rewards.tool_use import execution_returns
-from saccade.rollout.settings import RolloutSettings
-from saccade.sandbox.results import Isolation
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.rollout import RolloutSettings
+from saccade.sandbox import Isolation
+from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,24 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import read_own_tasks
-from saccade.config.settings import apply_overrides
+from saccade.config import RecipeContext, apply_overrides, read_own_tasks
 from saccade.errors import UserError
-from saccade.evaluation.views import CropSettings, Views
-from saccade.models.base import base_checkpoint
-from saccade.models.loading import ASKING_RECORD, LoadSettings, load_model
-from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.named import ProtocolName
-from saccade.protocols.tagged import direct_protocol
+from saccade.evaluation import CropSettings, Views
+from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, load_model
+from saccade.models.loading import ASKING_RECORD
+from saccade.protocols import ProtocolName, direct_protocol
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
-from saccade.rollout.settings import RolloutSettings
-from saccade.runs.asking import AskingRecord, Way, read_asking
-from saccade.runs.recorded_tools import Toolmaker
-from saccade.sandbox.results import Isolation
-from saccade.tasks.procedural import FAMILIES, generate
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan
+from saccade.rollout import RolloutSettings
+from saccade.runs import AskingRecord, Toolmaker, Way, read_asking
+from saccade.sandbox import Isolation
+from saccade.tasks import FAMILIES, generate
+from saccade.train import EpisodeSpec, Evaluate, Plan
 from saccade.types import Task
 
 DEFAULT_COUNT = 256

@@ -5,19 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.media.resize import ViewRule
-from saccade.models.base import instruction_style
+from saccade.media import ViewRule
+from saccade.models import instruction_style
 from saccade.models.loading import ASKING_RECORD
-from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
-from saccade.protocols.protocol import ChatProtocol
-from saccade.runs.asking import AskingRecord, Way, words_for
-from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
-from saccade.tools.catalogue.catalogue import build_tool, toolset
-from saccade.tools.catalogue.settings import ToolSettings, read_tools_file
-from saccade.tools.images import IMAGE_TOOLS, crop
-from saccade.tools.tool import EpisodeTool, Tool, tool_from
-from saccade.train.plan import EpisodeSpec
+from saccade.protocols import PROTOCOLS, PYTHON_TOOL, ChatProtocol, ProtocolName, known_name, protocol_named
+from saccade.runs import AskingRecord, Toolmaker, UnknownOriginError, Way, words_for
+from saccade.tools import IMAGE_TOOLS, EpisodeTool, Tool, crop, tool_from
+from saccade.tools.catalogue import ToolSettings, build_tool, read_tools_file, toolset
+from saccade.train import EpisodeSpec
 from saccade.types import Message, Task, ToolSpec
 
 Tools = tuple[Tool | EpisodeTool, ...]

@@ -10,21 +10,16 @@ against texts that address it, and what its machine fails is never scored; the c
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
+from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
-from saccade.models.base import instruction_style
-from saccade.models.loading import load_model
-from saccade.protocols.two_streams import GROUNDED, TEXTUAL
+from saccade.models import instruction_style, load_model
+from saccade.protocols import GROUNDED, TEXTUAL
 from saccade.recipes.ivgr_data import read_questions, read_trajectories
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings, TwoStreamSettings
-from saccade.rewards.boxes.grounding import GroundingReward
+from saccade.rewards import GroundingReward, OutcomeReward, Reward
 from saccade.rewards.judges.settings import Judges
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Reward
-from saccade.tasks.curriculum import mixed
-from saccade.train.material import Material
-from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.tasks import mixed
+from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 
 REWARDS: Mapping[str, Reward] = {
     GROUNDED: GroundingReward(),

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saccade.config.context import RecipeContext
-from saccade.config.held_out import split_held_out, without_held_out
-from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
-from saccade.curation.difficulty import read_pass_rates
-from saccade.curation.ivgr.cold_start import read_cold_start
+from saccade.config import RecipeContext, read_own_tasks, split_held_out, warn_of_bad_rows, without_held_out
+from saccade.curation import read_pass_rates
+from saccade.curation.ivgr import read_cold_start
 from saccade.errors import UserError
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings
 from saccade.rewards.boxes.grounding import first_image_boxes
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import HARD_OF_FIVE, ByPassRate, Epochs, Shuffled, StreamedSource, TaskSampler
-from saccade.train.material import ExampleSource
+from saccade.tasks import HARD_OF_FIVE, ByPassRate, Epochs, Shuffled, StreamedSource, TaskSampler
+from saccade.train import ExampleSource
 from saccade.types import StreamExample, Task
 
 IDS_SHOWN = 3

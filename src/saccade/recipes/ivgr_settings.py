@@ -5,31 +5,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from saccade.algorithms.losses import PolicyOptions
-from saccade.config.context import RecipeContext
+from saccade.algorithms import PolicyOptions
+from saccade.config import RecipeContext
 from saccade.errors import UserError
-from saccade.evaluation.views import CropSettings, Views
-from saccade.learner.optimizer import OptimizerSettings
-from saccade.models.loading import LoadSettings
-from saccade.protocols.box_text import BoxForm
-from saccade.protocols.instructions import Style
-from saccade.protocols.two_streams import (
+from saccade.evaluation import CropSettings, Views
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.protocols import (
     GROUNDED,
     TEXTUAL,
+    BoxForm,
+    Style,
     grounded_protocol,
     grounded_with_crop_protocol,
     textual_protocol,
 )
-from saccade.rewards.ivgr import IvgrReward
+from saccade.rewards import IvgrReward
 from saccade.rewards.judges.consistency import ConsistencyJudge
 from saccade.rewards.judges.settings import Judges, JudgeSettings, judges
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout import RolloutSettings
 from saccade.seeding import seed_for
-from saccade.tools.images import crop
-from saccade.tools.tool import tool_from
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.plan import EpisodeSpec
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.tools import crop, tool_from
+from saccade.train import AlgorithmSettings, EpisodeSpec, ImitationSettings, RLSettings
 
 BOXED, PLAIN = "boxed", "plain"
 """Questions with boxes, which both streams ask, and those without, which are asked in plain words."""

@@ -5,20 +5,16 @@ Imitation of the bare answers can come first (``--set sft.steps=100``) for a mod
 
 from collections.abc import Sequence
 
-from saccade.config.context import RecipeContext
-from saccade.config.held_out import split_held_out
-from saccade.config.own_tasks import read_own_tasks
-from saccade.config.settings import apply_overrides
+from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
 from saccade.errors import UserError
-from saccade.models.base import base_checkpoint, instruction_style, is_tiny
-from saccade.models.loading import load_model
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.models import base_checkpoint, instruction_style, load_model
+from saccade.models.base import is_tiny
+from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Band, ByPassRate, Epochs, Shuffled, TaskSampler
-from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.material import Material
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.tasks import Band, ByPassRate, Epochs, Shuffled, TaskSampler
+from saccade.tools import IMAGE_TOOLS
+from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.types import StreamExample, bare_answer
 
 

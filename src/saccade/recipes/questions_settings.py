@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from saccade.errors import UserError
-from saccade.learner.optimizer import OptimizerSettings
-from saccade.models.loading import LoadSettings
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.curriculum import Band
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.rewards import OutcomeReward
+from saccade.rollout import RolloutSettings
+from saccade.tasks import Band
+from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saccade.config.context import RecipeContext
-from saccade.config.held_out import split_held_out, without_held_out
-from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
-from saccade.curation.vista.tool_examples import read_tool_examples
+from saccade.config import RecipeContext, read_own_tasks, split_held_out, warn_of_bad_rows, without_held_out
+from saccade.curation.vista import read_tool_examples
 from saccade.errors import UserError
 from saccade.recipes.vista_settings import VistaSettings, known
 from saccade.seeding import seed_for
-from saccade.tasks.curriculum import Epochs
-from saccade.tasks.datasets.duplicates import drop_duplicates
-from saccade.tasks.datasets.reading import read_data_set
-from saccade.tasks.datasets.table import DATA_SETS
-from saccade.train.material import ExampleSource
+from saccade.tasks import DATA_SETS, Epochs, drop_duplicates, read_data_set
+from saccade.train import ExampleSource
 from saccade.types import Example, StreamExample, Task
 
 logger = logging.getLogger(__name__)

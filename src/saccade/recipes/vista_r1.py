@@ -10,21 +10,17 @@ its data set; trajectories to imitate are one's own (``saccade curate vista``), 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from saccade.config.context import RecipeContext
-from saccade.config.settings import apply_overrides
+from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
-from saccade.models.base import instruction_style
-from saccade.models.loading import load_model
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.models import instruction_style, load_model
+from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.recipes.vista_data import read_questions, read_trajectories
 from saccade.recipes.vista_settings import GymSettings, VistaSettings
-from saccade.rewards.vista import VistaReward
+from saccade.rewards import VistaReward
 from saccade.seeding import seed_for
-from saccade.services.client.configured import NO_TOOLS, Tools, of_families, tools_of_run
-from saccade.tasks.curriculum import Shuffled, TaskSampler
-from saccade.tasks.tail_patch import TailPatch
-from saccade.train.material import Material
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.services.client import NO_TOOLS, Tools, of_families, tools_of_run
+from saccade.tasks import Shuffled, TailPatch, TaskSampler
+from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 
 
 def method(settings: GymSettings, material: Material, tools: Tools, tail: TailPatch) -> Sequence[Stage]:

@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms import PolicyOptions
 from saccade.errors import UserError
-from saccade.learner.learner import OptimizerSettings
-from saccade.models.loading import LoadSettings
-from saccade.rewards.reward import AnyReward
-from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
-from saccade.rollout.settings import RolloutSettings
-from saccade.tasks.curriculum import HARD_OF_EIGHT, Band
-from saccade.train.algorithm_choice import AlgorithmSettings
-from saccade.train.stage_settings import ImitationSettings, RLSettings
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.rewards import AnyReward, DifficultyAdaptiveReward, VistaReward
+from saccade.rollout import RolloutSettings
+from saccade.tasks import HARD_OF_EIGHT, Band
+from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
 
 StageName = Literal["sft", "rl", "tail"]
 RewardName = Literal["sum", "dense", "sparse", "difficulty"]

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         Question,
         Share,
         Shuffled,
+        StreamedSource,
         TaskSampler,
+        mixed,
     )
     from saccade.tasks.datasets.duplicates import drop_duplicates
     from saccade.tasks.datasets.reading import read_data_set
@@ -47,11 +49,13 @@ __all__ = [
     "Question",
     "Share",
     "Shuffled",
+    "StreamedSource",
     "TailPatch",
     "TaskFile",
     "TaskSampler",
     "drop_duplicates",
     "generate",
+    "mixed",
     "read_data_set",
     "read_tasks",
     "vocabulary_texts",
