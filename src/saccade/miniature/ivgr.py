@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.evaluation import Views
-from saccade.learner.learner import OptimizerSettings
+from saccade.learner import OptimizerSettings
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
 from saccade.miniature.stream_lessons import NUMBERS, PHRASES, StreamLessons, StreamQuestions, lesson_texts, lessons_on
 from saccade.miniature.tiny_model import TinySize, tiny_or_given

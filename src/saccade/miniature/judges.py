@@ -32,17 +32,17 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.miniature.stated_facts import Fact, FactReader
-from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.consistency import (
-    CONTRADICTION,
+from saccade.rewards.judges import (
     NO_VERDICT,
     RUBRIC,
-    SAYS_NOTHING,
     ConsistencyJudge,
+    Judges,
+    JudgeSettings,
+    Reference,
     Verdict,
     graded,
 )
-from saccade.rewards.judges.settings import Judges, JudgeSettings
+from saccade.rewards.judges.consistency import CONTRADICTION, SAYS_NOTHING
 from saccade.seeding import generator_for
 from saccade.tasks.scene import SIZE_PX, place_of
 from saccade.types import Task

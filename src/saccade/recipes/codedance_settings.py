@@ -9,8 +9,7 @@ from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.protocols import EVALUATION_TURNS, TRAINING_TURNS
-from saccade.rewards import AnyReward, CodeDanceReward, DeepEyesReward, OutcomeReward
-from saccade.rewards.tool_use import execution_returns
+from saccade.rewards import AnyReward, CodeDanceReward, DeepEyesReward, OutcomeReward, execution_returns
 from saccade.rollout import RolloutSettings
 from saccade.sandbox import Isolation
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings

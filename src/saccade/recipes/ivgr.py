@@ -17,7 +17,7 @@ from saccade.protocols import GROUNDED, TEXTUAL
 from saccade.recipes.ivgr_data import read_questions, read_trajectories
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings, TwoStreamSettings
 from saccade.rewards import GroundingReward, OutcomeReward, Reward
-from saccade.rewards.judges.settings import Judges
+from saccade.rewards.judges import Judges
 from saccade.tasks import mixed
 from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 

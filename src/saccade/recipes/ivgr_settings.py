@@ -21,8 +21,8 @@ from saccade.protocols import (
     textual_protocol,
 )
 from saccade.rewards import IvgrReward
-from saccade.rewards.judges.consistency import ConsistencyJudge
-from saccade.rewards.judges.settings import Judges, JudgeSettings, judges
+from saccade.rewards.judges import ConsistencyJudge, Judges, JudgeSettings
+from saccade.rewards.judges.settings import judges
 from saccade.rollout import RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tools import crop, tool_from

@@ -12,6 +12,7 @@ from saccade.rewards.groups import score_attempts, score_question, score_questio
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward, check_scorable, counts_as_right, is_correct, keeps_format
 from saccade.rewards.reward import AnyReward, GroupReward, GroupScores, Reward, RuleReward
+from saccade.rewards.tool_use import execution_returns
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.types import Score, Term
 
@@ -32,6 +33,7 @@ __all__ = [
     "VistaReward",
     "check_scorable",
     "counts_as_right",
+    "execution_returns",
     "is_correct",
     "keeps_format",
     "score_attempts",
