@@ -39,7 +39,7 @@ class TorchOperations:
 
 
 class TokenDecoder:
-    """Callers switch gradients off."""
+    """One decode step of one language model by torch. Callers switch gradients off."""
 
     def __init__(self, hf: PreTrainedModel, language: PlainLanguageModel) -> None:
         self._embed = hf.get_input_embeddings()

@@ -1,4 +1,4 @@
-// What attention does forward and backward: who looks at what, and products of tiles of queries and keys.
+// Attention masks, and the products of tiles of queries and keys that forward and backward share.
 
 #pragma once
 

@@ -29,7 +29,7 @@ class CachedAttention(Protocol):
 
 
 class CachedForward:
-    """Callers switch gradients off."""
+    """Prefill and decoding of one language model against a cache. Callers switch gradients off."""
 
     def __init__(self, language: PlainLanguageModel, kernels: Kernels) -> None:
         self.kernels = kernels

@@ -30,7 +30,7 @@ class CachedRows:
 
 
 class TokenStep:
-    """Callers switch gradients off."""
+    """One decode step of one language model in one native call. Callers switch gradients off."""
 
     def __init__(self, language: PlainLanguageModel, kernels: Kernels, epsilon: float) -> None:
         self._language = language
