@@ -14,7 +14,7 @@ struct DecodedLayer {
     const float *query_bias, *key_bias, *value_bias, *after_attention_bias, *gate_bias, *up_bias, *down_bias;
 };
 
-// Some rows. Of the attention, keys and values are those of the first layer; what asks and what is attended is put in here.
+// Some rows. Of the attention, keys and values are those of the first layer; queries and results are put in here.
 struct Decoding {
     Attention attention;
     const DecodedLayer *layers;
@@ -35,7 +35,7 @@ namespace {
 constexpr int HIGH = 8; // Rows of a weight that are worked on at once,
 constexpr int WIDE = 2; // and vectors of rows.
 
-// Features of some rows, (features, across); lanes beyond the last row hold numbers that nobody reads.
+// Features of some rows, (features, across); lanes beyond the last row hold numbers that are never read.
 struct Block {
     long across; // A multiple of W.
     std::vector<Lanes> numbers;
