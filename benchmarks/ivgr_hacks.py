@@ -19,7 +19,7 @@ from statistics import mean
 import numpy as np
 
 from saccade.geometry import Box
-from saccade.rewards.boxes.matching import dual_iou, unrepeated_iou
+from saccade.rewards.boxes.grounding import dual_iou, unrepeated_iou
 from saccade.rewards.judges.archive import Reference
 from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import Verdict

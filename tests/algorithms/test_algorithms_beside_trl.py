@@ -12,11 +12,8 @@ from torch import Tensor
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.dapo import dapo
-from saccade.algorithms.dr_grpo import dr_grpo
-from saccade.algorithms.grpo import grpo
-from saccade.algorithms.gspo import gspo
+from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions
-from saccade.algorithms.rloo import rloo
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 

@@ -7,7 +7,7 @@ import torch
 from algorithm_samples import group, rewarded, trajectory
 
 from saccade.algorithms.advantages import group_relative
-from saccade.algorithms.kl import KLEstimator, kl_estimate, kl_token_rewards, with_kl_in_reward
+from saccade.algorithms.losses import KLEstimator, kl_estimate, kl_token_rewards, with_kl_in_reward
 from saccade.types import Term
 
 LOGITS = torch.tensor([0.3, -1.2, 0.8, 0.1], dtype=torch.float64)

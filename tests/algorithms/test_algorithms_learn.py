@@ -11,13 +11,9 @@ from torch import Tensor, nn
 from saccade.algorithms.algorithm import Algorithm, PolicyTokens
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.dr_grpo import dr_grpo
-from saccade.algorithms.grpo import grpo
-from saccade.algorithms.gspo import gspo
-from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
+from saccade.algorithms.losses import PolicyOptions, kl_token_rewards, with_kl_in_reward
 from saccade.algorithms.ppo import ppo
-from saccade.algorithms.rloo import rloo
 from saccade.learner.critic import ValueHead
 from saccade.types import Group, Score, Segment, Term, Trajectory
 

@@ -7,16 +7,12 @@ from dataclasses import replace
 import pytest
 from algorithm_samples import group, policy_tokens, rewarded, trajectory
 
-from saccade.algorithms.admission import MeanWithin, is_truncated, teaches
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.dr_grpo import dr_grpo
-from saccade.algorithms.grpo import grpo
-from saccade.algorithms.gspo import gspo
+from saccade.algorithms.dapo import MeanWithin, SoftOverlong, dapo, is_truncated, teaches
+from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
-from saccade.algorithms.rloo import rloo
 from saccade.errors import UserError
 
 MAKERS: list[Callable[..., Algorithm]] = [grpo, rloo, dapo, gspo, ppo, lambda **more: dr_grpo(length=64, **more)]

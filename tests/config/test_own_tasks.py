@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.config.context import RecipeContext
+from saccade.config.context import RecipeContext, read_own_tasks
 from saccade.config.inputs import inputs_of
-from saccade.config.own_tasks import read_own_tasks
 
 
 def rows(directory: Path, *, bad: int) -> Path:

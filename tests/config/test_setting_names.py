@@ -6,7 +6,7 @@ import pytest
 
 from saccade.cli import run_command
 from saccade.config.context import RecipeContext
-from saccade.config.setting_names import near_keys
+from saccade.config.setting_values import near_keys
 from saccade.config.settings import apply_overrides, setting_keys
 from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from saccade.curation.ivgr.cold_start import ColdStart, cold_start_row, read_cold_start
-from saccade.curation.ivgr.grounded_text import imitable, read_reply
+from saccade.curation.ivgr.cold_start import ColdStart, cold_start_row, imitable, read_cold_start, read_reply
 from saccade.curation.rows import exported
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError

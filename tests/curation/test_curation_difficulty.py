@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from saccade.curation.codedance.settings import CurationSettings, Thresholds
-from saccade.curation.difficulty import check_covered, level_of, pass_rates_of, read_pass_rates
+from saccade.curation.rows import check_covered, level_of, pass_rates_of, read_pass_rates
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.testing.tasks import tiny_example

@@ -14,9 +14,9 @@ from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Roles
 from saccade.curation.codedance.report import CurationReport
 from saccade.curation.codedance.settings import CurationSettings
-from saccade.curation.difficulty import PassRates
 from saccade.curation.examples import read_examples
 from saccade.curation.journal import Journal
+from saccade.curation.rows import PassRates
 from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError

@@ -2,9 +2,9 @@
 
 import pytest
 
-from saccade.curation.codedance.kinds import kind_of
+from saccade.curation.codedance.outcomes import read_boxes, read_verdict, spoken
+from saccade.curation.codedance.report import kind_of
 from saccade.curation.codedance.rewriting import Rewritten, contradiction, mismatches, normal_output, read_rewritten
-from saccade.curation.codedance.verdicts import read_boxes, read_verdict, spoken
 from saccade.types import Answer, ExpertTurn, ImageRef, ToolCall
 
 TWO_LINES = "n = 17 * 23\nprint(n)"

@@ -11,7 +11,6 @@ from PIL import Image
 from stream_samples import COLOURS
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.difficulty import read_pass_rates
 from saccade.curation.ivgr.selection import (
     Measured,
     QuestionSelection,
@@ -20,6 +19,7 @@ from saccade.curation.ivgr.selection import (
     measured_from,
 )
 from saccade.curation.journal import Journal
+from saccade.curation.rows import read_pass_rates
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.curriculum import HARD_OF_FIVE

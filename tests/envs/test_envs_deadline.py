@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from saccade.envs.deadline import MAX_RUNNING, run_within
+from saccade.envs.calls import MAX_RUNNING, run_within
 from saccade.errors import MachineError, ToolError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.envs.latency import ToolLatencies, tool_times
+from saccade.envs.calls import ToolLatencies, tool_times
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore

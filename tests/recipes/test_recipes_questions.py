@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.config.context import RecipeContext
-from saccade.config.held_out import split_held_out
+from saccade.config.context import RecipeContext, split_held_out
 from saccade.errors import UserError
 from saccade.recipes.questions import questions
 from saccade.tasks.curriculum import shuffled_epochs

@@ -7,17 +7,17 @@ import pytest
 from reward_samples import DRAWS, FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, group, played
 
 from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
-from saccade.rewards.groups import score_question
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.tool_use import (
+from saccade.rewards.deepeyes import (
     Calls,
+    DeepEyesReward,
     DifficultyForm,
     adaptive_tool_reward,
     calls_of,
     difficulty_scale,
     execution_returns,
 )
+from saccade.rewards.groups import score_question
+from saccade.rewards.outcome import OutcomeReward
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import Observation, Score, Term, ToolResult, Trajectory, Turn
 

@@ -7,9 +7,9 @@ import pytest
 from reward_samples import FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, played
 
 from saccade.errors import UserError
-from saccade.rewards.deepeyes import DeepEyesReward
-from saccade.rewards.tool_use import (
+from saccade.rewards.deepeyes import (
     Calls,
+    DeepEyesReward,
     adaptive_tool_reward,
     call_outcome,
     calls_of,

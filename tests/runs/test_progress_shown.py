@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from saccade.runs.pace import StepPace, duration
+from saccade.runs.position import StepPace, duration
 from saccade.runs.progress import Progress
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from saccade.envs.deadline import run_within
+from saccade.envs.calls import run_within
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore

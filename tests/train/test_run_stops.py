@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from saccade.algorithms.dapo import dapo
-from saccade.algorithms.grpo import grpo
+from saccade.algorithms.group_relative import grpo
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.config.held_out import split_held_out, without_held_out
+from saccade.config.context import split_held_out, without_held_out
 from saccade.errors import ToolError, UserError
 from saccade.evaluation.views import Views
 from saccade.learner.optimizer import OptimizerSettings

@@ -8,13 +8,10 @@ from saccade.algorithms.advantages import PerToken, group_relative, leave_one_ou
 from saccade.algorithms.algorithm import Aggregation, Algorithm, Loss, PolicyLoss, PolicyTokens
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.dr_grpo import dr_grpo
-from saccade.algorithms.grpo import grpo
-from saccade.algorithms.gspo import gspo
+from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions, clipped_surrogate, negative_log_likelihood
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.algorithms.ppo import ppo
-from saccade.algorithms.rloo import rloo
 from saccade.algorithms.turn_credit import with_turn_credit
 
 __all__ = [

@@ -100,7 +100,7 @@ class Algorithm:
     needs_entropy_gradient: bool = False
     """Whether ``PolicyTokens.entropy`` must be differentiable."""
     kl_in_reward: float = 0.0
-    """Weight of the KL to the reference that is taken from the reward; see ``saccade.algorithms.kl``."""
+    """Weight of the KL to the reference that is taken from the reward; see ``saccade.algorithms.policy_gradient``."""
     keep_group: Callable[[Group], bool] | None = None
     """Which groups enter the batch; None keeps all."""
     max_refills: int = 0

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.config.context import RecipeContext
-    from saccade.config.held_out import split_held_out, without_held_out
-    from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
+    from saccade.config.context import RecipeContext, read_own_tasks, split_held_out, warn_of_bad_rows, without_held_out
     from saccade.config.settings import apply_overrides, check_settings, setting_keys
 else:
     __getattr__, __dir__ = names_on_use(__name__)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from saccade.config.setting_names import near_keys
-from saccade.config.setting_values import MismatchError, describe, read_json, read_text, write_json
+from saccade.config.setting_values import MismatchError, describe, near_keys, read_json, read_text, write_json
 from saccade.errors import UserError
 from saccade.types import Json
 

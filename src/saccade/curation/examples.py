@@ -8,7 +8,7 @@ A row is a question in the plain layout (``id, question, answer, answer_kind, im
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.curation.codedance.kinds import kind_of
+from saccade.curation.codedance.report import kind_of
 from saccade.curation.codedance.settings import Kind, Level, Way
 from saccade.curation.rows import check_images, exported, question_row
 from saccade.errors import UserError

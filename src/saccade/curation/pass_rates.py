@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from saccade.curation.difficulty import pass_rates_of, read_pass_rates
+from saccade.curation.rows import pass_rates_of, read_pass_rates
 from saccade.errors import UserError
 from saccade.runs.records import read_records
 from saccade.types import Attempt

@@ -1,10 +1,15 @@
-"""Questions as rows of a file that curation writes, their images beside it."""
+"""Rows of curation: by id, with pass rates, and the choice of questions by difficulty."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
-from saccade.tasks.readers.fields import listed
-from saccade.tasks.readers.rows import Row, RowError
-from saccade.types import ImageRef, Json, Task
+from saccade.curation.codedance.settings import Level, Thresholds
+from saccade.errors import UserError
+from saccade.rewards.outcome import counts_as_right
+from saccade.tasks.readers.fields import listed, optional_number, required_text
+from saccade.tasks.readers.rows import Row, RowError, json_lines
+from saccade.types import Attempt, ImageRef, Json, Task
 
 IMAGES = "images"
 
@@ -48,3 +53,93 @@ def check_images(row: Row, task: Task) -> None:
     hashes = listed(row.get("image_hashes"), "image_hashes")
     if hashes and hashes != [image.hash for image in task.images]:
         raise RowError("images", "are not those of the example any more; their pixels have changed")
+
+
+BAD_ROWS_SHOWN = 20
+
+Value = TypeVar("Value")
+
+
+def read_by_id(path: Path, value_of: Callable[[Row], Value]) -> dict[str, Value]:
+    """Task id to what its row says. Raises UserError that names the file and its bad rows, those of an id again too."""
+    values: dict[str, Value] = {}
+    bad: list[str] = []
+    try:
+        for numbered in json_lines(path):
+            try:
+                if isinstance(numbered.row, RowError):
+                    raise numbered.row
+                task_id = required_text(numbered.row, "id")
+                value = value_of(numbered.row)
+                if task_id in values:
+                    raise RowError("id", f"{task_id!r} stands there twice")
+                values[task_id] = value
+            except RowError as error:
+                bad.append(f"  {path}, row {numbered.number}: {f'{error.key}: ' if error.key else ''}{error.why}")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if bad:
+        more = [f"  and {len(bad) - BAD_ROWS_SHOWN} more"] if len(bad) > BAD_ROWS_SHOWN else []
+        raise UserError("\n".join([f"{path}: {len(bad)} rows cannot be used", *bad[:BAD_ROWS_SHOWN], *more]))
+    return values
+
+
+def read_chains(path: Path) -> dict[str, str]:
+    """Chains of thought in words, to be rewritten: ``{"id": …, "chain": "…"}``."""
+    return read_by_id(path, lambda row: required_text(row, "chain"))
+
+
+PassRates = Mapping[str, float]
+"""Task id to the share of right answers."""
+
+SHOWN = 5
+
+
+def level_of(weak: float | None, strong: float | None, thresholds: Thresholds) -> Level:
+    """A question's level by the pass rates of the weak and the strong model; None where that model was not asked.
+
+    The strong model counts where the weak one fails: what it cannot answer either is unsolved. Without it nothing is.
+    """
+    if weak is None:
+        return "unsorted" if strong is None or strong >= thresholds.solved_from else "unsolved"
+    if weak >= thresholds.easy_from:
+        return "easy"
+    if weak >= thresholds.medium_from:
+        return "medium"
+    return "hard" if strong is None or strong >= thresholds.solved_from else "unsolved"
+
+
+def pass_rates_of(attempts: Iterable[Attempt]) -> dict[str, float]:
+    """Pass rates from trajectories that a run has left behind, by what the run's reward called right, where it did.
+
+    What the machine failed counts neither way.
+    """
+    passed: dict[str, list[bool]] = {}
+    for attempt in attempts:
+        if attempt.trajectory.status != "failed":
+            is_right = counts_as_right(attempt.task, attempt.trajectory)
+            passed.setdefault(attempt.task.id, []).append(is_right)
+    return {task_id: sum(rights) / len(rights) for task_id, rights in passed.items()}
+
+
+def read_pass_rates(path: Path) -> dict[str, float]:
+    """From JSON lines ``{"id": …, "pass_rate": 0.25}``. Raises UserError that names the file and all bad rows."""
+    return read_by_id(path, _pass_rate)
+
+
+def _pass_rate(row: Row) -> float:
+    rate = optional_number(row, "pass_rate", low=0.0, high=1.0)
+    if rate is None:
+        raise RowError("pass_rate", "is missing")
+    return rate
+
+
+def check_covered(tasks: Iterable[Task], rates: PassRates, name: str) -> None:
+    """UserError when questions have no pass rate in ``name``."""
+    missing = [task.id for task in tasks if task.id not in rates]
+    if missing:
+        listed = ", ".join(missing[:SHOWN]) + (", …" if len(missing) > SHOWN else "")
+        raise UserError(
+            f"{name} has no pass rate for {len(missing)} of the questions ({listed}); measure them on the same file "
+            "of questions, or leave those questions out"
+        )

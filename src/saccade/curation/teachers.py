@@ -11,7 +11,7 @@ from typing import Self
 from saccade.chat.chat_model import ChatModel
 from saccade.chat.connect import ChatServerSettings, connect, is_checkpoint, is_server
 from saccade.curation.codedance.report import Counts
-from saccade.curation.ledger import Ledger
+from saccade.curation.folder import Ledger
 from saccade.curation.pass_rates import recorded_pass_rates
 from saccade.errors import UserError
 from saccade.media.store import MediaStore

@@ -1,17 +1,125 @@
-"""A model's call, taken from its own frame through the checks to the tool and its deadline."""
+"""Tool calls of an episode: tools opened for it, arguments in original pixels, deadlines, and how long calls take."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TypeVar
 
-from saccade.envs.deadline import run_within
-from saccade.envs.latency import ToolLatencies
-from saccade.errors import ToolError
+import numpy as np
+
+from saccade.errors import MachineError, ToolError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.coordinates import call_to_original
-from saccade.tools.tool import Tool, cut, find_tool
+from saccade.tools.tool import Episode, EpisodeTool, OpenTool, Tool, cut, find_tool
 from saccade.types import ImageRef, ToolCall, ToolResult
+
+
+class ToolLatencies:
+    """Collects how long calls took, from any number of environments and threads, until somebody takes it."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[str, float]] = []
+
+    def record(self, tool: str, seconds: float) -> None:
+        """A call took so long, whatever became of it."""
+        # One append, which threads cannot tear.
+        self._calls.append((tool, seconds))
+
+    @contextmanager
+    def timing(self, tool: str) -> Iterator[None]:
+        """Records how long the block takes, also when it raises."""
+        started_s = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.record(tool, time.perf_counter() - started_s)
+
+    def take(self) -> list[tuple[str, float]]:
+        """The calls since the last time, by tool and seconds."""
+        taken, self._calls = self._calls, []
+        return taken
+
+
+def tool_times(latencies: Iterable[ToolLatencies]) -> dict[str, float]:
+    """Takes what was collected and sums it up per tool: ``tools/NAME/calls``, and ``mean_s``, ``p50_s``, ``p95_s``."""
+    seconds: dict[str, list[float]] = {}
+    for one in latencies:
+        for tool, took_s in one.take():
+            seconds.setdefault(tool, []).append(took_s)
+    times: dict[str, float] = {}
+    for tool, taken in sorted(seconds.items()):
+        times[f"tools/{tool}/calls"] = float(len(taken))
+        times[f"tools/{tool}/mean_s"] = float(np.mean(taken))
+        times[f"tools/{tool}/p50_s"] = float(np.percentile(taken, 50))
+        times[f"tools/{tool}/p95_s"] = float(np.percentile(taken, 95))
+    return times
+
+
+MAX_RUNNING = 32
+"""Tools at work at the same time in this process. One that hangs past its deadline keeps its place until it ends."""
+
+Result = TypeVar("Result")
+
+_places = threading.BoundedSemaphore(MAX_RUNNING)
+
+
+def run_within(operation: Callable[[], Result], *, deadline_s: float, what: str) -> Result:
+    """What ``operation`` returns or raises; ``MachineError`` when it takes longer or no place becomes free in time.
+
+    Python cannot stop a thread: an operation over its deadline runs on, and what it returns is dropped.
+    """
+    if not _places.acquire(timeout=deadline_s):
+        raise MachineError(f"{what} found none of {MAX_RUNNING} places free within {deadline_s:g} s")
+    future: Future[Result] = Future()
+    # A daemon, unlike the threads of an executor: a hanging tool must not keep the process from ending.
+    threading.Thread(target=_work, args=(operation, future), name=what, daemon=True).start()
+    try:
+        return future.result(timeout=deadline_s)
+    except TimeoutError:
+        # The operation may itself have raised this kind of error.
+        if future.done():
+            raise
+        raise MachineError(f"{what} took longer than its deadline of {deadline_s:g} s") from None
+
+
+def _work(operation: Callable[[], Result], future: "Future[Result]") -> None:
+    try:
+        result = operation()
+    except BaseException as error:
+        # Free before the answer is known, so that whoever waits for it finds the place free.
+        _places.release()
+        future.set_exception(error)
+    else:
+        _places.release()
+        future.set_result(result)
+
+
+class OpenedTools:
+    """``tools`` to call, from ``open`` to ``close``; none before and afterwards."""
+
+    def __init__(self, offered: Sequence[Tool | EpisodeTool]) -> None:
+        self.tools: tuple[Tool, ...] = ()
+        self._offered = tuple(offered)
+        self._opened: list[OpenTool] = []
+
+    def open(self, episode: Episode) -> None:
+        """Closes what an earlier episode left open, and opens for this one."""
+        self.close()
+        self.tools = tuple(tool if isinstance(tool, Tool) else self._open(tool, episode) for tool in self._offered)
+
+    def close(self) -> None:
+        self.tools = ()
+        while self._opened:
+            self._opened.pop().close()
+
+    def _open(self, tool: EpisodeTool, episode: Episode) -> Tool:
+        opened = tool.open(episode)
+        self._opened.append(opened)
+        return opened.tool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

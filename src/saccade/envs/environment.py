@@ -1,15 +1,18 @@
 """The environment's door: what the rollout, the evaluation and demonstrations need of an environment, and no more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from saccade.envs.latency import ToolLatencies
+from saccade.envs.calls import ToolLatencies
+from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
+from saccade.protocols.box_text import thought_to_model
+from saccade.protocols.coordinates import call_to_model
 from saccade.protocols.protocol import ChatProtocol
 from saccade.tools.tool import EpisodeTool, Tool
-from saccade.types import ExpertTurn, Message, Turn
+from saccade.types import ExpertTurn, ImageRef, Message, ToolCall, ToolSpec, Turn
 
 
 class Environment(Protocol):
@@ -75,3 +78,20 @@ MakeEnvironment = Callable[[], Environment]
 
 EnvironmentFactory = Callable[[EnvironmentContext], Environment]
 """Makes an environment of an episode's specification; a class whose constructor takes the context is one."""
+
+
+def in_model_frame(
+    turn: ExpertTurn, specs: Sequence[ToolSpec], asked: Sequence[ImageRef], shown: Sequence[ImageRef], view: ViewRule
+) -> ExpertTurn:
+    """The turn with its coordinates as the model would write them.
+
+    Boxes of the thought are on the first of the ``asked`` images, those of a call on the one of the ``shown`` images
+    that it names. ``UserError`` for a call of a tool that is not in ``specs``.
+    """
+    thought = thought_to_model(turn.thought, asked, view)
+    if not isinstance(turn.action, ToolCall):
+        return ExpertTurn(thought=thought, action=turn.action)
+    spec = next((spec for spec in specs if spec.name == turn.action.name), None)
+    if spec is None:
+        raise UserError(f"the expert calls {turn.action.name!r}, which the environment does not offer")
+    return ExpertTurn(thought=thought, action=call_to_model(turn.action, spec, shown, view))

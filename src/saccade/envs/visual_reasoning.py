@@ -10,12 +10,9 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from PIL import Image
 
-from saccade.envs.calls import in_original_pixels, run_call
-from saccade.envs.expert_turns import in_model_frame
-from saccade.envs.latency import ToolLatencies
-from saccade.envs.opened import OpenedTools
-from saccade.envs.sources import TaskSource, check_stored, task_source
-from saccade.envs.spaces import Picture, RgbImages, UnicodeText
+from saccade.envs.calls import OpenedTools, ToolLatencies, in_original_pixels, run_call
+from saccade.envs.environment import in_model_frame
+from saccade.envs.spaces import Picture, RgbImages, TaskSource, UnicodeText, check_stored, task_source
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore

@@ -26,7 +26,7 @@ from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
 from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
 from saccade.rewards.answers.rules import multiple_choice, value_of
-from saccade.rewards.tool_use import call_outcome
+from saccade.rewards.deepeyes import call_outcome
 from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 from saccade.waiting import run_to_end
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.rewards.boxes.grounding import GroundingReward, first_image_boxes, readable_boxes
-from saccade.rewards.boxes.matching import box_recall
+from saccade.rewards.boxes.grounding import GroundingReward, box_recall, first_image_boxes, readable_boxes
 from saccade.rewards.outcome import counts_as_right
 from saccade.types import Attempt, Json
 

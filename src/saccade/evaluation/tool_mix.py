@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saccade.rewards.tool_use import call_outcome
+from saccade.rewards.deepeyes import call_outcome
 from saccade.types import Attempt, Json, ToolCall, Turn
 
 LATENCY_S = "latency_s"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from saccade.rewards.deepeyes import call_outcome, calls_of
 from saccade.rewards.outcome import is_correct
-from saccade.rewards.tool_use import call_outcome, calls_of
 from saccade.types import Attempt, Json, Trajectory, Turn
 
 ACCURACY_BOUNDS = (0.0, 0.25, 0.5, 0.75)

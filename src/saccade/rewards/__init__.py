@@ -7,12 +7,11 @@ verdict) and ``repetition``.
 
 from saccade.rewards.boxes.grounding import GroundingReward
 from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.deepeyes import DeepEyesReward, execution_returns
 from saccade.rewards.groups import score_attempts, score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.outcome import OutcomeReward, check_scorable, counts_as_right, is_correct, keeps_format
 from saccade.rewards.reward import AnyReward, GroupReward, GroupScores, Reward, RuleReward
-from saccade.rewards.tool_use import execution_returns
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.types import Score, Term
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from saccade.rewards.deepeyes import DifficultyForm, adaptive_tool_reward, calls_of
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.reward import GroupScores, RuleReward, told_accuracy, told_right
-from saccade.rewards.tool_use import DifficultyForm, adaptive_tool_reward, calls_of
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 

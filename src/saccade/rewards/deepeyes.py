@@ -1,13 +1,136 @@
-"""DeepEyes' reward: the outcome, and a bonus for a right answer that a tool helped to."""
+"""Rewards for calling tools: which calls ran, and what CodeDance and DeepEyes pay for them.
+
+Whether a call ran is read from the tool's own result, never from text: neither what the model prints nor what a
+picture says can make a run fail or succeed. Whether it did any work is the tool's to say too (``WORK``), if it checks
+that; a call of a tool that does not say so did.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from saccade.errors import UserError
 from saccade.rewards.outcome import OutcomeReward
 from saccade.rewards.reward import RuleReward, told_right
-from saccade.rewards.tool_use import call_outcome
-from saccade.types import Score, Task, Term, Trajectory
+from saccade.types import WORK, Score, Task, Term, ToolCall, Trajectory, Turn
+
+CallOutcome = Literal["succeeded", "idle", "failed", "refused"]
+"""``idle``: ran without an error and did no work, which is neither paid nor penalised. ``refused``: an unknown tool or
+wrong arguments, so that nothing ran; the model is told so."""
+
+DifficultyForm = Literal["paper", "code"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calls:
+    """How the calls of a trajectory went; a refused one is a call that did not succeed, and so is an idle one."""
+
+    succeeded: int
+    total: int
+    idle: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.succeeded <= self.total - self.idle <= self.total:
+            raise ValueError(
+                f"{self.succeeded} of {self.total} calls succeeded and {self.idle} were idle: give 0 or more, and no "
+                "more of both than calls"
+            )
+
+    @property
+    def judged(self) -> int:
+        """Calls that a reward counts: all but the idle ones, which could else dilute a failure."""
+        return self.total - self.idle
+
+
+def call_outcome(turn: Turn) -> CallOutcome | None:
+    """None for a turn without a call, a malformed one, and a call that the episode ended with, which is not run."""
+    if not isinstance(turn.action, ToolCall):
+        return None
+    if turn.result is not None:
+        if not turn.result.is_ok:
+            return "failed"
+        return "idle" if turn.result.data.get(WORK) == "idle" else "succeeded"
+    # A refusal is shown to the model; after a call in the last turn there is nothing to show.
+    return None if turn.observation is None else "refused"
+
+
+def calls_of(trajectory: Trajectory) -> Calls:
+    """Succeeded and all calls of a trajectory, of whatever tools."""
+    outcomes = [outcome for turn in trajectory.turns if (outcome := call_outcome(turn)) is not None]
+    return Calls(succeeded=outcomes.count("succeeded"), total=len(outcomes), idle=outcomes.count("idle"))
+
+
+def difficulty_scale(
+    group_accuracy: float, *, gamma: float = 4.0, shift: float = 0.2, form: DifficultyForm = "paper"
+) -> float:
+    """CodeDance's d(mu): large where few of a group are right, below zero where nearly all are.
+
+    ``paper``: sigmoid(gamma (0.5 - mu)) - shift; with the defaults 0.681 at mu = 0, -0.081 at 1, zero at 0.8466.
+    ``code``: (1 + tanh(gamma (0.5 - mu))) / 2 - shift, twice as steep; zero at 0.6733.
+    """
+    if not 0 <= group_accuracy <= 1:
+        raise ValueError(f"group_accuracy={group_accuracy} is no share of right answers; it lies between 0 and 1")
+    check_difficulty(gamma=gamma, shift=shift)
+    slope = gamma if form == "paper" else 2 * gamma
+    # sigmoid(2x) = (1 + tanh x) / 2; tanh never overflows.
+    return (1.0 + math.tanh(slope * (0.5 - group_accuracy) / 2)) / 2 - shift
+
+
+def check_difficulty(*, gamma: float, shift: float) -> None:
+    """UserError for numbers that no scale can have."""
+    if not 0 <= gamma < math.inf:
+        raise UserError(f"gamma={gamma} must be a finite number of 0 or more (4 is the paper's)")
+    if not 0 <= shift <= 1:
+        raise UserError(f"shift={shift} must lie between 0 and 1 (0.2 is the paper's)")
+
+
+def adaptive_tool_reward(
+    *,
+    is_correct: bool,
+    succeeded: int,
+    total: int,
+    group_accuracy: float,
+    gamma: float = 4.0,
+    shift: float = 0.2,
+    base_weight: float = 0.5,
+    form: DifficultyForm = "paper",
+) -> float:
+    """CodeDance's R_seq (equation 1): (base_weight + 1[correct]) * succeeded / total * d(group_accuracy); 0.0 without
+    a call.
+
+    ``group_accuracy`` is the mean accuracy of the group, of right or wrong alone and before any other term. Only the
+    share of calls that ran counts, never their number.
+    """
+    calls = Calls(succeeded=succeeded, total=total)
+    if not 0 <= base_weight < math.inf:
+        raise UserError(f"base_weight={base_weight} must be a finite number of 0 or more (0.5, or 1 for mathematics)")
+    scale = difficulty_scale(group_accuracy, gamma=gamma, shift=shift, form=form)
+    return (base_weight + is_correct) * calls.succeeded / calls.total * scale if calls.total else 0.0
+
+
+def turn_returns(failed: Sequence[bool], *, penalty: float = -0.5, discount: float = 0.2) -> list[float]:
+    """CodeDance's G_t (equation 2) for each turn: G_t = r_t + discount * G_{t+1}, r_t = ``penalty`` where it failed.
+
+    ``failed`` is False for turns that ran nothing, the answer among them.
+    """
+    if not -math.inf < penalty <= 0:
+        raise UserError(f"penalty={penalty} must be a finite number of 0 or less: failed turns are not paid for")
+    if not 0 <= discount <= 1:
+        raise UserError(f"discount={discount} must lie between 0 and 1")
+    returns: list[float] = []
+    following = 0.0
+    # Backwards, because a turn's return includes the penalties that follow it.
+    for is_failure in reversed(failed):
+        following = (penalty if is_failure else 0.0) + discount * following
+        returns.append(following)
+    return returns[::-1]
+
+
+def execution_returns(trajectory: Trajectory, *, penalty: float = -0.5, discount: float = 0.2) -> list[float]:
+    """``turn_returns`` of a trajectory's calls: those that failed or were refused cost ``penalty``."""
+    failed = [call_outcome(turn) in ("failed", "refused") for turn in trajectory.turns]
+    return turn_returns(failed, penalty=penalty, discount=discount)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from saccade.envs.calls import ToolLatencies
 from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory
-from saccade.envs.latency import ToolLatencies
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore

@@ -7,8 +7,8 @@ from pathlib import Path
 from saccade.atomic import write_json_atomic
 from saccade.errors import UserError
 from saccade.runs.asking import Way, way_from_json
-from saccade.runs.record_fields import BrokenRecordError, Fields
 from saccade.runs.runinfo import read_json_object
+from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.runs.trained_on import Novelty, novelty_from_json
 from saccade.types import Json
 

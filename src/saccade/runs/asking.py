@@ -16,7 +16,7 @@ from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
 from saccade.rollout.settings import RolloutSettings
-from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json, ToolSpec
 
 VERSION = 1

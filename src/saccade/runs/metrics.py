@@ -18,7 +18,7 @@ from saccade.atomic import disk_errors
 from saccade.errors import UserError
 from saccade.metric_names import TIME_PREFIX, WALL_S
 from saccade.runs.position import Position
-from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.runs.task_json import BrokenRecordError, Fields
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

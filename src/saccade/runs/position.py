@@ -1,6 +1,8 @@
-"""How far a run is: a stage of its plan and a step inside the stage."""
+"""Position of a run in its plan, and its pace."""
 
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.errors import UserError
@@ -25,3 +27,54 @@ class Position:
                     "resume with the recipe that it was started with, or choose another --out"
                 )
         return (stages.index(self.stage), self.step) > (stages.index(other.stage), other.step)
+
+
+_WINDOW_STEPS = 50
+"""Steps that the speed is taken over: recent ones, since a policy's turns grow longer while it learns."""
+
+
+class StepPace:
+    """Counts the steps and tokens of one stage against a clock in seconds."""
+
+    def __init__(self, *, total: int, done: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total = total
+        self.done = done
+        self._clock = clock
+        self._marks: deque[tuple[float, int, int]] = deque([(clock(), done, 0)], maxlen=_WINDOW_STEPS + 1)
+
+    def advance(self, steps: int, tokens: int) -> None:
+        """These steps are done and cost these tokens."""
+        self.done += steps
+        self._marks.append((self._clock(), self.done, self._marks[-1][2] + tokens))
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """None before there is anything to go by."""
+        seconds, _, tokens = self._recent()
+        return tokens / seconds if tokens and seconds > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the last step at the recent speed; None before the first step is done."""
+        seconds, steps, _ = self._recent()
+        return seconds / steps * max(0, self.total - self.done) if steps else None
+
+    def describe(self) -> str:
+        """``1,234 tokens/s, 2 min 05 s left``, as far as it is known."""
+        speed, left = self.tokens_per_s, self.left_s if self.done < self.total else None
+        parts = [] if speed is None else [f"{speed:,.0f} tokens/s"]
+        return ", ".join(parts if left is None else [*parts, f"{duration(left)} left"])
+
+    def _recent(self) -> tuple[float, int, int]:
+        (start_s, start_steps, start_tokens), (end_s, steps, tokens) = self._marks[0], self._marks[-1]
+        return end_s - start_s, steps - start_steps, tokens - start_tokens
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``2 min 05 s``, ``3 h 07 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

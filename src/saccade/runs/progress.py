@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
-from saccade.runs.pace import StepPace
+from saccade.runs.position import StepPace
 
 ProgressMode = Literal["auto", "bars", "lines", "quiet"]
 """``auto`` is bars on a terminal and lines elsewhere."""

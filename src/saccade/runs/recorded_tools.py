@@ -21,7 +21,7 @@ from typing import get_args
 
 from saccade.errors import UserError
 from saccade.runs.asking import ToolRecord
-from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.sandbox.results import Isolation
 from saccade.sandbox.sandbox import Sandbox
 from saccade.services.client.remote_tools import RemoteTool, RemoteTools

@@ -12,8 +12,7 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
-from saccade.runs.record_fields import BrokenRecordError, Fields
-from saccade.runs.task_json import task_from_json, task_to_json
+from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import (
     trajectory_from_json,
     trajectory_to_json,

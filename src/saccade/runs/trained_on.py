@@ -13,7 +13,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.models.loading import TRAINED_ON_RECORD
-from saccade.runs.record_fields import BrokenRecordError, Fields
+from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json, Task
 
 VERSION = 1

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from saccade.geometry import Box
-from saccade.runs.record_fields import Fields
-from saccade.runs.task_json import exactly, image_to_json, images_from
+from saccade.runs.task_json import Fields, exactly, image_to_json, images_from
 from saccade.types import (
     Action,
     Answer,

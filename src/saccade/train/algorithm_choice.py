@@ -3,16 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from saccade.algorithms.admission import teaches
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.dr_grpo import dr_grpo
-from saccade.algorithms.grpo import grpo
-from saccade.algorithms.gspo import gspo
+from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
+from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
-from saccade.algorithms.rloo import rloo
 from saccade.errors import UserError
 
 AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo"]

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from saccade.runs.record_fields import Fields
-from saccade.runs.task_json import task_from_json, task_to_json
+from saccade.runs.task_json import Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.train.collect import Batch
 from saccade.types import Group, Json

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from saccade.algorithms.admission import is_truncated
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.kl import kl_token_rewards, with_kl_in_reward
+from saccade.algorithms.dapo import is_truncated
+from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
 from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.types import Attempt, Group, Trajectory

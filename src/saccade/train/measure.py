@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade import metric_names as metric
-from saccade.envs.latency import tool_times
+from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.evaluation.two_pass import play_with_views, view_metrics

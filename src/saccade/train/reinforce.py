@@ -13,7 +13,7 @@ from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
-from saccade.runs.record_fields import Fields
+from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
 from saccade.train.batch_json import batch_from_json, batch_to_json
 from saccade.train.collect import Batch, Collector

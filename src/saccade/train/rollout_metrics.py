@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from saccade import metric_names as metric
-from saccade.algorithms.admission import is_truncated
 from saccade.algorithms.advantages import is_constant
+from saccade.algorithms.dapo import is_truncated
 from saccade.evaluation.looking import look_of
 from saccade.evaluation.tool_use import tool_use, uses_tool
 from saccade.train.collect import Batch

@@ -11,7 +11,7 @@ from saccade.atomic import write_json_atomic, write_text_atomic
 from saccade.evaluation.grounding import Grounding
 from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
-from saccade.runs.pace import duration
+from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
 from saccade.viewer.bars import Bar, bar_of

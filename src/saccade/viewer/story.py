@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from saccade import metric_names as metric
-from saccade.runs.pace import duration
+from saccade.runs.position import duration
 from saccade.viewer.comparisons import Comparison
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.novelty import are_held_out

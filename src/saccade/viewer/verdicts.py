@@ -12,8 +12,8 @@ from pathlib import Path
 from saccade.atomic import disk_errors, write_json_atomic
 from saccade.errors import UserError
 from saccade.evaluation.errors import JUDGED_KINDS, Verdict
-from saccade.runs.record_fields import BrokenRecordError, Fields
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 VERSION = 1

@@ -11,8 +11,7 @@ from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
 from saccade.miniature.ivgr import TinyIvgrSettings
-from saccade.rewards.boxes.grounding import GroundingReward, box_validity, mentioned_boxes
-from saccade.rewards.boxes.matching import dual_iou
+from saccade.rewards.boxes.grounding import GroundingReward, box_validity, dual_iou, mentioned_boxes
 from saccade.testing import check_reward
 from saccade.types import BoxMention, Score, Target, Task, Term
 

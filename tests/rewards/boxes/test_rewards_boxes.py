@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.geometry import Box
-from saccade.rewards.boxes.matching import box_recall, dual_iou, unrepeated_iou
+from saccade.rewards.boxes.grounding import box_recall, dual_iou, unrepeated_iou
 
 A, B = Box(0, 0, 10, 10), Box(20, 0, 30, 10)
 HALF_OF_A = Box(0, 0, 10, 5)

@@ -7,16 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.codedance.checking import Checker
 from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
 from saccade.curation.codedance.report import Counts, CurationReport, curation_report
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
-from saccade.curation.codedance.solutions import PLAYED, MakeSeededEnvironment, Solved, Solver
-from saccade.curation.difficulty import PassRates, level_of
+from saccade.curation.codedance.solutions import PLAYED, Checker, MakeSeededEnvironment, Solved, Solver
 from saccade.curation.examples import EXAMPLES, code_kind, example_row
 from saccade.curation.journal import Journal
 from saccade.curation.playing import final_answer, play
-from saccade.curation.rows import IMAGES
+from saccade.curation.rows import IMAGES, PassRates, level_of
 from saccade.curation.working import work_off
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

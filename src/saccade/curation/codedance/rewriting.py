@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.curation.codedance.verdicts import spoken
+from saccade.curation.codedance.outcomes import spoken
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.fences import find_fences
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall

@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Literal, cast
 
 from saccade.chat.chat_model import ChatModel
-from saccade.config.context import RecipeContext
+from saccade.config.context import RecipeContext, read_own_tasks
 from saccade.config.inputs import family_inputs
-from saccade.config.own_tasks import read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import CodeDanceCuration
-from saccade.curation.by_id import read_chains
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Player, Roles
 from saccade.curation.codedance.report import CurationReport
 from saccade.curation.codedance.solutions import REPLAYED, MakeSeededEnvironment
-from saccade.curation.difficulty import check_covered
 from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
 from saccade.curation.journal import Journal
 from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.rows import check_covered, read_chains
 from saccade.curation.teachers import Teachers
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore

@@ -5,10 +5,18 @@ from dataclasses import dataclass, field
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance import prompts
-from saccade.curation.codedance.outcomes import Reason, Rejected
+from saccade.curation.codedance.outcomes import (
+    Reason,
+    Rejected,
+    Step,
+    StepVerdict,
+    Value,
+    read_boxes,
+    read_verdict,
+    spoken,
+)
 from saccade.curation.codedance.rewriting import contradiction, mismatches, read_rewritten
 from saccade.curation.codedance.settings import CurationSettings, Kind, Way
-from saccade.curation.codedance.verdicts import spoken
 from saccade.curation.playing import (
     as_example,
     demonstration_fault,
@@ -19,10 +27,10 @@ from saccade.curation.playing import (
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.tool_use import call_outcome
+from saccade.rewards.deepeyes import call_outcome
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
-from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall, Turn
+from saccade.types import Answer, Example, ExpertTurn, Message, Target, Task, ToolCall, Turn
 
 MakeSeededEnvironment = Callable[[int], ExpertEnvironment]
 """An environment of the code protocol with the Python tool, from the seed of its tools. Its tool checks the work of
@@ -179,3 +187,59 @@ def _flaw(task: Task, turns: Sequence[Turn], *, way: Way) -> Rejected | None:
     if way != "direct" and not any(isinstance(turn.action, ToolCall) for turn in turns):
         return rejected("no_code")
     return None
+
+
+SECOND_TRY_TEMPERATURE = 0.7
+"""At 0 a model that gave no verdict would say the same again."""
+
+
+@dataclass(kw_only=True)
+class Checker:
+    """Checks one question; ``verdicts`` holds what was found, in order."""
+
+    teacher: ChatModel
+    task: Task
+    settings: CurationSettings
+    seed: int
+    verdicts: list[StepVerdict] = field(default_factory=list)
+
+    async def image(self) -> Value:
+        """Whether the question's image is rich enough."""
+        return await self._verdict(
+            "image", prompts.image_suitability(self.task), good=prompts.SUITABLE, bad=prompts.UNSUITABLE
+        )
+
+    async def question(self) -> Value:
+        """Whether question and answer are worth training on."""
+        return await self._verdict("question", prompts.question_quality(self.task), good=prompts.GOOD, bad=prompts.BAD)
+
+    async def solution(self, turns: Sequence[Turn]) -> Value:
+        """Whether the checker agrees with a solution."""
+        messages = prompts.agreement(self.task, turns)
+        return await self._verdict("solution", messages, good=prompts.AGREES, bad=prompts.DISAGREES)
+
+    async def boxes(self) -> tuple[Target, ...]:
+        """Where to look; empty when the reply cannot be read."""
+        [reply] = await self._ask("boxes", prompts.locating(self.task), attempt=0)
+        boxes = read_boxes(reply, self.task.images[0])
+        self.verdicts.append(StepVerdict(step="boxes", value="none" if boxes is None else "good"))
+        return boxes or ()
+
+    async def _verdict(self, step: Step, messages: Sequence[Message], *, good: str, bad: str) -> Value:
+        value: Value = "none"
+        for attempt in range(self.settings.verdict_tries):
+            [reply] = await self._ask(step, messages, attempt=attempt)
+            verdict = read_verdict(reply, good=good, bad=bad)
+            if verdict is not None:
+                value = "good" if verdict else "bad"
+                break
+        self.verdicts.append(StepVerdict(step=step, value=value))
+        return value
+
+    async def _ask(self, step: Step, messages: Sequence[Message], *, attempt: int) -> Sequence[str]:
+        return await self.teacher(
+            messages,
+            temperature=SECOND_TRY_TEMPERATURE if attempt else 0.0,
+            samples=1,
+            seed=seed_for(self.seed, "check", step, self.task.id, len(self.verdicts), attempt),
+        )

@@ -1,28 +1,87 @@
-"""Examples of iVGR's cold start: reasoning with boxes, or in plain words, and an answer in the same turn.
-
-Two kinds of rows are read, from JSON, JSONL, parquet or a folder of them:
-
-- a data set's conversation (``messages`` or ``conversations``, ``images``) of one question and one answer, as in
-  TreeVGR-SFT-35K; ``grounded_text`` says what its last message may look like. A system message is left out, since the
-  protocol writes its own;
-- a curated row: a question in the plain layout with ``stream`` and ``turns``, as ``saccade curate ivgr`` writes it.
-"""
+"""Examples of the cold start: texts of both streams read, checked and written."""
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
 from saccade.curation.examples import EXAMPLES, read_turns, turn_rows
-from saccade.curation.ivgr.grounded_text import StreamName, imitable, read_reply, stream_of
 from saccade.curation.rows import check_images, question_row
+from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.protocols.box_text import MAX_BOXES, find_boxes, has_box_tag, written_box
+from saccade.protocols.protocol import ChatProtocol
+from saccade.protocols.tagged import parse
+from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
-from saccade.tasks.readers.fields import optional_text
+from saccade.tasks.readers.fields import optional_text, short
 from saccade.tasks.readers.layouts import conversation
 from saccade.tasks.readers.rows import Row, RowError
-from saccade.types import Answer, Example, ExpertTurn, Json, Task
+from saccade.tasks.readers.targets import inside
+from saccade.types import Answer, BoxMention, Example, ExpertTurn, ImageRef, Json, Malformed, Task
+
+StreamName = Literal["grounded", "textual"]
+
+_OPENED, _CLOSED = "<box>", "</box>"
+
+_PROTOCOLS: Mapping[StreamName, ChatProtocol] = MappingProxyType(
+    {"grounded": grounded_protocol(), "textual": textual_protocol()}
+)
+
+
+def stream_of(thought: str) -> StreamName:
+    """``grounded`` when a box is named in it."""
+    return "grounded" if has_box_tag(thought) else "textual"
+
+
+def read_reply(text: str, key: str) -> ExpertTurn:
+    """The turn of an assistant's text, its boxes unchecked; ``RowError`` names ``key``."""
+    parsed = parse(text, offers_tools=False)
+    if isinstance(parsed.action, Malformed):
+        raise RowError(key, f"{parsed.action.why}; it is {short(text)}")
+    assert isinstance(parsed.action, Answer)
+    if not parsed.thought:
+        raise RowError(key, f"has no reasoning before </think>: {short(text)}")
+    if text.count(_OPENED) != parsed.thought.count(_OPENED):
+        outside = text.replace(parsed.thought, "", 1)
+        raise RowError(key, f"has a box outside of the reasoning: {short(outside)}")
+    return ExpertTurn(thought=parsed.thought, action=parsed.action)
+
+
+def imitable(turn: ExpertTurn, image: ImageRef, key: str) -> ExpertTurn:
+    """The turn with its boxes inside the image; ``RowError`` when its stream's protocol cannot write it."""
+    turn = ExpertTurn(thought=_inside(turn.thought, image, key), action=turn.action)
+    try:
+        _PROTOCOLS[stream_of(turn.thought)].write(turn)
+    except UserError as error:
+        raise RowError(key, str(error)) from error
+    return turn
+
+
+def _inside(thought: str, image: ImageRef, key: str) -> str:
+    found = find_boxes(thought)
+    unreadable = next((mention for mention in found.mentions if mention.box is None), None)
+    if unreadable is not None:
+        raise RowError(key, f"the box {short(unreadable.text)} is not four numbers in brackets")
+    if not found.is_well_formed:
+        raise RowError(key, f"has a tag of a box that is not closed or opened, or more than {MAX_BOXES} boxes")
+    pieces, start = [], 0
+    for mention in found.mentions:
+        opened = thought.index(_OPENED, start)
+        pieces += [thought[start:opened], _written(mention, image, key)]
+        start = thought.index(_CLOSED, opened) + len(_CLOSED)
+    return "".join([*pieces, thought[start:]])
+
+
+def _written(mention: BoxMention, image: ImageRef, key: str) -> str:
+    """The box as it stands there, unless the edge cuts it off."""
+    assert mention.box is not None
+    clipped = inside(mention.box, image, key)
+    return f"{_OPENED}{mention.text}{_CLOSED}" if clipped == mention.box else written_box(clipped)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

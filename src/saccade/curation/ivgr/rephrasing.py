@@ -9,8 +9,7 @@ from typing import Literal, cast, get_args
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.prompts import question_of
 from saccade.curation.examples import EXAMPLES
-from saccade.curation.ivgr.cold_start import ColdStartExample, cold_start_row
-from saccade.curation.ivgr.grounded_text import imitable
+from saccade.curation.ivgr.cold_start import ColdStartExample, cold_start_row, imitable
 from saccade.curation.ivgr.plain_words import (
     boxes_of_thought,
     coordinates_in,

@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
+from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import RewriteSettings, SelectSettings
-from saccade.curation.difficulty import check_covered
 from saccade.curation.folder import deciding, digest, telling
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
 from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, rephrased_from
 from saccade.curation.ivgr.rephrasing_report import RephrasingReport
 from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionReport, measured_from
 from saccade.curation.journal import Journal
+from saccade.curation.rows import check_covered
 from saccade.curation.teachers import Teachers
 from saccade.media.store import MediaStore
 from saccade.types import Json

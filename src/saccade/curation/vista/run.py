@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.config.context import RecipeContext
-from saccade.config.own_tasks import read_own_tasks, warn_of_bad_rows
+from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.all_settings import VistaCuration
 from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling

@@ -22,8 +22,7 @@ from typing import ClassVar
 
 from PIL import Image
 
-from saccade.envs.calls import CallOutcome, in_original_pixels, run_call
-from saccade.envs.opened import OpenedTools
+from saccade.envs.calls import CallOutcome, OpenedTools, in_original_pixels, run_call
 from saccade.envs.visual_reasoning import DEFAULT_VIEW, AnswerReward, answer_reward
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.interop.trl.tool_methods import tool_method

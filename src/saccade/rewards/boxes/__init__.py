@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.rewards.boxes.grounding import BoxRule, GroundingReward, first_image_boxes
-    from saccade.rewards.boxes.matching import box_recall, dual_iou, unrepeated_iou
+    from saccade.rewards.boxes.grounding import (
+        BoxRule,
+        GroundingReward,
+        box_recall,
+        dual_iou,
+        first_image_boxes,
+        unrepeated_iou,
+    )
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

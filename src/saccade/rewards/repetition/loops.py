@@ -25,8 +25,15 @@ from itertools import groupby, pairwise
 from typing import Literal, get_args
 
 from saccade.errors import UserError
-from saccade.rewards.repetition.runs import PeriodicRun, long_runs, short_runs
-from saccade.rewards.repetition.tokens import PUNCTUATION, SPACELESS, TextToken, tokens_of
+from saccade.rewards.repetition.runs import (
+    PUNCTUATION,
+    SPACELESS,
+    PeriodicRun,
+    TextToken,
+    long_runs,
+    short_runs,
+    tokens_of,
+)
 
 Level = Literal["none", "moderate", "severe", "extreme"]
 Rule = Literal["characters", "words", "phrases", "sentences", "copies"]
