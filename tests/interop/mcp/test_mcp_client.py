@@ -81,7 +81,7 @@ def test_text_structure_and_pictures_come_back(small: McpTools) -> None:
         ("apply", {"filters": [{"kind": "soft"}]}, "the argument filters[0].sizes is missing"),
         ("apply", {"filters": [], "note": 3}, "the argument note is 3, but it must be a text or null"),
         ("sleep", {"seconds": float("nan")}, "not finite"),
-        ("size_of", {"image": 1}, "the argument image is 1, but it must be the number of an image"),
+        ("size_of", {"image": 1}, "there is no image that it could be called on"),
         ("refuse", {}, "there is nothing to see"),
     ],
 )
