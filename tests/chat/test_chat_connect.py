@@ -1,6 +1,7 @@
 """One factory for servers, checkpoints and scripts; what a run opens is closed in any case and counted."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from PIL import Image
 
 from saccade.chat import ChatCounts, ChatServerSettings, ConnectedChat, Resources, connect
+from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import ToolError, UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
@@ -110,3 +112,20 @@ def test_a_vision_model_is_asked_from_plain_functions() -> None:
                 reader.answer(picture, "What is it?")
             assert models.meters()["reader_requests"] == 3.0
         assert threads() == before
+
+
+def test_the_threads_of_a_vision_model_that_is_never_left_end_with_its_last_user() -> None:
+    before = threading.enumerate()
+    with ChatServer(lambda _: chat_reply("a plate")) as server:
+        others = threading.enumerate()
+        images = LentImages()
+        reader = VisionChat(connect(server.url, model="small", media=images), images).__enter__()
+        assert reader.answer(Image.new("RGB", (8, 8)), "What is it?") == "a plate"
+        own = [one for one in threading.enumerate() if one not in others and one.name.startswith("saccade")]
+        assert len(own) == 2
+        del reader
+        gc.collect()
+        for thread in own:
+            thread.join(timeout=60)
+        assert [one.is_alive() for one in own] == [False, False]
+    assert [one for one in threading.enumerate() if one not in before and one.name.startswith("saccade")] == []
