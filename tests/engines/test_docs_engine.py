@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,11 +20,18 @@ QUESTION = "What is on the red plate?"
 
 
 @pytest.fixture(scope="module")
-def shown():
-    """What the page's code defines."""
-    names: dict[str, object] = {}
-    exec("\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)), names)
-    return names
+def shown(tmp_path_factory):
+    """What the page's two files define, each saved under the name that the page gives it."""
+    folder = tmp_path_factory.mktemp("page")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name, block in zip(("my_engine.py", "my_recipe.py"), blocks, strict=True):
+        (folder / name).write_text(block, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    try:
+        yield runpy.run_path(str(folder / "my_recipe.py"))
+    finally:
+        sys.path.remove(str(folder))
+        del sys.modules["my_engine"]
 
 
 def test_the_engine_of_the_page_samples_and_scores_as_the_local_one(shown, media, picture):
