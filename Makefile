@@ -30,7 +30,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -m "not slow"
+	$(PYTEST) --quick
 
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py

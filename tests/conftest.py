@@ -1,6 +1,9 @@
 """One thread everywhere, since the machines that run the tests share their cores; no test depends on their speed."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -10,3 +13,17 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
+
+HERE = Path(__file__).parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the files that left_out_of_check.txt names")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``--quick``: files whose tests take more than three seconds of an idle core together."""
+    if not config.getoption("--quick"):
+        return None
+    left_out = (HERE / "left_out_of_check.txt").read_text(encoding="utf-8").split()
+    return str(collection_path.relative_to(HERE)) in left_out or None

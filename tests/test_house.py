@@ -43,3 +43,9 @@ def _asserts(node: ast.AST) -> bool:
     return name in ("raises", "warns", "call_and_validate", "wait_for") or name.startswith(
         ("assert_", "check_", "judge")
     )
+
+
+def test_what_make_check_leaves_out_is_there() -> None:
+    left_out = (ROOT / "tests/left_out_of_check.txt").read_text(encoding="utf-8").split()
+    assert [name for name in left_out if not (ROOT / "tests" / name).is_file()] == []
+    assert left_out == sorted(set(left_out))
