@@ -275,7 +275,7 @@ class Attempt:
     task: Task
     trajectory: Trajectory
     advantages: tuple[float, ...] | None = None
-    """Of each turn, where a policy was trained on it; the mean over a turn's tokens where they differ."""
+    """Advantage of each turn, where a policy was trained on it; the mean over a turn's tokens where they differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -289,7 +289,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSpec:
-    """What a model is told about a tool.
+    """Specification of a tool for a model.
 
     ``parameters`` is a JSON schema of the arguments. Arguments that are coordinates carry ``"format"``: ``box``,
     ``boxes``, ``point`` or ``points``; they are converted between the model's frame and original pixels. An argument

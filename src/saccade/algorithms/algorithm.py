@@ -20,26 +20,26 @@ class PolicyTokens:
     """
 
     logprobs: Tensor
-    """Of the policy that is trained, at the sampling temperature; differentiable."""
+    """Log-probabilities under the policy that is trained, at the sampling temperature; differentiable."""
     sampled_logprobs: Tensor
-    """Of the engine when it sampled."""
+    """Log-probabilities of the engine when it sampled."""
     old_logprobs: Tensor
-    """Of the learner when the batch arrived; equal to ``sampled_logprobs`` where the learner did not work them out."""
+    """Log-probabilities of the learner when the batch arrived; ``sampled_logprobs`` where it did not compute them."""
     advantages: Tensor
     weights: Tensor
     """Share of each token in the mean over the whole batch, so that any split gives the same gradient."""
     sequence: Tensor
     """Index of each token's sequence in the micro-batch, from 0, never descending; int64."""
     entropy: Tensor
-    """Of the next-token distribution, in nats; differentiable where the caller asked for it."""
+    """Entropy of the next-token distribution, in nats; differentiable where the caller asked for it."""
     reference_logprobs: Tensor | None = None
-    """Of the reference policy, where the algorithm needs one."""
+    """Log-probabilities under the reference policy, where the algorithm needs one."""
     values: Tensor | None = None
-    """Of the critic that is trained, where there is one; differentiable."""
+    """Values of the critic that is trained, where there is one; differentiable."""
     old_values: Tensor | None = None
-    """Of the critic when the batch arrived."""
+    """Values of the critic when the batch arrived."""
     returns: Tensor | None = None
-    """What the critic should have said."""
+    """Targets of the critic."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +89,7 @@ class Algorithm:
     name: str
     """For logs and reports; the trainer never decides by it."""
     advantages: Callable[[Sequence[Group]], GroupAdvantages]
-    """Of all groups of the batch at once; not called where there is a critic, which has its own ``targets``."""
+    """Advantages of all groups of the batch at once; unused where there is a critic, which has its own ``targets``."""
     loss: PolicyLoss
     aggregation: Aggregation = Aggregation()
     needs_reference: bool = False

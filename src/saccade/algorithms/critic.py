@@ -27,9 +27,9 @@ class Critic:
     value_clip: float = 0.2
     """How far a value may move from where it stood when the batch arrived; inf never clips."""
     value_weight: float = 0.5
-    """Of the value loss beside the policy's."""
+    """Weight of the value loss beside the policy's."""
     learning_rate: float = 1e-4
-    """Of the value head alone, which starts untrained; the trunk keeps the policy's."""
+    """Learning rate of the value head alone, which starts untrained; the trunk keeps the policy's."""
     trains_trunk: bool = False
     """Whether the value loss changes the language model too, or its head alone."""
     whitens: bool = True

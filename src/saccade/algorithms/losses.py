@@ -80,7 +80,7 @@ class PolicyOptions:
     kl_weight: float = 0.0
     """Weight of the KL to the stage's first policy in the loss."""
     kl_estimator: KLEstimator = "k3"
-    """Of the KL in the loss; see ``kl_estimate`` for what each one's gradient is."""
+    """Estimator of the KL in the loss; see ``kl_estimate`` for what each one's gradient is."""
     kl_in_reward: float = 0.0
     """Weight of the KL to the stage's first policy in the reward, token by token (PPO) or summed per trajectory."""
     entropy_weight: float = 0.0

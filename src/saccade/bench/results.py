@@ -44,7 +44,7 @@ class FrameworkResult:
 
     @property
     def work(self) -> StepWork:
-        """Of one step; all steps do the same."""
+        """Work of one step; all steps do the same."""
         return self.steps[-1].work
 
     @property

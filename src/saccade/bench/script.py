@@ -28,7 +28,7 @@ class Script:
     question: str
     """Brings the opening to ``workload.prompt_tokens``."""
     observation: str
-    """What the tool says, which brings an observation to ``workload.observation_tokens``; empty without tools."""
+    """Text of the tool's result: it brings an observation to ``workload.observation_tokens``; empty without tools."""
     fillers: tuple[int, ...]
     """Ids that a thought is drawn from: one word each."""
 

@@ -15,7 +15,7 @@ DtypeName = Literal["float32", "bfloat16"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BenchSpec:
-    """What every framework's process is told."""
+    """Specification of a benchmark, sent to every framework's process."""
 
     workload: Workload
     directory: Path
@@ -45,7 +45,7 @@ class StepReport:
     step: int
     wall_s: float
     cpu_s: float
-    """Of all threads of the process."""
+    """CPU time of all threads of the process."""
     work: StepWork
     gradient_norm: float
     """Before clipping."""

@@ -116,7 +116,7 @@ class RecordingTrainer(GRPOTrainer):  # type: ignore[misc]
         return loss
 
     def take_fingerprint(self) -> str:
-        """Of all micro-batches since the last call."""
+        """Fingerprint of all micro-batches since the last call."""
         taken, self.trained = self.trained, []
         return fingerprint(sequence for inputs in taken for sequence in _sequences(inputs))
 

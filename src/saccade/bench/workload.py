@@ -32,7 +32,7 @@ class Workload:
     name: str
     turns: int
     prompt_tokens: int
-    """Of the whole opening, image tokens included."""
+    """Tokens of the whole opening, image tokens included."""
     observation_tokens: int = 0
     """From after the model's end-of-turn token to where it may speak again, image tokens included."""
     prompts: int = 4

@@ -20,7 +20,7 @@ class ChatServerSettings:
     """How servers are asked; but for ``max_tokens`` and ``extra_body`` it decides nothing of what comes out."""
 
     max_tokens: int = 2048
-    """Of one reply, also of a checkpoint's."""
+    """Limit of one reply, also of a checkpoint's."""
     timeout_s: float = 120.0
     requests_at_once: int = 8
     requests_per_minute: float | None = None

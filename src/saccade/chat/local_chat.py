@@ -17,7 +17,7 @@ from saccade.seeding import seed_for
 from saccade.types import Message, Tokens
 
 FEATURE_BYTES = 256 << 20
-"""Of image features that a checkpoint keeps: the turns of a conversation show the same pictures, others rarely."""
+"""Capacity for image features that a checkpoint keeps: turns of one conversation show the same pictures."""
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class EngineChat:
     engine: Engine
     chat: Chat
     max_tokens: int = 1024
-    """Of one answer."""
+    """Limit of one answer."""
     _waiting: list[_Asked] = field(default_factory=list, init=False)
     _serving: "asyncio.Task[None] | None" = field(default=None, init=False)
 

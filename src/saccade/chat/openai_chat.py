@@ -37,7 +37,7 @@ _SEED_BITS = 0x7FFFFFFF
 
 @dataclass(slots=True)
 class _AtLoop:
-    """What belongs to one event loop: connections, places, and who asks for a key just now."""
+    """State of one event loop: connections, places, and the requests under way by key."""
 
     client: openai.AsyncOpenAI
     places: asyncio.Semaphore

@@ -29,7 +29,7 @@ class ReplyCache:
         return _reply(value)
 
     def put(self, key: str, reply: ChatReply) -> None:
-        """Written beside and renamed, so that nobody ever reads half a reply. UserError when it cannot be written."""
+        """Written beside and renamed, so that no half reply is ever read. UserError when it cannot be written."""
         path = self._path(key)
         try:
             write_whole(json.dumps(reply.as_json()).encode("ascii"), path)

@@ -65,7 +65,7 @@ def task_context(
     skip_bad_rows: bool,
     image_root: Path | None = None,
 ) -> "RecipeContext":
-    """What a recipe on tasks of the user's own is told; UserError for a path that is not there."""
+    """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
 
     return RecipeContext(

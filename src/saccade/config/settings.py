@@ -151,7 +151,7 @@ def changes_between(before: Mapping[str, Json], after: Mapping[str, Json], prefi
 
 
 def _annotations(kind: type) -> dict[str, object]:
-    """Of the fields that hold values; one for a program's own object, such as a judge, is no setting."""
+    """Annotations of the fields that hold values; one for a program's own object, such as a judge, is no setting."""
     hints = typing.get_type_hints(kind)
     fields = [field.name for field in dataclasses.fields(kind) if field.init]
     return {name: hints[name] for name in fields if not _holds_an_object(hints[name])}

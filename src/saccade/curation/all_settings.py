@@ -15,9 +15,9 @@ class CodeDanceCuration(CurationSettings):
 
     server: ChatServerSettings = field(default_factory=ChatServerSettings)
     difficulty: float = 0.5
-    """Of the questions of a procedural family."""
+    """Difficulty of the questions of a procedural family."""
     run_timeout_s: float = 15.0
-    """Of one piece of code."""
+    """Time limit of one piece of code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

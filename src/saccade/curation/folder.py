@@ -85,7 +85,7 @@ class Ledger:
         return count
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Of the roles that this process has, or an earlier one had."""
+        """Requests counted by role, of the roles that this process has, or an earlier one had."""
         roles = dict.fromkeys((*self._now, *self._before))
         none = ChatCounts()
         return {role: self._before.get(role, none).plus(self._now.get(role, none)).as_counts() for role in roles}

@@ -12,7 +12,7 @@ from saccade.tasks.procedural import Family, generate
 from saccade.types import Task
 
 Picture = NDArray[np.uint8]
-"""Of shape (height, width, 3), RGB."""
+"""RGB pixels of shape (height, width, 3)."""
 
 _SAMPLED_CHARS = 64
 _SAMPLED_SIDE_PX = 64

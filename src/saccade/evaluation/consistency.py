@@ -34,9 +34,9 @@ class TwoStreamStep:
     asked: int
     """Textual trajectories that a judge was asked about."""
     no_verdict: int
-    """Of these, those that the judge gave no verdict on."""
+    """Trajectories among these without a verdict of the judge."""
     attacks: int
-    """Textual trajectories that speak to the judge; they have the score 0.0, and nobody was asked."""
+    """Textual trajectories that speak to the judge; they have the score 0.0, and no judge was asked."""
 
     @property
     def reference_share(self) -> float | None:

@@ -50,7 +50,7 @@ class ErrorJudge:
 
     asking: JudgeClient
     max_turn_chars: int = 4000
-    """Of each of a turn's thought, call and result."""
+    """Limit of each of a turn's thought, call and result."""
     max_question_chars: int = 8000
 
     async def __call__(self, task: Task, trajectory: Trajectory, /) -> frozenset[JudgedKind] | Literal["attack"] | None:

@@ -39,7 +39,7 @@ CALL_TAGS = ("<tool_call>", "<code>")
 """What a turn writes that wants to call something."""
 
 Verdict = frozenset[JudgedKind] | Literal["attack"] | None
-"""Of a judge: kinds, perhaps none; a trajectory that speaks to it; or no verdict."""
+"""A judge's verdict: kinds, perhaps none; a trajectory that speaks to it; or no verdict."""
 
 IsRight = Callable[[Task, str], bool]
 IsUsable = Callable[[ToolCall, ToolResult], bool]
@@ -62,10 +62,10 @@ class ErrorReport:
     """Trajectories that a judge was asked about."""
     no_verdict: int = 0
     attacks: int = 0
-    """Trajectories that speak to the judge; nobody was asked."""
+    """Trajectories that speak to the judge; no judge was asked."""
 
     def share(self, kind: ErrorKind) -> float | None:
-        """Of the wrong trajectories, as table 1 counts; None without any, and for a kind that nobody looked for."""
+        """Share of the wrong trajectories, as table 1 counts; None without any, or if the kind was not looked for."""
         return self.of_wrong[kind] / self.wrong if self.wrong and kind in self.of_wrong else None
 
     def as_json(self) -> dict[str, Json]:

@@ -112,5 +112,5 @@ def answer_one(
 
 
 def _unjudged(task: Task, trajectory: Trajectory) -> Score:
-    """Nobody knows the answer here."""
+    """No score: the right answer is not known here."""
     return Score()

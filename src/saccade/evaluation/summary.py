@@ -44,7 +44,7 @@ class StageSummary:
     unfinished: Unfinished = Unfinished()
     tools: ToolUse = ToolUse()
     grounding: Grounding | None = None
-    """Of boxes in the reasoning; None where nobody wrote one."""
+    """Grounding of boxes in the reasoning; None where there are none."""
 
     def as_json(self) -> dict[str, Json]:
         """As it stands in ``report.json``."""

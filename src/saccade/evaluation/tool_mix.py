@@ -27,7 +27,7 @@ class FamilyTools:
     """By tool, the most called first; refused calls under ``REFUSED``."""
 
     def share(self, tool: str) -> float:
-        """Of the family's calls."""
+        """Share of the family's calls."""
         total = sum(self.calls.values())
         return self.calls.get(tool, 0) / total if total else 0.0
 

@@ -54,7 +54,7 @@ class ToolReplica:
         self._runner = ToolRunner(tools, fetch=lambda key: self._files.get(key), image_mb=image_mb)
 
     async def about(self) -> list[dict[str, Json]]:
-        """What is told of the tools."""
+        """Descriptions of the tools."""
         return self._runner.about()
 
     async def run(self, tool: str, requests: Sequence[CallRequest], files: Mapping[str, bytes]) -> list[CallReply]:

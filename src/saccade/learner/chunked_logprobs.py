@@ -163,7 +163,7 @@ class _Logits:
 
 
 def _precision(weight: Tensor) -> torch.dtype:
-    """Of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
+    """Precision of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
     kind = weight.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
 

@@ -151,7 +151,7 @@ class Learner:
 
     @torch.no_grad()
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
-        """What the critic says of every action token of each sequence; ValueError without a value head."""
+        """Values of the critic for every action token of each sequence; ValueError without a value head."""
         if self.value_head is None:
             raise ValueError("there are no values without a critic; give the learner a value_head")
         by_id: dict[int, tuple[float, ...]] = {}

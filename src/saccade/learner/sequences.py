@@ -27,7 +27,7 @@ class TrainingSequence:
     token_weight: float
     """Share of one action token in the mean over the whole batch; see ``Aggregation``."""
     old_logprobs: tuple[float, ...] | None = None
-    """Of the learner when the batch arrived; None stands for the sampled ones."""
+    """Log-probabilities of the learner when the batch arrived; None stands for the sampled ones."""
     reference_logprobs: tuple[float, ...] | None = None
     old_values: tuple[float, ...] | None = None
     returns: tuple[float, ...] | None = None

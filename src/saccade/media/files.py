@@ -18,7 +18,7 @@ def link_or_copy(source: Path, path: Path) -> Path:
 
 
 def write_whole(content: bytes, path: Path) -> Path:
-    """Write beside and rename, so that nobody ever sees half a file."""
+    """Write beside and rename, so that no half file is ever seen."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The system's umask says who may read it, as of any file; what tempfile makes is for its owner alone.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(8)}.tmp")

@@ -86,7 +86,7 @@ class CodeQuestions:
     seed: int
     media: MediaStore
     difficulty: float
-    """Of the hard questions; the easy ones are always as easy as can be."""
+    """Difficulty of the hard questions; the easy ones are always as easy as can be."""
 
     def example(self, split: str, index: int, easy_share: float) -> Example:
         """A question of the mixture, with its family's own expert."""

@@ -50,7 +50,7 @@ class TinyCodeDanceSettings(CodeDanceSettings):
     easy_share: float = 0.4
     """Easy questions among those of the reinforcement."""
     difficulty: float = 0.5
-    """Of the hard questions."""
+    """Difficulty of the hard questions."""
     evaluation_tasks: int = 160
     """Held-out questions of each evaluation, easy or hard."""
     curve_tasks: int = 60

@@ -56,9 +56,9 @@ class VistaLessons:
     wrong_tool_share: float = 0.15
     """A tool is called that has nothing to do with the question, then guessed."""
     short_share: float = 0.3
-    """Of questions where something is left to work out: answered by the last number that was read."""
+    """Share of questions with something left to work out that are answered by the last number that was read."""
     loop_share: float = 0.0
-    """Of all: the last thought goes on in circles. Each loop is one token then, for a tiny model writes few."""
+    """Share of all whose last thought goes on in circles. Each loop is one token, since a tiny model writes few."""
 
     def check(self) -> None:
         for name in ("careless_from", "guess_share", "wrong_tool_share", "short_share", "loop_share"):

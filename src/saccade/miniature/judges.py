@@ -107,9 +107,9 @@ class JudgeErrors:
     """How often a judge errs; nothing by default."""
 
     wrong_share: float = 0.0
-    """Of verdicts: another value of the rubric instead, each as likely."""
+    """Share of verdicts that are another value of the rubric instead, each as likely."""
     no_verdict_share: float = 0.0
-    """Of what is asked: it says nothing."""
+    """Share of requests without a verdict."""
     bias: float = 0.0
     """Share of the other verdicts that are one value of the rubric too kind, or where negative too strict."""
 
@@ -157,7 +157,7 @@ class TinyJudgeSettings(JudgeSettings):
 
     kind: Literal["server", "checkpoint", "exact", "none"] = "exact"
     knows_truth: bool = True
-    """Of ``exact``: whether ground truth says what is a contradiction. A model cannot know that: without, the
+    """For ``exact``: whether ground truth says what is a contradiction. A model cannot know that: without, the
     reasoning with boxes is taken for true, whatever it says."""
     errors: JudgeErrors = JudgeErrors()
     """How often verdicts on agreement are spoiled on purpose, to see what training makes of a judge that errs."""

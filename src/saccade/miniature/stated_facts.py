@@ -53,7 +53,7 @@ Phrase = tuple[str, ...]
 class Fact:
     name: str
     kind: str
-    """Of attribute."""
+    """Kind of attribute."""
     value: str
     is_denied: bool = False
 

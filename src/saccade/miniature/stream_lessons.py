@@ -48,17 +48,17 @@ class StreamLessons:
     general_share: float = 0.05
     """Questions without boxes, in plain words."""
     grounded_share: float = 0.8
-    """Of the others: reasoned with boxes."""
+    """Share of the others that reason with boxes."""
     views_share: float = 0.5
-    """Of those in plain words: with crops of what matters beside the picture."""
+    """Share of those in plain words with crops of what matters beside the picture."""
     careless_from: float = 0.85
     """Share of the imitation steps after which experts are careless, so that rewards have habits to break."""
     loose_share: float = 0.25
-    """Of careless demonstrations: a box twice too large, or no word on where a thing is."""
+    """Share of careless demonstrations with a box twice too large, or no word on where a thing is."""
     elsewhere_share: float = 0.5
-    """Of careless demonstrations: some other thing is taken for the one that is asked for."""
+    """Share of careless demonstrations that take some other thing for the one that is asked for."""
     astray_share: float = 0.0
-    """Of careless demonstrations: the answer is right, the box and the place are beside the thing."""
+    """Share of careless demonstrations whose answer is right, with box and place beside the thing."""
 
     def check(self) -> None:
         careless = ("loose_share", "elsewhere_share", "astray_share")
@@ -119,7 +119,7 @@ def lessons_on(
 ) -> Callable[[int, float], StreamExample]:
     """From a demonstration's number, and how much of the imitation is over, to what it shows.
 
-    ``questions`` pictures come again and again, in either stream. Who sees crops of what matters is always careful.
+    ``questions`` pictures come again and again, in either stream. Those with crops of what matters are careful.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""What can be told to be wrong with a checkpoint directory without running the model."""
+"""Checks of a checkpoint directory without running the model."""
 
 import json
 from pathlib import Path
@@ -84,7 +84,7 @@ def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """What a library's error says, without its advice of many lines."""
+    """A library's error message without its advice of many lines."""
     if "ignore_mismatched_sizes" in str(error):
         return "the shapes of its weights are not those that config.json gives"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -24,7 +24,7 @@ class LoadSettings:
     chat_template: Path | None = None
     """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
     observation_role: Literal["auto", "tool", "user"] = "auto"
-    """Who says what tools give back: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
+    """Role of a tool's result in the chat: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
 
     def check(self) -> None:
         if self.device == "cuda" and not _has_gpu():

@@ -43,7 +43,7 @@ class LoraSettings:
     targets: str = r".*language_model\..*_proj"
     """Regular expression for the whole path of a linear layer; the default takes all of the language model's."""
     seed: int = 0
-    """Of the first values of A; those of B are zero, so that a new adapter changes nothing."""
+    """Seed of the first values of A; those of B are zero, so that a new adapter changes nothing."""
 
     def fits(self, other: "LoraSettings") -> bool:
         """Whether an adapter with these settings can be trained on with the others."""

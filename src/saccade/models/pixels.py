@@ -21,7 +21,7 @@ class Patches:
     values: Tensor
     """Shape (patches, channels * patch area) of one frame; of tiles (tiles, channels, height, width)."""
     rows: int
-    """Of patches, before they are merged to tokens; of tiles, which form one column."""
+    """Rows of patches, before they are merged to tokens; or of tiles, which form one column."""
     columns: int
 
 

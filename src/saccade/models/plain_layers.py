@@ -93,7 +93,7 @@ class PlainLanguageModel:
     last: PlainNorm
     head_dim: int
     scale: float
-    """Of the products of queries and keys."""
+    """Factor of the products of queries and keys."""
     rotary: nn.Module
 
     @property

@@ -1,6 +1,6 @@
 """Rotary positions of text and image tokens: plain ones, and those of the Qwen-VL families (M-RoPE).
 
-Both have shape (3, tokens), for time, height and width, so that nobody else needs to know which a family uses.
+Both have shape (3, tokens), for time, height and width, so that no other module needs to know which a family uses.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ class Heads:
 
     dim: int
     scale: float
-    """Of the products of queries and keys."""
+    """Factor of the products of queries and keys."""
     repeats: int
     """Query heads that share a key head."""
 

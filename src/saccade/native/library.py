@@ -96,7 +96,7 @@ def _built(compiler: str, directory: Path, key: str) -> Path:
 
 
 def _key(compiler: str) -> str:
-    """Of all that decides what the compiler makes: its version, the sources, the flags, and the processor."""
+    """Hash of all that decides what the compiler makes: its version, the sources, the flags, and the processor."""
     try:
         sources = [path.read_bytes() for path in (*_SOURCES, *_HEADERS)]
         version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout

@@ -54,7 +54,7 @@ class ChatProtocol:
     max_turns: int | None = None
     """The turn limit that the instructions state; None when they state none."""
     style: Style = "full"
-    """Of the instructions."""
+    """Style of the instructions."""
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
 

@@ -71,7 +71,7 @@ class CodeDanceSettings:
     reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
     """``adaptive`` is the paper's; the others are those of its Table 3."""
     outcome: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)
-    """Of any answer, in evaluations too; 1.2 and 0.4 in the public code's form for mathematics."""
+    """Reward of any answer, in evaluations too; 1.2 and 0.4 in the public code's form for mathematics."""
     adaptive: CodeDanceReward = CodeDanceReward()
     """The paper's reward around the outcome (equation 1)."""
     paid_calls: Literal["working", "successful"] = "working"

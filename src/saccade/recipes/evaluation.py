@@ -39,9 +39,9 @@ class EvaluationSettings:
     model: LoadSettings = LoadSettings()
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
     max_turns: int = 6
-    """Of protocols with tools."""
+    """Turns of protocols with tools."""
     difficulty: float = 0.5
-    """Of procedural tasks."""
+    """Difficulty of procedural tasks."""
     with_tools: bool = True
     """Where neither a record nor the command names a protocol: the tagged one with all image tools."""
     without_tools: bool = True
@@ -49,7 +49,7 @@ class EvaluationSettings:
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
     isolation: Isolation | None = None
-    """Of the sandbox for code; none is as recorded, or ``full``."""
+    """Isolation of the sandbox for code; none is as recorded, or ``full``."""
 
 
 def evaluation(
@@ -129,7 +129,7 @@ def evaluation(
 
 
 def view_words(text: str) -> tuple[ViewWord, ...]:
-    """What ``--test-time`` says: ``crops``, ``union`` or ``crops,union``; UserError for anything else."""
+    """The views that ``--test-time`` names: ``crops``, ``union`` or ``crops,union``; UserError for anything else."""
     words = [word.strip() for word in text.split(",")]
     known = tuple(word for word in get_args(ViewWord) if word in words)
     if len(known) != len(words):

@@ -20,7 +20,7 @@ Tools = tuple[Tool | EpisodeTool, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wishes:
-    """What the user said of how to ask; what is None or empty is as recorded, or else by default."""
+    """The user's options of how to ask; what is None or empty is as recorded, or else by default."""
 
     protocols: tuple[ProtocolName, ...] = ()
     tools: tuple[str, ...] = ()

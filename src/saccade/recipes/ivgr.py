@@ -25,7 +25,7 @@ REWARDS: Mapping[str, Reward] = {
     GROUNDED: GroundingReward(),
     TEXTUAL: OutcomeReward(accuracy_weight=1.0, format_weight=1.0),
 }
-"""Of evaluations: answers are judged by the rules alone."""
+"""Rewards of evaluations: answers are judged by the rules alone."""
 
 
 def method(settings: TwoStreamSettings, material: Material, judged: Judges) -> Sequence[Stage]:

@@ -49,7 +49,7 @@ class TwoStreamSettings:
     reward: IvgrReward = IvgrReward(consistency=None)
     """Its judges are those of ``judge``."""
     judge: JudgeSettings = JudgeSettings()
-    """Who says how well plain words agree with boxes."""
+    """The judge of how well plain words agree with boxes."""
     accuracy_judge: bool = True
     """Whether the judge, where it is a model, also decides on answers that the rules cannot; in training alone."""
     box_form: BoxForm = "lenient"

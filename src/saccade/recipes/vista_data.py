@@ -77,7 +77,7 @@ def _trained(name: str, data: Path, settings: VistaSettings, context: RecipeCont
 
 
 def _measured(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
-    """Of the test, or of validation where there is no test with answers; none where there is neither."""
+    """Tasks of the test, or of validation where there is no test with answers; none where there is neither."""
     for part in ("test", "validation"):
         try:
             return _read(name, folder, part, settings.evaluation_tasks, settings, context)

@@ -51,7 +51,7 @@ class GymSettings:
     reasoning: bool = True
     """Without, the examples that are imitated hold calls and answers, and no thoughts."""
     tool_families: tuple[str, ...] = ()
-    """Of which families tools are offered in reinforcement; none named is all. Evaluations offer all."""
+    """Families whose tools are offered in reinforcement; none named is all. Evaluations offer all."""
     reward: RewardName = "sum"
     """``sum`` is the paper's; the others are those of its Figure 4c."""
     max_turns: int = 3
@@ -107,7 +107,7 @@ class VistaSettings(GymSettings):
     held_out_share: float = 0.05
     """Share of a file of your own questions that is never trained on, chosen by a hash of their images."""
     evaluation_tasks: int = 200
-    """Of each data set, drawn from its test split, or from validation where its test has no answers."""
+    """Tasks of each data set, drawn from its test split, or from validation where its test has no answers."""
     published_rules: bool = False
     """Whether answers count as the data sets' own scripts count them where ours is stricter: years of charts within
     5 %, so that figures compare with published ones."""

@@ -60,7 +60,7 @@ class IvgrReward:
     accuracy_weight: float = 1.0
     consistency_weight: float = 1.0
     plain_accuracy_weight: float = 1.0
-    """Of textual trajectories on tasks without targets; 1.5 in the public code."""
+    """Weight of accuracy in textual trajectories on tasks without targets; 1.5 in the public code."""
     grounded: str = "grounded"
     textual: str = "textual"
     """The streams' names. A question may come in one of them alone."""

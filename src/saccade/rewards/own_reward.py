@@ -14,7 +14,7 @@ SHAPE = (
 
 
 def own_reward(name: str) -> AnyReward:
-    """What ``FILE.py:NAME`` names; the file is run. ``UserError`` says what to do."""
+    """The reward that ``FILE.py:NAME`` names; the file is run. ``UserError`` says what to do."""
     module = module_of_file(reward_file(name), what="reward")
     found = named_in(module, name.rpartition(":")[2], name, what="reward", parameters=2)
     if isinstance(found, type):

@@ -15,7 +15,7 @@ class RolloutRequest:
     sample: int
     """Index inside its group."""
     seed: int
-    """Of this trajectory alone: ``seed_for(root, "rollout", stage, step, task.id, stream, sample)``."""
+    """Seed of this trajectory alone: ``seed_for(root, "rollout", stage, step, task.id, stream, sample)``."""
 
     @property
     def label(self) -> str:
@@ -29,7 +29,7 @@ class RolloutSettings:
     max_turn_tokens: int = 256
     """Tokens that the model may write in one turn."""
     max_tokens: int = 4096
-    """Of a whole trajectory: prompt, turns and observations."""
+    """Limit of a whole trajectory: prompt, turns and observations."""
     temperature: float = 1.0
     """0 is greedy."""
     top_p: float = 1.0

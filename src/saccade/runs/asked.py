@@ -37,7 +37,7 @@ class AskedIn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskedRecord:
-    """What the file says."""
+    """Content of the file."""
 
     remarks: tuple[str, ...] = ()
     """What the plan has to say about how it asks."""
@@ -57,7 +57,7 @@ class AskedRecord:
 
 
 def read_asked(path: Path) -> AskedRecord:
-    """What the file says; nothing where there is none. UserError for one that cannot be read."""
+    """The record of the file; empty where there is none. UserError for one that cannot be read."""
     if not path.exists():
         return AskedRecord()
     fields = Fields(read_json_object(path), str(path))

@@ -91,7 +91,7 @@ class AskingRecord:
     evaluated: tuple[Way, ...]
     trained: Mapping[str, Way] = field(default_factory=dict)
     min_pixels: int | None = None
-    """Of a picture as the policy sees it; None where the model's family has another rule."""
+    """Limit of a picture as the policy sees it; None where the model's family has another rule."""
     max_pixels: int | None = None
 
     @property

@@ -33,14 +33,14 @@ from saccade.tools.tool import EpisodeTool, Returned, Tool, tool_from
 from saccade.types import Json
 
 TOKEN_VARIABLE = "SACCADE_TOKEN"
-"""Of the environment: what a tool service was started with."""
+"""Environment variable of the token that a tool service was started with."""
 
 _OWN = "saccade.tools."
 """Where a record may name functions: a checkpoint comes from anywhere, and must not choose what is run."""
 
 
 class UnknownOriginError(Exception):
-    """Nobody knows how this tool is made."""
+    """The record does not tell how this tool is made."""
 
 
 def origin_of(tool: Tool | EpisodeTool) -> dict[str, Json]:
@@ -68,7 +68,7 @@ class Toolmaker:
     """Makes tools from their records; ``resources`` are what a run enters for them."""
 
     isolation: Isolation | None = None
-    """Of the sandbox; None as recorded."""
+    """Isolation of the sandbox; None as recorded."""
     resources: list[AbstractContextManager[object]] = field(default_factory=list, init=False)
     _sandboxes: dict[str, Sandbox] = field(default_factory=dict, init=False)
     _services: dict[str, RemoteTools] = field(default_factory=dict, init=False)

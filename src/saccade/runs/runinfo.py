@@ -1,4 +1,4 @@
-"""What a run says about itself on disk: where its files are, what ran, with which versions, how it ended."""
+"""A run's description of itself on disk: where its files are, what ran, with which versions, how it ended."""
 
 import hashlib
 import json
@@ -93,7 +93,7 @@ class RunPaths:
 
     @property
     def verdicts(self) -> Path:
-        """What a judge said of wrong trajectories; there only where one was asked."""
+        """Verdicts of a judge on wrong trajectories; there only where one was asked."""
         return self.root / "verdicts.json"
 
     @property
@@ -127,7 +127,7 @@ class RunPaths:
 
 
 def read_info(paths: RunPaths) -> RunInfo:
-    """What ``run.json`` says. Raises UserError when there is no run or the file is damaged."""
+    """The content of ``run.json``. Raises UserError when there is no run or the file is damaged."""
     values = read_json_object(paths.info)
     status, command, versions = values.get("status"), values.get("command"), values.get("versions")
     resumed, ended, changed = values.get("resumed"), values.get("ended"), values.get("changed")

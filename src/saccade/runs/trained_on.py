@@ -18,7 +18,7 @@ from saccade.types import Json, Task
 
 VERSION = 1
 _BYTES = 6
-"""Of a hash: among 200,000 questions a new one is taken for an old one once in a thousand million."""
+"""Length of a hash: among 200,000 questions a new one is taken for an old one once in a thousand million."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +73,7 @@ class TrainedOn:
                 self._pictures.add(_picture(task))
 
     def novelty(self, tasks: Sequence[Task]) -> Novelty:
-        """Of questions that are about to be asked."""
+        """Novelty of questions that are about to be asked."""
         are_known = [_question(task) in self._questions for task in tasks]
         are_seen = [bool(task.images) and _picture(task) in self._pictures for task in tasks]
         return Novelty(
@@ -120,7 +120,7 @@ def _question(task: Task) -> int:
 
 
 def _picture(task: Task) -> int:
-    """Of all pictures of a question together: a frame that two videos share makes them no copies."""
+    """Hash of all pictures of a question together: a frame that two videos share makes them no copies."""
     return _hash(json.dumps(sorted(image.hash for image in task.images)))
 
 

@@ -1,4 +1,4 @@
-"""The processes of one session as its keeper sees them: who may fork, who is heard, and how they end."""
+"""The processes of one session as its keeper sees them: their right to fork, their messages, and their end."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ READY_S = 10.0
 _FORK_S = 5.0
 """For a fork and the first words of the child."""
 NEW = -1
-"""Whoever has not been heard before."""
+"""A process that has not been heard before."""
 CAN_WATCH = hasattr(os, "pidfd_open")
 _UNHEARD_S = 1.0
 _DO_NOT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)

@@ -38,7 +38,7 @@ def usable(stream: io.TextIOWrapper, number: int) -> io.TextIOWrapper:
 
 
 def watch(most: int) -> select.poll:
-    """What tells which of the session's descriptors are open, below ``most``."""
+    """A poll of which of the session's descriptors are open, below ``most``."""
     poll = select.poll()
     for number in range(3, most):
         if not DEVNULL <= number <= IMAGES:

@@ -25,7 +25,7 @@ class _Saved:
     mode: int
     """As ``st_mode``: kind and permissions."""
     content: bytes = b""
-    """Of a file; of a link its target; of a folder nothing."""
+    """Bytes of a file; a link's target; nothing for a folder."""
 
 
 class Files:
@@ -107,7 +107,7 @@ class Files:
     def roll_back(self) -> None:
         """Makes the tree as it was at the last commit; files that still exist are rewritten in place.
 
-        Nobody else may change it meanwhile.
+        No other process may change it meanwhile.
         """
         try:
             self._restore()

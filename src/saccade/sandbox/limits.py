@@ -29,7 +29,7 @@ def apply(limits: Limits, *, mapped_bytes: int) -> None:
 
 
 def limit_descriptors(limits: Limits, process: int = 0) -> None:
-    """Of this process, or of one that a keeper guards.
+    """Limit the descriptors of this process, or of one that a keeper guards.
 
     Apart from the rest, because a process may only send a descriptor while fewer than this are under way from all
     processes of its user: a session that leaves many unread would else keep others from starting.

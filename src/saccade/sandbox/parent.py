@@ -65,7 +65,7 @@ class WarmParent:
 
     @property
     def process_id(self) -> int:
-        """Of the process that watches over the warm parent; all others descend from it."""
+        """Id of the process that watches over the warm parent; all others descend from it."""
         return self._process.pid
 
     def claim(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Ties between processes: who dies with whom, and who inherits orphans. Outside Linux they do nothing."""
+"""Ties between processes: death with a parent, adoption of orphans. Outside Linux they do nothing."""
 
 import contextlib
 import ctypes

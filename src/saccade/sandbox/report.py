@@ -1,4 +1,4 @@
-"""What the keeper tells the trainer about one run; all that comes from the session in it is bounded."""
+"""The keeper's report to the trainer about one run; all that comes from the session in it is bounded."""
 
 import os
 import signal

@@ -55,21 +55,21 @@ class Limits:
     """Per session, unless a line says otherwise."""
 
     memory_mib: int = 1536
-    """Of private memory in each of the at most two processes of a session."""
+    """Private memory in each of the at most two processes of a session."""
     files_mib: int = 64
     file_count: int = 3000
     threads: int = 64
     open_files: int = 256
     cpu_s: float = 20.0
-    """Of one run."""
+    """CPU time of one run."""
     output_chars: int = 16_384
-    """Of stdout and of stderr of one run."""
+    """Limit of stdout and of stderr of one run."""
     images: int = 16
     """Returned by one run; more are left out, with a note."""
     image_pixels: int = 1 << 24
-    """Of one returned image; a larger one is left out, with a note."""
+    """Limit of one returned image; a larger one is left out, with a note."""
     image_mib: int = 64
-    """Of all images that one run returns, as raw RGB."""
+    """Limit of all images that one run returns, as raw RGB."""
 
     def check(self) -> None:
         """UserError for values that no run can mean."""

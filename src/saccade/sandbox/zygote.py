@@ -125,7 +125,7 @@ def _made_for_sessions(base: str) -> tuple[str, ...]:
 
 
 def _user(isolation: Isolation, libraries: list[str]) -> int:
-    """Whom the sessions of a root without namespaces run as: nobody, when nobody can read the libraries."""
+    """User of the sessions of a root without namespaces: ``nobody``, when that user can read the libraries."""
     if isolation != "restricted" or not processes.is_root():
         return -1
     folders = {parent for library in libraries for parent in (Path(library), *Path(library).parents)}

@@ -9,7 +9,7 @@ _CALLS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Of one server; a registry of its own, so that two may live in one process."""
+    """Metrics of one server; a registry of its own, so that two may live in one process."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

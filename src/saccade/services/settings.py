@@ -51,16 +51,16 @@ class ToolServerSettings:
     queue: int = 512
     """Calls that may wait for each group of tools; more are answered with 429."""
     image_mb: int = 1024
-    """Of images kept, as their files; the least recently used ones make room."""
+    """Capacity for images, as their files; the least recently used ones make room."""
     worker_image_mb: int = 256
-    """Of decoded images that each worker holds ready."""
+    """Capacity for decoded images that each worker holds ready."""
     result_mb: int = 256
-    """Of results kept for calls that may be tried again."""
+    """Capacity for results kept for calls that may be tried again."""
     max_call_kb: int = 1024
-    """Of a request that is no image."""
+    """Limit of a request that is no image."""
     max_image_mb: int = 64
     uploads_mb: int = 256
-    """Of all bodies that are arriving or at work; a request that would pass this is answered with 503."""
+    """Limit of all bodies that are arriving or at work; a request that would pass this is answered with 503."""
     request_s: float = 30.0
     """Within which a request's headers must have come, then its body, then each 64 KiB of its answer be read."""
     max_deadline_s: float = 600.0
@@ -108,7 +108,7 @@ class Serving:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ToolServing:
-    """What ``serving`` of a tool says."""
+    """``serving`` of a tool."""
 
     group: str | None = None
     workers: int = 1

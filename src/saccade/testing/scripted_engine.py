@@ -13,7 +13,7 @@ LOGPROB = -0.5
 """Every token's."""
 
 Script = Callable[[str, int], str] | Sequence[Sequence[str]]
-"""What is said: a function of a slot's label and its turn, or for each slot of a batch the texts of its turns."""
+"""Texts of the turns: a function of a slot's label and its turn, or for each slot of a batch its texts."""
 
 
 class Speaker(Protocol):

@@ -22,7 +22,7 @@ from transformers.models.donut.image_processing_pil_donut import DonutImageProce
 from transformers.models.pix2struct.image_processing_pil_pix2struct import Pix2StructImageProcessorPil
 
 STEPS = 60
-"""Of learning by heart."""
+"""Steps of learning by heart."""
 
 # Each row is one token, so that the models need not learn to count.
 DEPLOT_ROWS = ("TITLE | Sales <0x0A>", "Year | Apples | Pears <0x0A>", "2020 | 3 | 5 <0x0A>", "2021 | 4 | 2.5")

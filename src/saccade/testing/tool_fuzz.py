@@ -26,7 +26,7 @@ MAX_MESSAGE_CHARS = 6000
 """A failed program may show 4096 characters of what it said."""
 
 EXAMPLE_SHARE = 0.04
-"""Of calls on the example's own picture."""
+"""Share of calls on the example's own picture."""
 
 GRACE_S = 60.0
 """After a call's deadline the process ends with a traceback: a regular expression that never ends lets nobody else run,

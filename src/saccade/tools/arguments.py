@@ -15,7 +15,7 @@ from saccade.types import Json
 
 Value = str | int | float | bool | Box | Point | list[Box] | list[Point]
 
-"""Of a wrong value, in an error."""
+"""Length of a wrong value shown in an error."""
 
 
 def checked_arguments(

@@ -20,7 +20,7 @@ from saccade.tools.tool import Episode, OpenTool, Tool
 from saccade.types import WORK, Json, ToolResult, ToolSpec, Work
 
 MAX_INPUT_IMAGES = 64
-"""Of a question, given to the code; a long video's later frames are left out."""
+"""Images of a question that are given to the code; a long video's later frames are left out."""
 
 MAX_CHECKS = 3
 """Times that a session's runs are made again to see what the last of them did."""
@@ -165,7 +165,7 @@ class _EpisodePython:
         self._is_closed = False
         self._checks: WorkChecks | None = None
         self._ran_s = 0.0
-        """Of the runs that succeeded."""
+        """Time of the runs that succeeded."""
 
     def run(self, code: str) -> ToolResult:
         """What the run gave; MachineError when the sandbox fails."""

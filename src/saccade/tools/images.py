@@ -17,10 +17,10 @@ from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Json
 
 MIN_SIDE_PX = 4
-"""Of a region: less shows nothing."""
+"""Least side of a region: less shows nothing."""
 
 MAX_ASPECT_RATIO = 100.0
-"""Of a region, longer to shorter side; model families refuse views of more than 200."""
+"""Aspect ratio of a region, longer to shorter side; model families refuse views of more than 200."""
 
 MAX_SIDE_PX = 4096
 MAX_ZOOMED_SIDE_PX = 2048

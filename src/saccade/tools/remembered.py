@@ -20,7 +20,7 @@ from saccade.tools.code import CodeSession, Sessions
 _REPEATABLE = (None, "exception", "exit")
 """Kinds of errors that do not depend on how busy the machine is."""
 _BYTES_BESIDE = 4096
-"""Of a result whatever it holds: its objects, its key and its place in the list."""
+"""Size of any result beside its content: its objects, its key and its place in the list."""
 
 
 class RememberedSessions:

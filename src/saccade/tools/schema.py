@@ -73,7 +73,7 @@ class Parameter:
     is_required: bool = True
     default: Json = None
     max_chars: int = MAX_TEXT_CHARS
-    """Of a text."""
+    """Limit of a text."""
 
 
 def parameters_of(function: Callable[..., object]) -> tuple[Parameter, ...]:
@@ -91,7 +91,7 @@ def parameters_of(function: Callable[..., object]) -> tuple[Parameter, ...]:
 
 
 def spec_of(function: Callable[..., object], parameters: tuple[Parameter, ...]) -> ToolSpec:
-    """What a model is told about the function."""
+    """Specification of the function for a model."""
     description = (inspect.getdoc(function) or "").partition("\n")[0].strip()
     if not description:
         raise UserError(f"tool {function.__name__} has no docstring; its first line tells the model what the tool does")

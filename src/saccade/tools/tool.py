@@ -16,7 +16,7 @@ from saccade.types import ImageRef, Json, ToolResult, ToolSpec
 MAX_RESULT_TEXT_CHARS = 16_384
 MAX_RESULT_IMAGES = 16
 MAX_RESULT_PIXELS = 1 << 24
-"""Of one image that a tool gives back; 16.8 megapixels."""
+"""Limit of one image that a tool gives back; 16.8 megapixels."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +100,7 @@ class Episode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenTool:
-    """A tool of one episode; whoever opened it closes it, once or more often, in the end."""
+    """A tool of one episode; closed by its opener, once or more often, in the end."""
 
     tool: Tool
     close: Callable[[], None]

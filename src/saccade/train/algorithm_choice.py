@@ -28,11 +28,11 @@ class AlgorithmSettings:
     scale_by_std: bool = True
     """Whether grpo and gspo divide advantages by their group's standard deviation."""
     max_refills: int = 9
-    """Of dapo: extra rounds of questions that replace groups with equal rewards."""
+    """For dapo: extra rounds of questions that replace groups with equal rewards."""
     overlong_tokens: int = 0
-    """Of dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
+    """For dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
     critic: Critic = Critic()
-    """Of ppo."""
+    """Critic of ppo."""
     options: PolicyOptions = PolicyOptions()
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""From a batch of scored groups to what the learner takes: who is compared with whom, and which tokens count."""
+"""From a batch of scored groups to the learner's sequences: comparisons inside groups, and which tokens count."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

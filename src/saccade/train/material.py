@@ -40,7 +40,7 @@ class Material:
     load: LoadSettings = LoadSettings(device="cpu")
     """How a resumed run loads its checkpoints; as the model was first loaded."""
     style: Style = "full"
-    """Of the instructions: ``brief`` for tiny models, which cannot read them."""
+    """Style of the instructions: ``brief`` for tiny models, which cannot read them."""
     questions: Callable[[], TaskSampler] = _no_questions
     """Makes the source of the questions of reinforcement."""
     sources: Mapping[str, StreamedSource] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a batch of trajectories says of the policy: rewards, tool use, lengths, and where it looked."""
+"""Metrics of a batch of trajectories: rewards, tool use, lengths, and where the policy looked."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from saccade.types import Attempt, Group, Score, Trajectory
 
 
 def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
-    """Of all groups that were played, also those that a filter left out; per stream too where there are several."""
+    """Metrics of all groups played, also those that a filter left out; per stream too where there are several."""
     metrics = dict(rollout_metrics(attempts_of(batch.played)))
     metrics[metric.SAMPLED_ENTROPY] = sampled_entropy(one for group in batch.played for one in group.trajectories)
     metrics[metric.CONSTANT_GROUPS] = _mean([float(is_constant(group)) for group in batch.played])

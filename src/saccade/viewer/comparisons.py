@@ -10,7 +10,7 @@ from saccade.types import Json
 from saccade.viewer.evidence import Evaluation
 
 What = Literal["training", "asking", "unknown"]
-"""What differs: the weights, how they were asked, or who knows what in a run that did not record it."""
+"""The difference: the weights, how they were asked, or unknown in a run that did not record it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

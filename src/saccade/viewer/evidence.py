@@ -67,7 +67,7 @@ class Evidence:
     rollouts: tuple[Rollouts, ...]
     asked: AskedRecord
     verdicts: Mapping[str, JudgedEvaluation]
-    """Of a judge of errors, by evaluation."""
+    """Verdicts of a judge of errors, by evaluation."""
     two_streams: tuple[TwoStreamStage, ...]
     """The stages of grounded and textual trajectories."""
     wall_s: float
@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def has_calls(self) -> bool:
-        """Somebody called a tool, in training or in an evaluation; where nobody did, there is nothing to say of it."""
+        """A tool was called, in training or in an evaluation; without a call there is nothing to say of it."""
         drawn = (
             series for stage in self.curves.values() for name, series in stage.items() if name.endswith(metric.CALLS)
         )

@@ -17,7 +17,7 @@ from saccade.types import ImageRef, Json
 MAX_EMBEDDED_PX = 768
 """Longer images are embedded smaller."""
 MAX_TOTAL_BYTES = 24 << 20
-"""Of all embedded images together; later ones are left out with a note."""
+"""Limit of all embedded images together; later ones are left out with a note."""
 _PIXELATED_UP_TO_PX = 384
 """Smaller images are enlarged as squares, so that a reader sees the pixels that the model saw."""
 

@@ -34,7 +34,7 @@ class RecordedGroup:
 
     @property
     def totals(self) -> list[float]:
-        """Of those that have a score."""
+        """Totals of those that have a score."""
         return [one.trajectory.score.total for one in self.attempts if one.trajectory.score is not None]
 
 

@@ -83,7 +83,7 @@ class ToolUsage:
 
 
 def tool_usages(evidence: Evidence) -> list[ToolUsage]:
-    """Of each evaluation and training stage that had tools, or called some all the same."""
+    """Usage in each evaluation and training stage that had tools, or called some all the same."""
     return [usage for usage in _usages(evidence) if usage is not None]
 
 

@@ -23,7 +23,7 @@ class ToolTime:
     p50_s: float
     """The mean of the records' medians, weighted by their calls."""
     p95_s: float
-    """Of the worst record."""
+    """95th percentile of the worst record."""
 
     @property
     def cells(self) -> tuple[str, str, str, str, str, str]:

@@ -13,7 +13,7 @@ from saccade.runs.records import read_records
 from saccade.types import Attempt, Json
 
 MAX_READ_BYTES = 256 << 20
-"""Of one stage's records; a stage with more is read at evenly spaced steps. This takes about a quarter of a minute."""
+"""Limit of one stage's records; a stage with more is read at evenly spaced steps. It takes about 15 seconds."""
 _LAST_SHARE = 4
 """Answers by IoU are those of the last quarter of the steps: a policy that has learned, and enough of it to count."""
 

@@ -1,4 +1,4 @@
-"""What a judge said of wrong trajectories, kept in a run for its report: ``verdicts.json``.
+"""Verdicts of a judge on wrong trajectories, kept in a run for its report: ``verdicts.json``.
 
 ``{"version": 1, "evaluations": {name: {"judge": …, "sha256": …, "verdicts": {place: ["E4"] | "attack" | null}}}}``;
 the hash is that of the evaluation's file, since verdicts on other trajectories say nothing.

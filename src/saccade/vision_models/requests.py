@@ -1,4 +1,4 @@
-"""What specialist models answer: things found in a picture, regions cut out of it, charts told as text.
+"""Requests and answers of vision models: things found in a picture, regions cut out of it, charts as text.
 
 Nothing here needs torch, so that tools can be written over it and tested with anything that answers.
 """
@@ -61,7 +61,7 @@ class Segmentation:
     """The region of a thing."""
 
     mask: Mask
-    """Of the picture's size."""
+    """Mask of the picture's size."""
     score: float
     """The model's own guess of the intersection over union with the true region."""
 

@@ -22,7 +22,7 @@ _MARKS = " \t\r\n*_`\"'“”.!"
 
 
 def spoken(reply: str) -> str:
-    """What a model says after thinking aloud in ``<think>`` tags, which some servers leave in the text."""
+    """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
 
@@ -115,7 +115,7 @@ Name = TypeVar("Name", bound=str)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepVerdict:
-    """What a checker said at one step."""
+    """Verdict of a checker at one step."""
 
     step: Step
     value: Value

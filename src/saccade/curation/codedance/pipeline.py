@@ -24,12 +24,12 @@ from saccade.seeding import seed_for
 from saccade.types import Target, Task
 
 Player = ChatModel | PassRates
-"""Who sorts questions: a model to be asked, or its pass rates from elsewhere."""
+"""A source of pass rates, by which questions are sorted: a model to be asked, or rates from elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Who does what; only the teacher must be there."""
+    """Models by role; only the teacher must be there."""
 
     teacher: ChatModel
     weak: Player | None = None

@@ -102,7 +102,7 @@ def with_code(task: Task, chain: str) -> tuple[Message, ...]:
 
 
 def playing_advice(kind: Kind | None, hints: Sequence[Target]) -> str:
-    """What a teacher is told besides the instructions that the model in training will have."""
+    """Advice to a teacher besides the instructions that the model in training will have."""
     lines = [
         "You show how it is done: what you write will be imitated. Take at least one turn with code that matters for "
         "the answer; write code that is short, complete and free of chance; look at its output before you go on; "

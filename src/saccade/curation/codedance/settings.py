@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from saccade.errors import UserError
 
 Level = Literal["easy", "medium", "hard", "unsolved", "unsorted"]
-"""``unsolved``: neither model answers it, so it is left out. ``unsorted``: nobody was asked; taken as hard."""
+"""``unsolved``: neither model answers it, so it is left out. ``unsorted``: no model was asked; taken as hard."""
 
 Kind = Literal["transform", "compute", "draw"]
 """What the code of a trajectory does: change the image to see more, work numbers out, draw or annotate."""
@@ -48,11 +48,11 @@ class CurationSettings:
     samples: int = 4
     """Tries of the weak and of the strong model at each question."""
     sampling_temperature: float = 1.0
-    """Of the weak and the strong model."""
+    """Sampling temperature of the weak and the strong model."""
     teacher_temperature: float = 0.7
     thresholds: Thresholds = field(default_factory=Thresholds)
     max_turns: int = 6
-    """Of a trajectory, the answer among them."""
+    """Turns of a trajectory, the answer among them."""
     attempts: int = 2
     """Tries of the teacher at a question in each way, before the next way."""
     medium_ways: tuple[Way, ...] = ("rewrite", "play")

@@ -113,7 +113,7 @@ class QuestionSelection:
     """Selects questions into the folder of a journal."""
 
     solver: ChatModel | Mapping[str, float]
-    """Who answers, or the pass rates that are known already, by task id."""
+    """The model that answers, or the pass rates that are known already, by task id."""
     media: MediaStore
     settings: SelectionSettings = field(default_factory=SelectionSettings)
     seed: int = 0

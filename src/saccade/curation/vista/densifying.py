@@ -103,7 +103,7 @@ def _fault(task: Task, seen: Sequence[SeenTurn], turns: Sequence[ExpertTurn]) ->
 
 
 def _leak(task: Task, seen: Sequence[SeenTurn], place: int, thought: str) -> str:
-    """What a thought takes from later turns: the answer, or a number that a tool says only then; else empty.
+    """The leak of a thought: the answer, or a number that a tool gives only in a later turn; else empty.
 
     What the question, its options, the turns until now, and the terse thought of this very turn hold is known. The
     last thought may know all. Words of a closed set (yes, no, an option's letter) are no leak, for thinking needs them.

@@ -16,7 +16,7 @@ class ImitationReport:
     questions: int
     kept: int
     dense: int
-    """Of those kept: with thoughts at length."""
+    """Trajectories among those kept with thoughts at length."""
     failed: int
     families: Counts
     """Examples by family or data set."""

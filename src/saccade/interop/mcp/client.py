@@ -29,7 +29,7 @@ except ImportError as error:
     raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error
 
 MAX_INLINE_BYTES = 2 << 20
-"""Of a picture inside a message over HTTP, where servers take messages of 4 MiB; a larger one is uploaded before."""
+"""Limit of a picture inside a message over HTTP (servers take 4 MiB a message); a larger one is uploaded before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

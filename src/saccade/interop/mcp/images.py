@@ -18,7 +18,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 _DATA_URL = re.compile(r"data:image/[a-z0-9.+-]+;base64,", re.IGNORECASE)
 
 SERVER_LIMITS = ImageLimits(max_bytes=32 << 20)
-"""Of one picture that a client sends: 32 MiB encoded, 64 megapixels."""
+"""Limits of one picture that a client sends: 32 MiB encoded, 64 megapixels."""
 
 
 class UnknownImageError(ToolError):
@@ -47,7 +47,7 @@ class ReceivedImages:
 
     @property
     def max_image_bytes(self) -> int:
-        """Of one encoded picture."""
+        """Limit of one encoded picture."""
         return self._limits.max_bytes
 
     @property

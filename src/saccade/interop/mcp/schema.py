@@ -20,10 +20,10 @@ from saccade.tools.schema import Parameter, ParameterKind
 from saccade.types import Json, ToolSpec
 
 MAX_ARGUMENTS_CHARS = 1 << 16
-"""Of all arguments of a call, as JSON."""
+"""Limit of all arguments of a call, as JSON."""
 
 MAX_DESCRIPTION_CHARS = 2048
-"""Of what a server says of a tool: it is part of every prompt."""
+"""Limit of a server's description of a tool: it is part of every prompt."""
 
 _IMAGE: Mapping[str, Json] = {
     "type": "integer",
@@ -48,7 +48,7 @@ _Checker = extend(Draft202012Validator, {"pattern": None, "patternProperties": N
 
 
 def taken_spec(name: str, description: str, schema: Mapping[str, Json], image_argument: str | None) -> ToolSpec:
-    """What a model is told of the tool; the argument that takes a picture becomes the number of one, ``image``."""
+    """Specification of the tool for a model; the argument that takes a picture becomes the number of one, ``image``."""
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):

@@ -80,7 +80,7 @@ class SaccadeEnvClient(EnvClient[SaccadeAction, SaccadeObservation, SaccadeState
             raise ConnectionError(f"the session at {self._url} has ended: {why}") from error
 
     def _last_words(self) -> str:
-        """What the server said before it hung up: that it is full, for instance."""
+        """The server's last message before it hung up: that it is full, for instance."""
         assert self._ws is not None
         try:
             said = json.loads(self._ws.recv(timeout=0))

@@ -15,7 +15,7 @@ except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 UPLOADS = UploadLimits(most_bytes=lambda _: 4 << 20, together_bytes=64 << 20, within_s=30.0)
-"""Of plain HTTP requests; an episode's messages travel in its session."""
+"""Limits of plain HTTP requests; an episode's messages travel in its session."""
 
 
 class SessionProtocol(WebSocketsSansIOProtocol):

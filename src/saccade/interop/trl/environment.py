@@ -39,7 +39,7 @@ Block = dict[str, object]
 """A part of a message, as chat templates take it: ``type`` is ``text`` or ``image``, which is also the other key."""
 
 TRIES = 2
-"""Of a call whose tool breaks."""
+"""Attempts at a call whose tool breaks."""
 
 _RESERVED = ("reset", "get_reward")
 """What TRL itself looks for in the class."""
@@ -219,7 +219,7 @@ def answer_score(
 
 
 def _answer(completion: Sequence[Mapping[str, object]]) -> str | None:
-    """Of the last message, if it is the model's and answers."""
+    """The answer of the last message, if it is the model's and answers."""
     last = completion[-1] if completion else {}
     content = last.get("content")
     if last.get("role") != "assistant" or not isinstance(content, str):

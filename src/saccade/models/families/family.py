@@ -1,4 +1,4 @@
-"""What an adapter says of its model family: all that differs between families and nothing else."""
+"""The adapter of a model family: all that differs between families and nothing else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from saccade.readers.text.lines import TextLine
 
 LEAST_THICKNESS_PX = 14.0
 LEAST_SPAN = 0.5
-"""Of the plot's width, that one piece of an area is wide."""
+"""Least width of one piece of an area, as a share of the plot's."""
 EDGE_PX = 12.0
 MEETING_PX = 4.0
 """Between the upper edge of an area and the lower edge of the one that stands on it."""

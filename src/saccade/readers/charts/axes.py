@@ -8,7 +8,7 @@ from saccade.readers.charts.gridlines import snapped
 from saccade.readers.text.lines import TextLine
 
 LEAST_AGREEMENT = 0.7
-"""Of the labels in a column, for a second axis."""
+"""Share of the labels in a column that must agree, for a second axis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from saccade.readers.charts.colours import Coverage
 from saccade.readers.charts.marks import Layer, Piece
 
 MAX_OUTLINE_PX = 4
-"""Of a bar's outline, or of the axis on which it stands."""
+"""Width of a bar's outline, or of the axis on which it stands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,7 +42,7 @@ class Series:
     """For a scatter chart the x of each point, as many as ``values``; otherwise empty."""
     colour: Colour | None = None
     colours: tuple[Colour | None, ...] = ()
-    """Of each value, where they differ, as the slices of a pie do; otherwise empty."""
+    """Colour of each value, where they differ, as the slices of a pie do; otherwise empty."""
     boxes: tuple[Box | None, ...] = ()
     """Where each value was drawn, in pixels of the image; empty when not known."""
 

@@ -26,11 +26,11 @@ NEAR_PX, BLOCK_PX, MOSTLY_FLAT = 12.0, 400, 0.7
 """Blocks of two colours that are further apart than the first are two: so many pixels, so much of them flat."""
 
 MOSTLY_BESIDE, ONLY_BESIDE = 0.8, 0.93
-"""Of a thin colour's pixels, that are within three pixels of another colour: then it is the edge of that."""
+"""Share of a thin colour's pixels within three pixels of another colour: then it is the edge of that."""
 AXIS_PX, LEAST_AXIS = 4, 0.4
 """How far an axis may be from its lowest number, and how much of the picture's width it takes."""
 LEAST_MIXED = 0.35
-"""Of a stroke's colour in a pixel that belongs to it."""
+"""Least share of a stroke's colour in a pixel that belongs to it."""
 
 _NAMED: Mapping[str, Colour] = MappingProxyType(
     {

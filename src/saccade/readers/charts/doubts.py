@@ -21,17 +21,17 @@ from saccade.readers.text.lines import TextLine
 DOUBTFUL = 0.5
 """The confidence of a chart of which something was not understood."""
 MOST_LEFT = 0.06
-"""Of the ink of bars or markers, that is in none of them."""
+"""Share of the ink of bars or markers that is in none of them."""
 MOST_BESIDE = 0.12
-"""Of the ink of a line, that is beside the straight strokes from value to value."""
+"""Share of the ink of a line that is beside the straight strokes from value to value."""
 LEAST_ON_STROKE = 0.35
-"""Of the way from value to value, that has ink: dashed lines have half of it."""
+"""Share of the way from value to value that has ink: dashed lines have half of it."""
 LEGEND_MARGIN_PX = 8.0
 LEAST_NAME = 0.92
 """The confidence with which names are read."""
 SURE_ENDING = 0.97
 MAX_UNEVEN = 0.2
-"""Of a step between names, by which one may differ."""
+"""Share of a step between names by which one may differ."""
 IN_LINE_PX, MAX_OFF = 5.0, 1.5
 """Between the middles of two rows of a name; between a slice and its printed percentage."""
 PLACEHOLDER = re.compile(r"(?:category|slice) \d+")

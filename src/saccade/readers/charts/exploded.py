@@ -10,7 +10,7 @@ from saccade.readers.charts.colours import Coverage, Palette, Pixels, coverage_o
 from saccade.readers.charts.pies import Disc, Slice
 
 LEAST_AREA = 0.004
-"""Of the picture, of a slice."""
+"""Least area of a slice, as a share of the picture."""
 MOST_FILLED = 0.9
 MAX_MISS = 0.05
 """How far the angles of all slices may be from the full circle."""

@@ -14,10 +14,10 @@ TICK_STRIP_PX = 16
 """Beside the labels, where the tick marks are."""
 LEAST_CONTRAST = 12
 GRID_SHARE, TICK_SHARE = 0.35, 0.18
-"""Of a row that a grid line covers, and of the strip that a tick mark covers."""
+"""Share of a row that a grid line covers, and of the strip that a tick mark covers."""
 MAX_SPREAD_PX = 0.75
 MIDDLE_PX = 0.1
-"""Of a line from its first row: drawn below the value it is nothing, drawn over it half a pixel."""
+"""Distance of a line's middle from its first row: drawn below the value it is nothing, drawn over it half a pixel."""
 
 
 def snapped(scale: Scale, pixels: Pixels, direction: Direction) -> Scale:

@@ -18,9 +18,9 @@ MAX_GAP_PX = 3
 """Between two bars that stand side by side."""
 LEVEL_PX = 1
 PARTS = (1.0, 0.5, 0.25, 0.2, 0.1, 2.0)
-"""Of the step between two numbers of the axis, that a bin may be wide."""
+"""Widths that a bin may have, as shares of the step between two numbers of the axis."""
 LEAST_TOUCHING = 0.6
-"""Of the bins, that touch the next one."""
+"""Share of the bins that touch the next one."""
 
 
 def histogram_of(layers: tuple[Layer, ...], up: Scale, right: Scale, lines: tuple[TextLine, ...]) -> Chart | None:

@@ -11,7 +11,7 @@ from saccade.readers.charts.colours import Palette, Pixels, labels_of
 from saccade.readers.text.lines import TextLine
 
 LEVEL = 0.5
-"""Of a name's height, by which its middle may be above or below the middle of its row."""
+"""Share of a name's height by which its middle may be above or below the middle of its row."""
 
 _WORD = re.compile(r"\S+")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")

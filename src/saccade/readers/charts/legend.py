@@ -17,7 +17,7 @@ from saccade.readers.charts.layout import is_year
 from saccade.readers.text.lines import TextLine
 
 MAX_WIDTH, MAX_HEIGHT = 4.2, 1.4
-"""Of a swatch, in heights of its text."""
+"""Size of a swatch, in heights of its text."""
 MAX_GAP = 1.6
 """Between swatch and text, in heights of the text."""
 _RING = re.compile(r"^[-—–]+\s?[Oo0]\s?[-—–]+\s?|^[Oo0][-—–]+\s")

@@ -20,7 +20,7 @@ LEAST_COLUMNS = 4
 MAX_SHIFT_PX = 6.0
 """How far the corners may be from where the names say."""
 MAX_HANG = 0.4
-"""Of a step between names aslant, by which their places may be beside them."""
+"""Share of a step between names aslant by which their places may be beside them."""
 MAX_APART_PX = 2.5
 """Between two colours of one line."""
 END_PX = 8.0

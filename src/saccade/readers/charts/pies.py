@@ -13,7 +13,7 @@ from saccade.readers.charts.colours import Coverage, Palette, Pixels, coverage_o
 
 ANGLES = 1440
 RADII = (0.62, 0.68, 0.74, 0.8, 0.86, 0.92)
-"""Of the radius: outside most printed shares, and on a ring too."""
+"""Shares of the radius: outside most printed shares, and on a ring too."""
 LEAST_COVERED = 0.9
 LEAST_SHARE = 0.008
 

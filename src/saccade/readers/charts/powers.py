@@ -10,7 +10,7 @@ from saccade.readers.text.lines import TextLine
 
 _POWER = re.compile(r"(?:(\d)\s?[×x·])?\s?10([-−–]?\d)")
 RAISED = 0.2
-"""Of the height of the ten by which the foot of its exponent is higher."""
+"""Share of the ten's height by which the foot of its exponent is higher."""
 
 
 def with_powers(numbers: list[tuple[TextLine, float | None]], pixels: Pixels) -> list[tuple[TextLine, float]]:

@@ -14,10 +14,10 @@ from saccade.readers.text.lines import TextLine, TextReader
 ANGLES = (90, 45, 30, 60, -45, -90)
 """By which texts rise, in degrees; the most usual first."""
 MAX_UNEVEN = 0.22
-"""Of a step between names, by which one may be off its place."""
+"""Share of a step between names by which one may be off its place."""
 ENLARGED = 2
 LEAST_ROW, MAX_DROP_PX = 3, 14.0
-"""Of names aslant in a row, and how much lower one may begin."""
+"""Least number of names aslant in a row, and how much lower one may begin."""
 
 
 def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[float]) -> list[TextLine] | None:

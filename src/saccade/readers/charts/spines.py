@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from saccade.readers.charts.colours import Coverage, Pixels
 
 LEAST_SHARE = 0.4
-"""Of the picture's side that an axis is long."""
+"""Least length of an axis, as a share of the picture's side."""
 MAX_TICK_WIDTH_PX = 4
 MAX_TICK_LENGTH_PX = 14
 

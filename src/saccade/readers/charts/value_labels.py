@@ -9,11 +9,11 @@ from saccade.readers.charts.marks import Layer
 from saccade.readers.text.lines import TextLine
 
 LEAST_LABELLED = 0.8
-"""Of the bars, that have a label in proportion to their length."""
+"""Share of the bars that have a label in proportion to their length."""
 NEAR = 2.4
 """How far a label's middle may be from the end of its bar, in its heights, or in half its width on lying bars."""
 MAX_MISS = 0.02
-"""Of the largest value, by which a label may differ from its bar."""
+"""Share of the largest value by which a label may differ from its bar."""
 
 
 def labelled_scale(layers: tuple[Layer, ...], lines: tuple[TextLine, ...]) -> Scale | None:

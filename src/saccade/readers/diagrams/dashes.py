@@ -31,7 +31,7 @@ class Dash:
     """A short stroke; places are complex numbers in pixels."""
 
     number: int
-    """Of the piece of ink."""
+    """Number of the piece of ink."""
     middle: complex
     way: complex
     """Its direction, of length 1."""

@@ -15,7 +15,7 @@ MAX_SIDE_PX = 1024
 
 MIN_SIDE_PX = 24
 LEAST_CONTRAST = 40
-"""Of ink against the ground, of 255."""
+"""Contrast of ink against the ground, of 255."""
 
 INK_SHARE = 0.45
 """From this share of the strongest contrast on a pixel is ink."""

@@ -76,7 +76,7 @@ def print_of(ink: Ink, reader: TextReader | None = None, sure: float = SURE) -> 
 
 
 def label_from(text: str, box: Box, sureness: float) -> Label:
-    """What a label says, by what its text looks like."""
+    """The label of a text, by what the text looks like."""
     plain = text.strip().replace("−", "-").replace("º", "°")
     if sureness < LEAST_SURE:
         return Label(kind="unread", text=plain, box=box, sureness=sureness)
@@ -100,7 +100,7 @@ def _is_value(text: str) -> bool:
 
 
 def _usual_height(glyphs: Sequence[Glyph]) -> float:
-    """Of capitals and digits."""
+    """Usual height of capitals and digits."""
     heights = sorted(glyph.height for glyph in glyphs if glyph.height >= 6)
     return float(heights[len(heights) // 2]) if heights else 10.0
 

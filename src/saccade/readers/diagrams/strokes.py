@@ -23,9 +23,9 @@ NEAR_PX = 1.9
 MAX_GAP_PX = 3.5
 MAX_LINES, MAX_CIRCLES = 40, 4
 MAX_TRIES = 400
-"""Of lines that are looked at more closely, in a picture."""
+"""Number of lines that are looked at more closely, in a picture."""
 TRIPLES = 3000
-"""Of places on the figure through which circles are laid."""
+"""Number of triples of places on the figure through which circles are laid."""
 
 FRESH = 0.8
 """Unexplained pixels of ink on each pixel of a line's length, at least: lines are no thinner."""
@@ -192,7 +192,7 @@ def _run(line: LineSegment, places: Places, figure: Mask, shortest: float) -> Li
 
 
 def _longest(line: LineSegment, unexplained: npt.NDArray[np.float64], figure: Mask) -> tuple[float, float] | None:
-    """Of the pieces in which the line is drawn, the one with the most unexplained ink: where it starts and ends."""
+    """Start and end of the piece of the line with the most unexplained ink, among those in which it is drawn."""
     if not len(unexplained):
         return None
     steps = np.arange(unexplained.min() - 8, unexplained.max() + 8, 0.5)

@@ -69,7 +69,7 @@ _LEFT = re.compile(r"[^\x00.;?!]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Words:
-    """What a question says and asks, as logic forms, and the parts of it that were not understood."""
+    """Givens and goals of a question as logic forms, and the parts of it that were not understood."""
 
     said: tuple[Call, ...]
     goals: tuple[Call, ...]

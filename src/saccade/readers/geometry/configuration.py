@@ -1,4 +1,4 @@
-"""What a drawing tells of a figure: on which sides and in which order points lie, and what ambiguous words mean.
+"""Evidence of a drawing: on which sides and in which order points lie, and what ambiguous words mean.
 
 A drawing need not be true to scale, so its lengths and angles are no evidence. Sides and orders count as far as they
 are plain to see: three points that are nearly on one line say nothing of their side.
@@ -75,7 +75,7 @@ def least_contradicting(places: Mapping[str, Place], state: FigureBatch) -> Mask
 
 
 def _distances(spots: Array, triples: Ints) -> Array:
-    """Of the first and second, second and third, third and first of three points: (3, triple, batch)."""
+    """Distances of the first and second, second and third, third and first of three points: (3, triple, batch)."""
     sides = [spots[triples[:, (i + 1) % 3]] - spots[triples[:, i]] for i in range(3)]
     lengths: Array = np.array([np.hypot(side[:, 0], side[:, 1]) for side in sides])
     return lengths

@@ -12,7 +12,7 @@ from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import CORNERS
 
 SMALLEST = 1e-3
-"""Of two places that are to be different, as a share of the whole figure."""
+"""Least distance of two places that are to be different, as a share of the whole figure."""
 
 FLATTEST = 2e-4
 """The least height of a triangle, as a share of its longest side."""
@@ -22,7 +22,7 @@ ROUND = 100.0
 next to no height."""
 
 MAX_SIMPLE_CORNERS = 10
-"""Of polygons that are searched for crossing sides."""
+"""Corners of polygons that are searched for crossing sides."""
 
 Mask = npt.NDArray[np.bool_]
 

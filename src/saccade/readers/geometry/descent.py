@@ -12,10 +12,10 @@ Residuals = Callable[[Array, Ints], Array]
 """Unknowns (unknown, batch) and which starts they belong to (batch,) to residuals (equation, batch)."""
 
 STEP = 1e-7
-"""Of the difference quotients; unknowns are of the order of 1."""
+"""Step of the difference quotients; unknowns are of the order of 1."""
 
 CONVERGED = 1e-11
-"""Of the largest residual; a start that has it is left alone."""
+"""Bound of the largest residual; a start that has it is left alone."""
 
 _FIRST_DAMPING = 1e-2
 _LEAST_DAMPING, _MOST_DAMPING = 1e-14, 1e8

@@ -12,7 +12,7 @@ from saccade.readers.geometry.symbolic import sympy
 from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation
 
 MAX_OPERATIONS = 24
-"""Of an exact value; a longer one becomes a decimal number."""
+"""Length of an exact value in operations; a longer one becomes a decimal number."""
 
 MAX_EXPONENT = 6
 DIGITS = 15

@@ -15,14 +15,14 @@ _ROUND = ("PointLiesOnCircle", "IsRadiusOf", "IsDiameterOf", "IsChordOf", "Inscr
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """What a problem says and asks."""
+    """A problem: its figure, givens and goals."""
 
     given: tuple[Call, ...]
     """Statements in which lengths, angles and points are written in one way only; no ``Find``."""
     goals: tuple[Node, ...]
     points: tuple[str, ...]
     members: Mapping[str, tuple[str, ...]]
-    """Of every circle, by its centre: the points said to lie on it."""
+    """Points said to lie on every circle, by its centre."""
     symbols: Mapping[str, Dimension | None]
     """The unknowns, with what they measure as far as the statements tell."""
     size: float

@@ -13,7 +13,7 @@ from saccade.readers.geometry.system import Ends, System
 from saccade.readers.geometry.values import value_of
 
 STEP = 1e-6
-"""Of the difference quotients; unknowns are of the order of 1."""
+"""Step of the difference quotients; unknowns are of the order of 1."""
 
 KINK = 1e-3
 """Difference of the quotients on both sides of an inequality's edge, which lets a figure go one way."""

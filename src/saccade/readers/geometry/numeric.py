@@ -64,7 +64,7 @@ class Solutions:
     state: FigureBatch
     """The figures as a batch; when inconsistent, the one that comes nearest."""
     values: tuple[tuple[float, ...], ...]
-    """Of every goal: its different values over the figures, the least first; cut at ``MAX_VALUES_SHOWN``."""
+    """Different values of every goal over the figures, the least first; cut at ``MAX_VALUES_SHOWN``."""
     is_rounded: bool = False
     """The statements hold only up to the rounding of their numbers."""
     broken: tuple[str, ...] = ()

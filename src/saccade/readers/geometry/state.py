@@ -19,7 +19,7 @@ class FigureBatch:
 
     points: Mapping[str, Vector]
     radii: Mapping[str, Array]
-    """Of circles, by centre."""
+    """Radii of circles, by centre."""
     symbols: Mapping[str, Array]
     members: Mapping[str, tuple[str, ...]]
     """Points that are said to lie on a circle, by its centre; the same in all figures."""
@@ -34,16 +34,16 @@ class FigureBatch:
         return u - x, v - y
 
     def distance(self, start: str, end: str) -> Array:
-        """Of two points."""
+        """Distance of two points."""
         return norm(self.vector(start, end))
 
     def sine(self, first: tuple[str, str], second: tuple[str, str]) -> Array:
-        """Of the directed angle between two lines; 0 where they are parallel."""
+        """Sine of the directed angle between two lines; 0 where they are parallel."""
         a, b = self.vector(*first), self.vector(*second)
         return cross(a, b) / (norm(a) * norm(b))
 
     def cosine(self, first: tuple[str, str], second: tuple[str, str]) -> Array:
-        """Of the angle between two lines; 0 where they are perpendicular."""
+        """Cosine of the angle between two lines; 0 where they are perpendicular."""
         a, b = self.vector(*first), self.vector(*second)
         return dot(a, b) / (norm(a) * norm(b))
 
@@ -58,14 +58,14 @@ class FigureBatch:
         return cross(along, self.vector(line[0], point)) / norm(along)
 
     def signed_area(self, corners: tuple[str, ...]) -> Array:
-        """Of a polygon, positive where the corners go round counterclockwise."""
+        """Signed area of a polygon, positive where the corners go round counterclockwise."""
         total = np.zeros_like(self.points[corners[0]][0])
         for first, second in zip(corners, (*corners[1:], corners[0])):
             total = total + cross(self.points[first], self.points[second])
         return total / 2
 
     def perimeter(self, corners: tuple[str, ...]) -> Array:
-        """Of a polygon."""
+        """Perimeter of a polygon."""
         sides = [self.distance(first, second) for first, second in zip(corners, (*corners[1:], corners[0]))]
         total: Array = np.sum(sides, axis=0)
         return total

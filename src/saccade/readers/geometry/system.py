@@ -62,7 +62,7 @@ class _Rule:
     """Whether it says how much, not how."""
 
     def residuals(self, state: FigureBatch) -> list[Array]:
-        """Of the reading that is chosen in each figure."""
+        """Residuals of the reading that is chosen in each figure."""
         found = [reading(state) for reading in self.readings]
         if len(found) == 1:
             return found[0]
@@ -90,7 +90,7 @@ class System:
         units = {"angle": 40.0, "length": figure.size, "area": figure.size**2, None: 5.0}
         letters = [units[kind] for kind in figure.symbols.values()]
         self.scales = np.array([figure.size] * self.radii.stop + letters)
-        """Of what order each unknown is."""
+        """Order of magnitude of each unknown."""
         self.free: npt.NDArray[np.int64] = np.array(
             [row for row in range(len(self.scales)) if row >= coordinates or row not in (0, 1, 3)], np.int64
         )

@@ -48,7 +48,7 @@ class Number(_Arithmetic):
 
     value: Fraction
     at: int = field(default=0, compare=False)
-    """Of the first character in the text, counted from 0; for errors only."""
+    """Place of the first character in the text, counted from 0; for errors only."""
 
 
 @dataclass(frozen=True, slots=True)

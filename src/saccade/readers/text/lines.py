@@ -23,7 +23,7 @@ class TextLine:
     level: Box | None = None
     """On a page that is turned: its box once the page is turned back around the picture's corner."""
     corners: tuple[Point, ...] = ()
-    """Of a line that is slanted: where it begins above, ends above, ends below, begins below, in pixels too."""
+    """Corners of a slanted line: where it begins above, ends above, ends below, begins below, in pixels too."""
 
     @property
     def place(self) -> Box:

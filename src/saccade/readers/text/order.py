@@ -14,19 +14,19 @@ MIN_ROWS = 3
 """Rows that a column of prose has at least."""
 
 MIN_LETTERS = 12
-"""Of the median row of a column of prose."""
+"""Letters of the median row of a column of prose."""
 
 MIN_FILLED = 0.8
-"""Of the column's width that the median row of prose fills."""
+"""Share of the column's width that the median row of prose fills."""
 
 MAX_ROW_HEIGHTS = 3.0
 """Lines that are higher by so many times share no row."""
 
 MAX_CROSSING = 0.25
-"""Of the lines, such as headings over several columns."""
+"""Share of the lines that cross a gutter, such as headings over several columns."""
 
 MIN_GUTTER = 0.8
-"""Of a line's height: the least width of the gap between columns."""
+"""Least width of the gap between columns, as a share of a line's height."""
 
 
 def in_reading_order(lines: Sequence[TextLine]) -> tuple[TextLine, ...]:

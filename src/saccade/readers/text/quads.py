@@ -17,7 +17,7 @@ STRAIGHT_DEGREES = 0.75
 """A page that is turned by less counts as upright."""
 
 SLANT_SHARE = 0.15
-"""Of a line's height: a line whose upright box is higher by more has to be cut out along its slant."""
+"""Share of a line's height: a line whose upright box is higher by more has to be cut out along its slant."""
 
 MIN_UPRIGHT_PX = 32
 MIN_UPRIGHT_SHARE = 1.5
@@ -34,7 +34,7 @@ class Quad:
     """A line's corners in the order of its writing: where it begins above, ends above, ends below, begins below."""
 
     corners: Corners
-    """Of shape (4, 2), in pixels."""
+    """Corners of shape (4, 2), in pixels."""
 
     @property
     def length(self) -> float:

@@ -33,13 +33,13 @@ ENLARGED_SIDE_PX = 512
 """Pictures whose longer side is less are read at twice their size: text of 11 px is near the smallest that is found."""
 
 WIDE_GAP = 0.75
-"""Of a line's height: detection joins neighbours such as tick labels; at wider gaps they are parted again."""
+"""Share of a line's height: detection joins neighbours such as tick labels; at wider gaps they are parted again."""
 
 DOUBT = 0.9
 """A line that is read with less confidence may stand on its head."""
 
 LEAD = 0.1
-"""Of confidence: by so much a line has to read better than the way round that its page has."""
+"""Lead in confidence by which a line has to read better than the way round that its page has."""
 
 MAX_TRIED = 6
 """Lines of a page that are read the other way round to learn whether it stands on its head."""

@@ -104,7 +104,7 @@ class GroundingReward:
     accuracy_weight: float = 1.0
     box_weight: float = 1.0
     validity_weight: float = 0.0
-    """Of ``box_validity``, which the paper's equation leaves out and its public code adds with weight 1."""
+    """Weight of ``box_validity``, which the paper's equation leaves out and its public code adds with weight 1."""
     box_rule: BoxRule = "unrepeated"
 
     def __post_init__(self) -> None:

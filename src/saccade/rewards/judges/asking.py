@@ -109,5 +109,5 @@ class JudgeClient:
 
 
 def spoken(reply: str) -> str:
-    """What a judge says after thinking aloud in ``<think>`` tags, which some servers leave in the text."""
+    """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
     return _THOUGHTS.sub("", reply, count=1).strip()

@@ -1,4 +1,4 @@
-"""Does a text in plain words say what the grounded reasoning says of an image? The rubric, and who may judge."""
+"""Consistency of a text in plain words with the grounded reasoning: the rubric, and its judges."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ CONTRADICTION = 0.0
 RUBRIC = (SAME, ONE_SIDED, BOTH_SIDED, CONTRADICTION)
 
 SAYS_NOTHING = BOTH_SIDED
-"""Of a text that says nothing at all of the image. By the letter of the rubric something is missing and no more, but
+"""Value of a text that says nothing at all of the image. By the rubric's letter something is missing and no more, but
 0.7 would pay silence more than most honest attempts: a text that shares nothing with the reference is far from it."""
 
 
@@ -32,7 +32,7 @@ class Verdict:
     value: float | None
     """0..1, where several judgements are averaged not always a value of the rubric; None is no verdict."""
     is_attack: bool = False
-    """The text speaks to the judge; its value is 0.0, and nobody was asked."""
+    """The text speaks to the judge; its value is 0.0, and no judge was asked."""
     is_unjudgeable: bool = False
     """The judge works, but gives no verdict, or not every one, on this text; each missing one counts 0.0, so that a
     text that makes its judge fail never gets more than it deserves."""

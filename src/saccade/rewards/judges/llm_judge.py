@@ -59,7 +59,7 @@ class LlmJudge:
     keeps_boxes: bool = False
     """Whether the judge sees the boxes of both texts; without, coordinates in either are nothing to agree on."""
     max_text_chars: int = 8000
-    """Of each text; what is longer is cut."""
+    """Limit of each text; what is longer is cut."""
 
     async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
         if addresses_judge(target, _RUNS, question=task.question):

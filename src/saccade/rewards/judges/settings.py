@@ -31,7 +31,7 @@ class JudgeSettings:
     """``checkpoint`` runs in this process; ``exact`` compares with ground truth, which drawn questions alone have;
     ``none`` leaves the consistency reward out and all answers to the rules."""
     base_url: tuple[str, ...] = ()
-    """Of the server, as in ``http://localhost:8000/v1``; one for all models, or one for each."""
+    """Address of the server, as in ``http://localhost:8000/v1``; one for all models, or one for each."""
     model: tuple[str, ...] = ()
     """Names of models at the server; the mean of several is the verdict, and the first also judges answers."""
     checkpoint: tuple[Path, ...] = ()

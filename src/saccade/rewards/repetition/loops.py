@@ -51,20 +51,20 @@ class RepetitionLimits:
     ours."""
 
     characters: Thresholds = (50, 100, 200)
-    """Of one character; and the length of what is glued to itself, which must also repeat as often as ``words``."""
+    """Loops of one character; and the length of text glued to itself, which must also repeat as often as ``words``."""
     digits: Thresholds = (500, 1000, 2000)
-    """Of digits inside one number, which may be long and still be right."""
+    """Loops of digits inside one number, which may be long and still be right."""
     drawn: Thresholds = (250, 500, 1000)
-    """Of characters that lines are drawn with, such as ``-`` and ``=``, and of white space."""
+    """Loops of characters that lines are drawn with, such as ``-`` and ``=``, and of white space."""
     words: Thresholds = (10, 20, 50)
     phrases: Thresholds = (5, 10, 20)
-    """Of 2 to ``max_phrase_words`` words."""
+    """Loops of 2 to ``max_phrase_words`` words."""
     sentences: Thresholds = (5, 10, 20)
-    """Of longer circles."""
+    """Loops of more words."""
     pieces: Thresholds = (20, 40, 100)
-    """Of equal rows, lists, objects and numbers, alone or several in a circle."""
+    """Loops of equal rows, lists, objects and numbers, alone or several in a circle."""
     copies: Thresholds = (20, 40, 80)
-    """Of near-copies in a row, and of one sentence anywhere in the text."""
+    """Loops of near-copies in a row, and of one sentence anywhere in the text."""
     max_phrase_words: int = 20
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from saccade.tools.tool import EpisodeTool, Tool
 Tools = tuple[Tool | EpisodeTool, ...]
 
 TOKEN_VARIABLE = "SACCADE_TOKEN"
-"""Of the environment: what the service was started with."""
+"""Environment variable of the token that the service was started with."""
 
 logger = logging.getLogger(__name__)
 

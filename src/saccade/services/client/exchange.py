@@ -44,7 +44,7 @@ class _MissingImagesError(Exception):
 
 
 class Exchange:
-    """Of one server, for all threads of this process."""
+    """Requests to one server, for all threads of this process."""
 
     def __init__(self, url: str, token: str | None, *, patience_s: float) -> None:
         if not url.startswith(("http://", "https://")):

@@ -19,7 +19,7 @@ from saccade.tools.tool import BoundCall, Returned, Tool
 from saccade.types import ImageRef, Json, ToolResult
 
 MARGIN_S = 5.0
-"""What a tool's own deadline leaves over the client's patience: whoever runs it must not give up first."""
+"""Margin of a tool's own deadline over the client's patience: the caller of the tool must not give up first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,7 @@ Described = tuple[ToolSpec, tuple[Parameter, ...]]
 
 
 class Knowing(Protocol):
-    """Who keeps in mind which images the server has."""
+    """A record of which images the server has."""
 
     def has_image(self, key: str) -> None: ...
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 KNOWN_IMAGES = 100_000
-"""Of which it is remembered that the server had them."""
+"""Number of images remembered to be at the server."""
 
 
 class SentImages:

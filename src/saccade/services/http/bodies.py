@@ -1,4 +1,4 @@
-"""What requests and answers hold, as the OpenAPI document tells it."""
+"""Bodies of requests and answers, as the OpenAPI document describes them."""
 
 from typing import Annotated, Literal
 

@@ -45,7 +45,7 @@ class ImageShelf:
 
     @property
     def held_bytes(self) -> int:
-        """Of all files together; over the capacity only by what calls in progress need."""
+        """Bytes of all files together; over the capacity only by what calls in progress need."""
         return self._bytes
 
     def add(self, raw: bytes, expected: str | None = None) -> ImageRef:

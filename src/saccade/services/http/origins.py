@@ -1,4 +1,4 @@
-"""Who may speak to a server that anybody on this machine can reach: programs, and pages of its own, but no other page.
+"""Access to a server on this machine by origin: programs and pages of its own have it, other pages have none.
 
 A page of any site may send requests to this machine from a browser, and by a name of its own that it lets point here
 (DNS rebinding) it could read the answers too. So the name in ``Host`` must be one of this machine, and ``Origin``,

@@ -21,9 +21,9 @@ class UploadLimits:
     """What bodies may take."""
 
     most_bytes: Callable[[str], int]
-    """Of one body, by the path of its request."""
+    """Limit of one body, by the path of its request."""
     together_bytes: int
-    """Of all bodies that are arriving or at work; a body that would pass this is turned away."""
+    """Limit of all bodies that are arriving or at work; a body that would pass this is turned away."""
     within_s: float
     """From a request's headers to the end of its body."""
 

@@ -1,4 +1,4 @@
-"""Who runs calls: what a service asks of the workers of a group, and what a group asks of each of them."""
+"""Protocols of workers: what a service asks of a group's workers, and what a group asks of each of them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
@@ -17,11 +17,11 @@ class QueueFullError(Exception):
 
 
 class WorkerCrew(Protocol):
-    """Who runs the calls of some tools: a ``Pool`` of processes, or replicas elsewhere."""
+    """A group of workers that runs the calls of some tools: a ``Pool`` of processes, or replicas elsewhere."""
 
     @property
     def tools(self) -> Sequence[Mapping[str, Json]]:
-        """What is told of each tool; empty before it is known."""
+        """Descriptions of the tools; empty before they are known."""
 
     @property
     def is_ready(self) -> bool: ...
@@ -35,7 +35,7 @@ class WorkerCrew(Protocol):
 
 
 class ToolWorker(Protocol):
-    """Who runs calls, one job at a time: a process here, or a replica elsewhere."""
+    """A worker that runs calls, one job at a time: a process here, or a replica elsewhere."""
 
     @property
     def name(self) -> str | int: ...
@@ -51,7 +51,7 @@ class ToolWorker(Protocol):
         """Call ``notify`` when it has ended."""
 
     async def tools(self) -> Sequence[Mapping[str, Json]]:
-        """What is told of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
+        """Descriptions of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
 
     async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:
         """The outcomes of calls of one tool; ``BrokenFrameError`` when it died over them."""

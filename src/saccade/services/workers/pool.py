@@ -56,7 +56,7 @@ class Pool:
         self._ready = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._took_s = 0.01
-        """Of a call at a worker: a moving mean."""
+        """Duration of a call at a worker: a moving mean."""
 
     @property
     def is_ready(self) -> bool:

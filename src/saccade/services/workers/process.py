@@ -76,7 +76,7 @@ class WorkerProcess:
         self._ending.add_done_callback(lambda _: notify())
 
     async def tools(self) -> Sequence[Mapping[str, Json]]:
-        """What it tells of its tools once they are built; ``UserError`` when they cannot be."""
+        """Descriptions of its tools once they are built; ``UserError`` when they cannot be."""
         header = (await read(self._reader)).header
         if "mistake" in header:
             raise UserError(str(header["mistake"]))

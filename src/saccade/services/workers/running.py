@@ -63,7 +63,7 @@ class ToolRunner:
         self._pictures = HeldPictures(image_mb << 20)
 
     def about(self) -> list[dict[str, Json]]:
-        """What a server tells of each tool; a client makes a ``Tool`` of it."""
+        """Descriptions of the tools for clients, which make a ``Tool`` of each."""
         return [
             {
                 "name": tool.name,

@@ -122,7 +122,7 @@ def _answer(outcomes: Sequence[CallReply]) -> WireFrame:
 
 
 def outcomes_of(answer: WireFrame) -> list[CallReply]:
-    """What a worker's answer says; ``BrokenFrameError`` when it is none."""
+    """Replies in a worker's answer; ``BrokenFrameError`` when it is none."""
     parts = iter(answer.parts)
     try:
         return [

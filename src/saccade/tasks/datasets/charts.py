@@ -12,7 +12,7 @@ from saccade.tasks.readers.rows import Row, RowError, RowValue
 from saccade.types import AnswerKind
 
 TOLERANCE = 0.05
-"""Of numbers read off a chart, relative."""
+"""Relative tolerance of numbers read off a chart."""
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 

@@ -66,7 +66,7 @@ def read_geoqa(row: Row) -> Sequence[RowReading]:
 
 
 def read_unigeo(row: Row) -> Sequence[RowReading]:
-    """Of the calculation part: ``English_problem``, ``choices`` or ``choice_nums``, ``label`` and ``image``.
+    """Rows of the calculation part: ``English_problem``, ``choices`` or ``choice_nums``, ``label`` and ``image``.
 
     The proving part has no answer that could be checked.
     """

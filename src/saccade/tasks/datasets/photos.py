@@ -73,7 +73,7 @@ def read_aokvqa_direct(row: Row) -> Sequence[RowReading]:
 
 
 def most_common(said: Sequence[str]) -> str:
-    """What most people said; of equal ones the first."""
+    """The most frequent answer; of equal ones the first."""
     return Counter(said).most_common(1)[0][0]
 
 

@@ -60,7 +60,7 @@ class _Candidate:
 
 @dataclass(slots=True)
 class _Told:
-    """What is told of rows that become no tasks."""
+    """Report of rows that become no tasks."""
 
     bad: list[BadRow] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)

@@ -114,7 +114,7 @@ def _scene(canvas: Canvas, verb: str, pairs: Sequence[tuple[str, str]], question
 
 
 def _ends(rng: Generator) -> tuple[Point, Point]:
-    """Of a line, the left one first."""
+    """Ends of a line, the left one first."""
     while True:
         x1, y1, x2, y2 = (int(at) for at in rng.integers(BORDER_PX, SIZE_PX - BORDER_PX, size=4))
         if x1 < x2 and math.hypot(x2 - x1, y2 - y1) >= SHORTEST_LINE_PX:

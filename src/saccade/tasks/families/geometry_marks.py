@@ -25,7 +25,7 @@ SQUARE_PX = 9
 TICK_PX, TICK_STEP_PX = 5, 5
 
 HEAD_PX = 5
-"""Of an arrow head, along the line and across it."""
+"""Size of an arrow head, along the line and across it."""
 
 DOT_PX = 2.6
 

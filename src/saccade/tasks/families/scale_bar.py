@@ -28,7 +28,7 @@ from saccade.types import Target
 PX_PER_UNIT = (4, 5, 6)
 BAR_UNITS = (5, 10, 20)
 LEAST_UNITS = 8
-"""Of a line; a slip of half a unit would be 2 px."""
+"""Least length of a line; a slip of half a unit would be 2 px."""
 MARGIN_PX = 16
 BAR_Y_PX = 240
 LINE_PX = 6

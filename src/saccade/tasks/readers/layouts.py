@@ -36,7 +36,7 @@ _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowParts:
-    """What a row says, before images are opened and answers are understood."""
+    """Parts of a row, before images are opened and answers are understood."""
 
     question: str
     answer: RowValue

@@ -1,4 +1,4 @@
-"""What a ``tools.toml`` says: which tools there are, by which back end, with which model; and how they are served.
+"""Settings of a ``tools.toml``: the tools, their back ends and models, and how they are served.
 
     [server]
     port = 8400
@@ -45,7 +45,7 @@ class ToolsFile:
     tools: tuple[ToolSettings, ...]
     server: Mapping[str, Json] = field(default_factory=dict)
     folder: Path = Path()
-    """Of the file: relative paths in options start here."""
+    """Folder of the file: relative paths in options start here."""
 
 
 def read_tools_file(path: Path) -> ToolsFile:

@@ -21,12 +21,12 @@ MAX_SHOWN = 32
 """Things in a result, the best ones."""
 MIN_SIDE_PX = 4
 MAX_ASPECT_RATIO = 50.0
-"""Of the picture; thinner ones show a detector nothing."""
+"""Aspect ratio of the picture; thinner ones show a detector nothing."""
 
 FRAME_NOTE = "(left, top, right, bottom, in thousandths of the image's width and height)"
 
 SAME_THING_IOU = 0.8
-"""Of two boxes with a larger overlap only the better one is shown."""
+"""Overlap of two boxes above which only the better one is shown."""
 
 
 def detection_tool(detector: Detector, *, deadline_s: float = DEADLINE_S) -> Tool:

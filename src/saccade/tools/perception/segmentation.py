@@ -20,7 +20,7 @@ from saccade.vision_models.requests import Segmentation, SegmentationRequest, Se
 DEADLINE_S = 60.0
 MAX_POINTS = 16
 MAX_RUNS = 20_000
-"""Of a mask among the data; a raggeder one is left out."""
+"""Runs of a mask among the data; a raggeder one is left out."""
 
 
 def segmentation_tool(segmenter: Segmenter, *, deadline_s: float = DEADLINE_S) -> Tool:

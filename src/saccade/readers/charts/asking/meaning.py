@@ -1,4 +1,4 @@
-"""What a question asks for, and what the table says to it: a number, names, yes or no, with the steps to it."""
+"""Meanings of questions on a table, and replies: a number, names, yes or no, with the steps to it."""
 
 import statistics
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from saccade.readers.charts.linearised import written
 from saccade.readers.charts.table import Cell, cells_of
 
 READING_ERROR = 0.004
-"""Of the largest value: values read from pixels that are nearer than this are not told apart."""
+"""Share of the largest value; values read from pixels that are nearer than this are not told apart."""
 
 AGGREGATES: Mapping[str, Callable[[list[float]], float]] = MappingProxyType(
     {

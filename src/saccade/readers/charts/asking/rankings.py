@@ -193,7 +193,7 @@ def _measured(chart: Chart, dimension: Dimension, selection: NamedParts, measure
 
 
 def _which(cell: Cell, selection: NamedParts, chart: Chart) -> str:
-    """What tells the cell from the others that were asked for."""
+    """The words that tell the cell from the others that were asked for."""
     if len(chart.series) == 1 or (selection.series is not None and len(selection.series) == 1):
         return cell.category
     return cell.series.name if selection.categories is not None and len(selection.categories) == 1 else cell.name
