@@ -70,6 +70,20 @@ def test_a_foreign_chart_is_read_with_its_names_and_values(name: str):
     assert chart.doubts == ()
 
 
+def test_bars_below_numbers_on_top_are_read_and_the_moved_last_number_is_doubted():
+    truth = json.loads((FOLDER / "vega_axis_on_top.json").read_text())["values"][""]
+    chart = read("vega_axis_on_top")
+    assert values_of(chart)[""] == pytest.approx(truth, rel=0.05)
+    assert chart.doubts == ("a number of the axis was not understood",)
+
+
+@pytest.mark.parametrize(("unit", "values"), [("t", [0.0, 20.0, 40.0, 60.0]), ("bn", None)])
+def test_a_unit_that_the_numbers_of_an_axis_share_is_no_part_of_them(unit: str, values: list[float] | None):
+    lines = tuple(line(f"{20 * index} {unit}", 10, 200 - 40 * index) for index in range(4))
+    scale = value_scale(lines, np.full((300, 300, 3), 255, dtype=np.uint8), "up")
+    assert (None if scale is None else [tick.value for tick in scale.ticks]) == values
+
+
 def test_a_second_axis_is_doubted_and_its_line_read_on_it():
     truth = json.loads((FOLDER / "plotly_two_axes.json").read_text())["values"]
     chart = read("plotly_two_axes")

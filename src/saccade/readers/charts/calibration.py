@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -21,6 +22,9 @@ _LOOKALIKES = str.maketrans(
 )
 _EXPONENTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _POWER = re.compile(r"(?:(\d)\s?[×x·])?\s?10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_WITH_UNIT = re.compile(r"([-+]?\d[\d.,]*)\s?([a-zA-Z°]{1,4})")
+_MULTIPLIERS = frozenset({"b", "bn", "k", "m", "mil", "mio", "mn", "mrd", "tn", "tsd"})
+"""What may follow a number and makes it another one."""
 _NUMBERLIKE = re.compile(r"[-+$€£]?[\d.,Oo]*\d[\d.,OolI]*\s*[%kKMB]?")
 
 
@@ -92,6 +96,7 @@ def value_scale(
     lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction, *, least_ticks: int = LEAST_TICKS
 ) -> Scale | None:
     """The axis of numbers in a column (``up``) or a row (``right``); None when fewer than ``least_ticks`` agree."""
+    lines = _without_unit(lines) if direction == "up" else lines
     numbers = with_powers([(line, number_of(line.text)) for line in lines], pixels)
     best: Scale | None = None
     for group in _aligned(numbers, direction, least_ticks):
@@ -99,6 +104,16 @@ def value_scale(
         if scale is not None and (best is None or _rank(scale, direction) > _rank(best, direction)):
             best = scale
     return best
+
+
+def _without_unit(lines: tuple[TextLine, ...]) -> tuple[TextLine, ...]:
+    """The lines, numbers without the unit that at least three of them share, such as ``20 t``."""
+    found = [(line, _WITH_UNIT.fullmatch(line.text.strip())) for line in lines]
+    units = Counter(match[2] for _, match in found if match is not None and match[2].casefold() not in _MULTIPLIERS)
+    shared = {unit for unit, count in units.items() if count >= LEAST_TICKS}
+    return tuple(
+        replace(line, text=match[1]) if match is not None and match[2] in shared else line for line, match in found
+    )
 
 
 def _rank(scale: Scale, direction: Direction) -> tuple[int, float]:

@@ -186,7 +186,9 @@ class _Drawing:
         if up is not None:
             hidden.append(Box(0, 0, up.box.x2, height))
         if right is not None:
-            hidden.append(Box(0, right.box.y1, width, height))
+            is_above = right.box.center.y < (height / 2 if up is None else min(height / 2, up.box.y1))
+            # Above the numbers only a title stands; what is drawn there all the same must become a doubt.
+            hidden.append(Box(0, right.box.y1, width, right.box.y2 if is_above else height))
         if axes.second is not None:
             hidden.append(Box(axes.second.box.x1, 0, width, height))
         layers = []
