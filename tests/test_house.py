@@ -49,3 +49,24 @@ def test_what_make_check_leaves_out_is_there() -> None:
     left_out = (ROOT / "tests/left_out_of_check.txt").read_text(encoding="utf-8").split()
     assert [name for name in left_out if not (ROOT / "tests" / name).is_file()] == []
     assert left_out == sorted(set(left_out))
+
+
+def test_no_room_offers_a_name_that_one_of_its_modules_takes() -> None:
+    """Python sets a module that is imported as an attribute of its package, over a function of that name."""
+    taken = [
+        f"{room}: {alias.name} of {node.module}"
+        for room, tree in parsed("src")
+        if room.endswith("__init__.py")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+        if _is_module(Path(room).parent / alias.name)
+        # A module that the room imports itself has set its own attribute before the name replaces it.
+        if not _is_module(ROOT / "src" / node.module.replace(".", "/") / alias.name)
+        and (node not in tree.body or node.module.rpartition(".")[2] != alias.name)
+    ]
+    assert taken == []
+
+
+def _is_module(path: Path) -> bool:
+    return (ROOT / path).with_suffix(".py").is_file() or (ROOT / path / "__init__.py").is_file()

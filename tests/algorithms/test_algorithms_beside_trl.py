@@ -11,8 +11,8 @@ from algorithm_samples import policy_tokens
 from torch import Tensor
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
+from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import dapo
-from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.learner.critic import ValueHead

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from PIL import Image
 
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore

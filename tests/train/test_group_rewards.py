@@ -10,7 +10,7 @@ import pytest
 from dying_run import Dying, Killed
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.errors import MachineError
 from saccade.learner.optimizer import OptimizerSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError

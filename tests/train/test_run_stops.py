@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from saccade.algorithms.critic_free import grpo
 from saccade.algorithms.dapo import dapo
-from saccade.algorithms.group_relative import grpo
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.cli import run_command
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore

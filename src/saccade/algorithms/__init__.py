@@ -7,8 +7,8 @@ them are ``policy_gradient`` with other advantages and clips; ``losses.py`` has 
 from saccade.algorithms.advantages import PerToken, group_relative, leave_one_out
 from saccade.algorithms.algorithm import Aggregation, Algorithm, Loss, PolicyLoss, PolicyTokens
 from saccade.algorithms.critic import Critic
+from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions, clipped_surrogate, negative_log_likelihood
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.algorithms.ppo import ppo

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 import saccade
-from saccade.algorithms.group_relative import grpo
+from saccade.algorithms.critic_free import grpo
 from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
 from saccade.bench.spec import BenchSpec, Channel, Ready, StepReport

@@ -5,8 +5,8 @@ from typing import Literal
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
+from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
-from saccade.algorithms.group_relative import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.losses import PolicyOptions
 from saccade.algorithms.ppo import ppo
 from saccade.errors import UserError

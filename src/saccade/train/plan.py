@@ -169,6 +169,15 @@ class Plan:
         stages = (replace(one, reward=reward) if isinstance(one, RLStage) else one for one in self.stages)
         return replace(self, stages=tuple(stages))
 
+    def with_algorithm(self, algorithm: Callable[[RLStage], Algorithm]) -> "Plan":
+        """The plan whose reinforcement learns by an algorithm of one's own.
+
+        It is made for each stage, which says how long a trajectory may be and what the named one would be, and stands
+        for the one that ``settings.algorithm`` names; what a recipe adds to it (``adapt_algorithm``) is still added.
+        """
+        stages = (replace(one, algorithm=algorithm(one)) if isinstance(one, RLStage) else one for one in self.stages)
+        return replace(self, stages=tuple(stages))
+
     def with_models(self, models: Resources) -> "Plan":
         """The plan with models that are open while it runs, for a reward or a tool, and counted with its steps."""
         before = self.meters
