@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import ImageFont
 
-from saccade.readers.diagrams.glyphs import CHARACTERS, printed, square
+from saccade.readers.diagrams.ink import CHARACTERS, printed, square
 
 FONTS = (
     "DejaVuSans.ttf",

@@ -31,8 +31,7 @@ from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.numeric import find_figures
 from saccade.readers.geometry.solver import solve
-from saccade.readers.geometry.terms import Call
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import Call, written
 from saccade.seeding import generator_for
 from saccade.tasks.families.geometry_kinds import KINDS
 from saccade.tasks.families.geometry_problem import draw_problem

@@ -6,15 +6,12 @@ from typing import Annotated, Literal
 
 from saccade.errors import ToolError
 from saccade.readers.geometry.algebra import AlgebraTask, do_algebra
-from saccade.readers.geometry.cdl import statements_of
-from saccade.readers.geometry.cdl_writing import cdl_of
-from saccade.readers.geometry.contradictions import told_contradiction
-from saccade.readers.geometry.diagram import Place
+from saccade.readers.geometry.cdl import cdl_of, statements_of
+from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.solver import SolverAnswer, solve
-from saccade.readers.geometry.terms import Call
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.solver import SolverAnswer, solve, told_contradiction
+from saccade.readers.geometry.terms import Call, written
 from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Json
 

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from saccade.media.store import MediaStore
-from saccade.readers.diagrams.dashes import dash_of, dashed_lines
 from saccade.readers.diagrams.ink import ink_of
 from saccade.readers.diagrams.labels import print_of
+from saccade.readers.diagrams.segments import dash_of, dashed_lines
 from saccade.tools.diagram_tools import DIAGRAM_TOOLS
 from saccade.tools.geometry_tools import solve_geometry
 from saccade.tools.tool import find_tool

@@ -1,12 +1,10 @@
 import pytest
 
 from saccade.errors import ToolError
-from saccade.readers.geometry.cdl import statements_of
-from saccade.readers.geometry.cdl_writing import cdl_of
+from saccade.readers.geometry.cdl import cdl_of, statements_of
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.solver import solve
-from saccade.readers.geometry.terms import LanguageError
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import LanguageError, written
 from saccade.tools.geometry_tools import solve_cdl
 
 

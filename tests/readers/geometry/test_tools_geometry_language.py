@@ -12,8 +12,7 @@ from saccade.readers.geometry.language import (
     parse_expression,
     parse_statements,
 )
-from saccade.readers.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, call, number, written
 
 X = Name("x")
 

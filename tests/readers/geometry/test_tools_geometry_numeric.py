@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from saccade.readers.geometry.descent import descend
-from saccade.readers.geometry.diagram import Place
+from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.numeric import Solutions, find_figures
+from saccade.readers.geometry.system import descend
 
 
 def found(text: str, places: dict[str, Place] | None = None, seed: int = 0) -> Solutions:

@@ -1,16 +1,14 @@
 import pytest
 
 from saccade.readers.geometry.derivation import Derivation, derive
-from saccade.readers.geometry.exact import solved
-from saccade.readers.geometry.fact_finding import facts_of
-from saccade.readers.geometry.facts import Equation, Facts
+from saccade.readers.geometry.exact import linear_findings, solved
+from saccade.readers.geometry.facts import Equation, Facts, facts_of
 from saccade.readers.geometry.figure import figure_of
+from saccade.readers.geometry.knowledge import shown
 from saccade.readers.geometry.language import parse_expression, parse_statements
 from saccade.readers.geometry.numeric import find_figures
 from saccade.readers.geometry.plain import plain
 from saccade.readers.geometry.symbolic import sympy
-from saccade.readers.geometry.systems import linear_findings
-from saccade.readers.geometry.telling import shown
 from saccade.readers.geometry.terms import Name, angle, length, number
 
 MIDDLE = "PointLiesOnCircle(A,Circle(O)) PointLiesOnCircle(B,Circle(O)) "

@@ -1,4 +1,4 @@
-"""A diagram as it was read: points, lines, circles, what is printed and what is marked."""
+"""Reading a diagram from pixels: points, lines, circles, printed values and marks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Circle:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagram:
-    """What a picture shows. Places are in pixels of the picture, y downwards; names are single letters."""
+    """A geometry diagram that was read. Places are in pixels of the picture, y downwards; names are single letters."""
 
     places: Mapping[str, complex]
     lines: tuple[str, ...]
@@ -52,7 +52,7 @@ class Diagram:
     parallels: tuple[tuple[str, ...], ...]
     """Groups of lines."""
     notes: tuple[str, ...]
-    """What was left out or made up, a sentence each."""
+    """Parts that were left out or made up, a sentence each."""
 
 
 def read_diagram(image: Image.Image, reader: TextReader | None = None, sure: float = SURE) -> Diagram:

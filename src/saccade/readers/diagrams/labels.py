@@ -10,8 +10,7 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.geometry import Box
-from saccade.readers.diagrams.glyphs import Character, as_number, character_of, is_dot
-from saccade.readers.diagrams.ink import Glyph, Ink
+from saccade.readers.diagrams.ink import Character, Glyph, Ink, as_number, character_of, is_dot
 from saccade.readers.geometry.language import parse_expression
 from saccade.readers.text.lines import TextReader
 

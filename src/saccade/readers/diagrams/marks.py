@@ -34,7 +34,7 @@ Way = npt.NDArray[np.complexfloating]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Marks:
-    """What is marked. Angles have neighbouring arms, pieces are neighbours on a line."""
+    """Marks by the angle or piece that carries them. Angles have neighbouring arms, pieces are neighbours on a line."""
 
     right_angles: tuple[Angle, ...]
     arcs: dict[Angle, int]

@@ -1,10 +1,10 @@
-"""Lengths, angles, areas and sums of them, as words put them, in logic forms."""
+"""Quantities in words (lengths, angles, areas, sums of them), translated to logic forms."""
 
 import re
 
 from saccade.errors import ToolError
 from saccade.readers.geometry.language import parse_expression
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import written
 
 LINE_WORDS = (
     r"(?:(?:the )?(?:lengths? of )?(?:the )?(?:(?:line )?segments?|lines?|sides?|chords?|diameters?|radius|radii"

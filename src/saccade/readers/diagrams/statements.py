@@ -14,7 +14,7 @@ STRAIGHT_DEGREES = 4.0
 
 
 def logic_forms_of(diagram: Diagram) -> tuple[str, ...]:
-    """What the diagram shows: lines, circles, then what is printed and marked."""
+    """Logic forms of the diagram: lines, circles, then printed values and marks."""
     return tuple(_logic_forms(diagram))
 
 
@@ -30,7 +30,7 @@ def construction_cdl_of(diagram: Diagram) -> tuple[str, ...]:
 
 
 def image_cdl_of(diagram: Diagram) -> tuple[str, ...]:
-    """What is printed and marked."""
+    """Printed values and marks, in CDL."""
     places = diagram.places
     angles = {corner: f"MeasureOfAngle({turned(''.join(corner), places)})" for corner in _corners(diagram)}
     found = [f"Equal(LengthOfLine({''.join(piece)}),{text})" for piece, text in diagram.lengths.items()]

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from saccade.errors import ToolError
-from saccade.readers.diagrams.hough import Ballot
 from saccade.readers.diagrams.ink import Ink, Mask
-from saccade.readers.diagrams.segments import LineSegment, Places
+from saccade.readers.diagrams.segments import Ballot, LineSegment, Places
 
 SHORTEST = 0.11
 """A straight line, as a share of the picture's longer side; less is a mark."""

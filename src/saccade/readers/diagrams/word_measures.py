@@ -1,4 +1,4 @@
-"""How words compare measures, as in "angles A, B and C are in the ratio 1 : 2 : 3", and place lines of triangles."""
+"""Patterns of words that compare measures ("angles A, B and C are in the ratio 1 : 2 : 3") or place a triangle's lines."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""How the words of geometry problems say relations: patterns, and what each means in logic forms."""
+"""Patterns of words for shapes and relations, each with its meaning in logic forms."""
 
 import re
 from collections.abc import Callable
@@ -240,4 +240,4 @@ RELATIONS = compiled(_RELATIONS)
 """The more particular ones first."""
 
 SHAPES = compiled(_SHAPES)
-"""What is looked for after quantities: ``the perimeter of triangle ABC`` is one of them."""
+"""Patterns that are tried after quantities: ``the perimeter of triangle ABC`` is one of them."""

@@ -1,6 +1,6 @@
-"""Plane geometry: its two public languages, a numeric solver, and theorems that explain what it finds.
+"""Plane geometry: its two public languages, a numeric solver, and theorems that explain its values.
 
-Start in ``solver.py``. ``language.py`` reads logic forms (Inter-GPS), ``cdl.py`` FormalGeo's CDL; ``numeric.py`` finds
+Start in ``solver.py``. ``language.py`` reads logic forms (Inter-GPS), ``cdl.py`` reads and writes FormalGeo's CDL; ``numeric.py`` finds
 figures, ``derivation.py`` chains theorems.
 """
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.readers.geometry.cdl import statements_of
-    from saccade.readers.geometry.cdl_writing import cdl_of
+    from saccade.readers.geometry.cdl import cdl_of, statements_of
     from saccade.readers.geometry.language import parse_statements
     from saccade.readers.geometry.solver import SolverAnswer, solve
-    from saccade.readers.geometry.terms import LanguageError
-    from saccade.readers.geometry.writing import written
+    from saccade.readers.geometry.terms import LanguageError, written
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

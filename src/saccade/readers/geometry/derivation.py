@@ -1,8 +1,8 @@
-"""Forward chaining: what theorems give is gathered until the goal's value follows, and told as steps.
+"""Forward chaining: equations of theorems are gathered until the goal's value follows, and written as steps.
 
 Theorems only add equations. An equation is accepted when it is true of every figure that was found numerically, and a
 value when it is the figures'. Cheap theorems are tried first; single equations with one unknown before systems. What
-did not matter for the goal is not told.
+did not matter for the goal is left out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,27 +10,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.readers.geometry.exact import solved
-from saccade.readers.geometry.fact_finding import facts_of
-from saccade.readers.geometry.facts import Equation
+from saccade.readers.geometry.exact import linear_findings, pair_findings, solved
+from saccade.readers.geometry.facts import Equation, facts_of
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.given import given_equations
-from saccade.readers.geometry.knowledge import Finding, Knowledge
+from saccade.readers.geometry.knowledge import Finding, Knowledge, told
 from saccade.readers.geometry.numeric import Solutions
 from saccade.readers.geometry.plain import is_quantity, quantities
 from saccade.readers.geometry.symbolic import sympy
-from saccade.readers.geometry.systems import linear_findings, pair_findings
-from saccade.readers.geometry.telling import told
 from saccade.readers.geometry.terms import Call, Name, Node, Operation
 from saccade.readers.geometry.theorems_angles import angle_theorems, isosceles_theorems
 from saccade.readers.geometry.theorems_areas import area_theorems
 from saccade.readers.geometry.theorems_circles import circle_theorems, known_circle_theorems
-from saccade.readers.geometry.theorems_similarity import similar_theorems
 from saccade.readers.geometry.theorems_triangles import (
     bisector_theorems,
     law_theorems,
     right_triangle_theorems,
     segment_theorems,
+    similar_theorems,
 )
 from saccade.readers.geometry.values import value_of
 

@@ -1,20 +1,19 @@
-"""The equations that the statements themselves give: what each shape and relation means."""
+"""Equations that the statements themselves give: the meaning of each shape and relation."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from saccade.readers.geometry.facts import Equation, Facts
 from saccade.readers.geometry.plain import polygon
-from saccade.readers.geometry.terms import Call, Node, call, length, number
+from saccade.readers.geometry.terms import Call, Node, call, length, number, written
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import unwrapped
-from saccade.readers.geometry.writing import written
 
 RIGHT = number(90)
 
 
 def given_equations(facts: Facts) -> Iterator[Equation]:
-    """What the statements say, in lengths and angles."""
+    """The statements as equations of lengths and angles."""
     for said in facts.figure.given:
         because = f"given {written(said)}"
         for left, right in _meaning(said, facts):

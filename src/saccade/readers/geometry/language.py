@@ -1,4 +1,4 @@
-"""The public logic forms of plane geometry, read and written.
+"""Parser of the public logic forms of plane geometry (Inter-GPS).
 
     Equals(LengthOf(Line(A,B)), 2*x+10)   Perpendicular(Line(A,B), Line(C,D))   Find(x)
 
@@ -128,7 +128,7 @@ class _StatementReader:
             self._next = match.end()
 
     def error(self, found: str, expected: str, at: int) -> LanguageError:
-        """The mistake at a place, for the one who wrote the text."""
+        """The mistake at a place, for the author of the text."""
         start = max(0, at - _TEXT_CHARS_SHOWN // 2)
         context = " ".join(self._text[start : start + _TEXT_CHARS_SHOWN].split())
         place = f', near "{context}"' if context.isprintable() and context else ""

@@ -1,4 +1,4 @@
-"""Figures that fulfil all statements, found from many starts and bent, and whether they agree about what is asked.
+"""Numeric search for figures that fulfil all statements, and for whether they agree about the goals.
 
 A value is determined when it is the same in all figures that were found, in those of the drawing's configuration where
 there is a drawing, and in whatever they can be bent into. No number is ever taken from a drawing.
@@ -10,16 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from saccade.readers.geometry.configuration import least_contradicting
-from saccade.readers.geometry.degenerate import ROUND, Mask
-from saccade.readers.geometry.diagram import Place
+from saccade.readers.geometry.configuration import ROUND, Place, least_contradicting
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.flexing import bent
-from saccade.readers.geometry.starts import Starts
-from saccade.readers.geometry.state import Array, FigureBatch
+from saccade.readers.geometry.starts import Starts, bent
 from saccade.readers.geometry.system import Ends, System
 from saccade.readers.geometry.terms import Node
-from saccade.readers.geometry.values import dimension_of, value_of
+from saccade.readers.geometry.values import Array, FigureBatch, Mask, dimension_of, value_of
 from saccade.seeding import seed_for
 
 Verdict = Literal["determined", "not determined", "inconsistent"]
@@ -58,7 +54,7 @@ MAX_VALUES_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Solutions:
-    """What was found of a problem."""
+    """The figures found of a problem, and the verdict about its goals."""
 
     verdict: Verdict
     state: FigureBatch

@@ -1,4 +1,4 @@
-"""The building blocks of constraints: residuals that are 0 where something holds, for a batch of figures at once.
+"""Building blocks of constraints: residuals that are 0 where a relation holds, for a batch of figures at once.
 
 Residuals have no unit: lengths are compared by their ratio or by the problem's size, angles in units of 60 degrees.
 Inequalities (a point between two others, corners in order) are residuals that are 0 inside.
@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.state import Array, FigureBatch, cross, dot, norm
 from saccade.readers.geometry.terms import Call, Node, Number, walk
-from saccade.readers.geometry.values import dimension_of, names_of, value_of
+from saccade.readers.geometry.values import Array, FigureBatch, cross, dimension_of, dot, names_of, norm, value_of
 
 Reading = Callable[[FigureBatch], list[Array]]
 Line = tuple[str, str]

@@ -1,18 +1,84 @@
-"""A problem from statements to an answer: figures first, then the theorems that explain what they show."""
+"""Solver of a geometry problem: figures first, then the theorems that explain them, or the contradiction in it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from saccade.errors import ToolError
+from saccade.readers.geometry.cdl import statements_of
+from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.derivation import derive
-from saccade.readers.geometry.diagram import Place
 from saccade.readers.geometry.figure import Figure, figure_of
+from saccade.readers.geometry.knowledge import shown
+from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.numeric import Solutions, Verdict, find_figures
 from saccade.readers.geometry.symbolic import sympy
-from saccade.readers.geometry.telling import shown
-from saccade.readers.geometry.terms import Call, Node
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import Call, Node, Number, written
+from saccade.readers.geometry.values import names_of
+
+
+def told_contradiction(parts: Mapping[str, str], broken: Sequence[str]) -> str:
+    """Why a problem in CDL has no figure, in its own words; ``broken`` are logic forms that the nearest one breaks."""
+    said = _said(parts)
+    for (one, first), (other, second) in combinations(said, 2):
+        if why := _why_not_both(first, second):
+            return f"the problem contradicts itself: {one} and {other} cannot both hold, because {why}"
+    origins = {written(statement): text for text, statement in reversed(said)}
+    named = list(dict.fromkeys(origins.get(form, form) for form in broken))
+    if not named:
+        return (
+            "the problem contradicts itself: in all figures that fulfil its statements, points fall together or shapes "
+            "have no area; check the order of corners and which points lie between which"
+        )
+    return (
+        f"the problem contradicts itself: no figure fulfils all of it, and the nearest one breaks {', '.join(named)}; "
+        "check their numbers, the order of corners, and which point lies between which"
+    )
+
+
+def _said(parts: Mapping[str, str]) -> list[tuple[str, Call]]:
+    """Every logic form with the statement in CDL that says it."""
+    return [
+        (written(node), statement)
+        for what, text in parts.items()
+        for node in parse_statements(text, what)
+        for statement in statements_of(written(node), what)
+    ]
+
+
+def _why_not_both(first: Call, second: Call) -> str:
+    values, others = dict(_values(first)), dict(_values(second))
+    for quantity in values.keys() & others.keys():
+        if values[quantity] != others[quantity]:
+            return f"they give {quantity} two values"
+    if first.name == second.name == "Counterclockwise":
+        one, other = names_of(first), names_of(second)
+        if len(one) == len(other) and _from_least(one) == _from_least(other[::-1]):
+            return f"angles and shapes go round counterclockwise, and {''.join(one)} does so or {''.join(other)}"
+    if first.name == second.name == "PointLiesOnLine":
+        point, line = names_of(first)[0], set(names_of(first.args[1]))
+        other_point, other_line = names_of(second)[0], set(names_of(second.args[1]))
+        if point != other_point and line | {point} == other_line | {other_point}:
+            return f"either {point} or {other_point} is the middle one of three points"
+    return ""
+
+
+def _values(said: Call) -> Iterator[tuple[str, Node]]:
+    """The quantity that a statement gives a number."""
+    if said.name != "Equals":
+        return
+    for quantity, value in (said.args, said.args[::-1]):
+        if isinstance(value, Number) and isinstance(quantity, Call):
+            inner = quantity.args[0] if quantity.args else quantity
+            is_line = isinstance(inner, Call) and inner.name == "Line"
+            yield (f"the length of {''.join(sorted(names_of(inner)))}" if is_line else written(quantity)), value
+
+
+def _from_least(names: tuple[str, ...]) -> tuple[str, ...]:
+    start = names.index(min(names))
+    return names[start:] + names[:start]
+
 
 MAX_GOALS = 3
 MAX_STEPS = 40
@@ -21,7 +87,7 @@ MAX_STEP_CHARS = 300
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolverAnswer:
-    """What a ``Find`` asks for."""
+    """The answer to one ``Find``."""
 
     goal: str
     """As a logic form."""

@@ -1,4 +1,4 @@
-"""sympy, or a message that says how to get it."""
+"""The optional import of sympy, with a message that says how to install it."""
 
 from saccade.errors import missing_extra
 

@@ -8,9 +8,8 @@ import numpy as np
 from saccade.readers.geometry.facts import Equation, Facts
 from saccade.readers.geometry.knowledge import Knowledge
 from saccade.readers.geometry.plain import plain
-from saccade.readers.geometry.state import cross, dot
 from saccade.readers.geometry.terms import Node, length, number
-from saccade.readers.geometry.values import names_of
+from saccade.readers.geometry.values import cross, dot, names_of
 
 MAX_RAYS = 9
 """At one point."""

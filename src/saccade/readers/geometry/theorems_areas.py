@@ -1,4 +1,4 @@
-"""Theorems about areas and perimeters of the polygons that are spoken of."""
+"""Theorems about areas and perimeters of the polygons that the statements name."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The words of the logic forms, and whether statements use them rightly.
+"""Vocabulary of the logic forms, with the check that statements use it rightly.
 
 A word's signature lists the kinds of its arguments. ``polygon`` is any shape with corners, ``figure`` a polygon, a
 circle or a sector, ``value`` an expression, ``measured`` whatever has a size; an adjective in front of a shape is a
@@ -8,8 +8,7 @@ shape of the same kind.
 from collections.abc import Mapping
 
 from saccade.errors import nearest
-from saccade.readers.geometry.terms import Call, LanguageError, Name, Node, Number, Operation
-from saccade.readers.geometry.writing import written
+from saccade.readers.geometry.terms import Call, LanguageError, Name, Node, Number, Operation, written
 
 CORNERS: Mapping[str, int] = {
     "Triangle": 3,
