@@ -1,4 +1,4 @@
-"""Patterns of words that compare measures ("angles A, B and C are in the ratio 1 : 2 : 3") or place a triangle's lines."""
+"""Patterns of words that compare measures, as in "angles A and B are in the ratio 1 : 2", or place triangles' lines."""
 
 import re
 from itertools import pairwise

@@ -1,7 +1,7 @@
 """Plane geometry: its two public languages, a numeric solver, and theorems that explain its values.
 
-Start in ``solver.py``. ``language.py`` reads logic forms (Inter-GPS), ``cdl.py`` reads and writes FormalGeo's CDL; ``numeric.py`` finds
-figures, ``derivation.py`` chains theorems.
+Start in ``solver.py``. ``language.py`` reads logic forms (Inter-GPS), ``cdl.py`` translates FormalGeo's CDL;
+``numeric.py`` finds figures, ``derivation.py`` chains theorems.
 """
 
 from typing import TYPE_CHECKING
