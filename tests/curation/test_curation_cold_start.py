@@ -21,7 +21,7 @@ from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rollout.demonstration import demonstrate
-from saccade.tasks.readers.rows import RowError
+from saccade.tasks.rows.fields import RowError
 from saccade.testing.letters import letter_chat
 from saccade.types import Answer, ExpertTurn, ImageRef
 

@@ -15,7 +15,7 @@ from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
-from saccade.tasks.readers.rows import RowError
+from saccade.tasks.rows.fields import RowError
 from saccade.testing.scripted_teacher import ScriptedTeacher
 
 

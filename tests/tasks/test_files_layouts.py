@@ -13,7 +13,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
-from saccade.tasks.readers.answers import infer_kind
+from saccade.tasks.rows.answers import infer_kind
 from saccade.types import Target, Task
 
 

@@ -16,9 +16,9 @@ from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, read_tasks
-from saccade.tasks.readers.fields import is_encodable, mapping
-from saccade.tasks.readers.fields import kind_of as type_name
-from saccade.tasks.readers.rows import RowError, RowValue, json_lines
+from saccade.tasks.rows.fields import RowError, RowValue, is_encodable, mapping
+from saccade.tasks.rows.fields import kind_of as type_name
+from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Answer, Example, ExpertTurn, Json, Task, ToolCall
 
 EXAMPLES = "examples.jsonl"

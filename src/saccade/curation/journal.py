@@ -10,7 +10,8 @@ from typing import IO, Generic, Protocol, Self, TypeVar
 
 from saccade.atomic import write_text_atomic
 from saccade.errors import MachineError, UserError
-from saccade.tasks.readers.rows import Row, RowError, json_lines
+from saccade.tasks.rows.fields import Row, RowError
+from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Json
 
 SETTINGS, OUTCOMES, LOCK = "curation.json", "outcomes.jsonl", ".lock"

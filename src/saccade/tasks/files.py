@@ -10,13 +10,12 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.tasks.readers.answers import accepted_texts, choice_texts, kind_of_all
-from saccade.tasks.readers.frames import read_event, read_frame_times
-from saccade.tasks.readers.images import ImageReader
-from saccade.tasks.readers.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError, open_text_rows
-from saccade.tasks.readers.tables import dataset_rows, is_saved_dataset, parquet_rows
-from saccade.tasks.readers.targets import read_targets
+from saccade.tasks.rows.answers import accepted_texts, choice_texts, kind_of_all
+from saccade.tasks.rows.fields import NumberedRow, Row, RowError
+from saccade.tasks.rows.images import ImageReader, read_event, read_frame_times, read_targets
+from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
+from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
+from saccade.tasks.rows.text_files import open_text_rows
 from saccade.types import ImageRef, Task
 
 logger = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from releases import DIAGRAM, picture, write
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.tasks.datasets.dataset import lettered_options, without_letters
 from saccade.tasks.datasets.duplicates import drop_duplicates
-from saccade.tasks.datasets.options import lettered_options, without_letters
 from saccade.tasks.datasets.reading import read_data_set
-from saccade.tasks.readers.rows import RowError
+from saccade.tasks.rows.fields import RowError
 
 
 @pytest.mark.parametrize("name", TREES)

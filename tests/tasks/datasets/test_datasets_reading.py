@@ -12,12 +12,12 @@ from releases import RELEASES, aokvqa, chartqa, hub_image, parquet, picture, sci
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.datasets.geometry import read_logic_form
-from saccade.tasks.datasets.json_files import rows_by_id, rows_under
 from saccade.tasks.datasets.pickles import pickled_rows
 from saccade.tasks.datasets.reading import DataSetTasks, read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import BadRow
-from saccade.tasks.readers.rows import READ_CHARACTERS, RowError
+from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.text_files import READ_CHARACTERS, rows_by_id, rows_under
 
 
 def read(name: str, where: Path | str, split: str = "train", **options) -> DataSetTasks:

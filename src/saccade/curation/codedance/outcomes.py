@@ -8,8 +8,16 @@ from typing import Literal, TypeVar, cast, get_args
 
 from saccade.curation.codedance.settings import KINDS, Kind, Level, Way
 from saccade.geometry import Box
-from saccade.tasks.readers.fields import as_number, listed, mapping, optional_number, required_text
-from saccade.tasks.readers.rows import Row, RowError, RowValue
+from saccade.tasks.rows.fields import (
+    Row,
+    RowError,
+    RowValue,
+    as_number,
+    listed,
+    mapping,
+    optional_number,
+    required_text,
+)
 from saccade.types import ImageRef, Json, Target
 
 MAX_BOXES = 64

@@ -18,10 +18,9 @@ from saccade.protocols.tagged import parse
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
-from saccade.tasks.readers.fields import optional_text, short
-from saccade.tasks.readers.layouts import conversation
-from saccade.tasks.readers.rows import Row, RowError
-from saccade.tasks.readers.targets import inside
+from saccade.tasks.rows.fields import Row, RowError, optional_text, short
+from saccade.tasks.rows.images import inside
+from saccade.tasks.rows.layouts import conversation
 from saccade.types import Answer, BoxMention, Example, ExpertTurn, ImageRef, Json, Malformed, Task
 
 StreamName = Literal["grounded", "textual"]

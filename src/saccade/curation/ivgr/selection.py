@@ -21,8 +21,7 @@ from saccade.protocols.two_streams import TEXTUAL, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
-from saccade.tasks.readers.fields import optional_number, required_text
-from saccade.tasks.readers.rows import Row, RowError
+from saccade.tasks.rows.fields import Row, RowError, optional_number, required_text
 from saccade.types import Answer, Json, Task
 
 QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"

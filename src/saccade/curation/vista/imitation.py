@@ -26,8 +26,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
-from saccade.tasks.readers.fields import listed, mapping, required_text
-from saccade.tasks.readers.rows import Row, RowError
+from saccade.tasks.rows.fields import Row, RowError, listed, mapping, required_text
 from saccade.types import Example, ExpertTurn, Json, Task, ToolCall, Turn
 
 DETAIL_CHARS = 200

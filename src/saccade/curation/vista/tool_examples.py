@@ -17,8 +17,8 @@ from saccade.media.store import MediaStore
 from saccade.protocols.call_json import read_call
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, check_bad_rows, read_tasks
-from saccade.tasks.readers.fields import is_encodable, kind_of, listed, mapping
-from saccade.tasks.readers.rows import Row, RowError, RowValue, json_lines
+from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, kind_of, listed, mapping
+from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Answer, Example, ExpertTurn, Json, Malformed, Task
 
 

@@ -1,7 +1,7 @@
 """Published data sets, read from their own layouts: those that VISTA-Gym trains on and is measured by, and others.
 
 ``table.py`` lists them by name, ``reading.py`` makes tasks of one, ``duplicates.py`` finds questions that stand in
-two; a data set is described in a module of its field (``charts``, ``documents``, ``geometry``, ...).
+two; a data set is described in a module of its field (``charts``, ``geometry``, ``photos``, ...).
 """
 
 from typing import TYPE_CHECKING

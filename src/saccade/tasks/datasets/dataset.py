@@ -1,4 +1,4 @@
-"""What a data set is: where its rows lie, and what a row asks."""
+"""A data set: where its rows lie, and what a row asks."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,26 +7,28 @@ from pathlib import Path
 from typing import Literal
 
 from saccade.errors import UserError
-from saccade.tasks.readers.fields import as_number, short
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError, RowValue
+from saccade.tasks.rows.answers import MAX_CHOICES, choice_texts
+from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, short
+from saccade.tasks.rows.text_files import RowsOfFile
 from saccade.types import AnswerKind
 
 TaskType = Literal[
     "charts", "geometry", "mathematics", "maps and infographics", "science", "documents", "scenes", "general", "tables"
 ]
-"""What the paper groups its sets by (appendix A); the sets kept for evaluation are put where they belong."""
+"""The paper's groups of sets (appendix A); the sets kept for evaluation are put where they belong."""
 
 NO_ANSWER = "no answer is published"
 NO_IMAGE = "asked without an image"
 NO_SHORT_ANSWER = "no short answer that can be checked"
-
 _MARK = re.compile(r"\s*<image\s*(\d*)>\s*")
 _MARK_AT_END = re.compile(r"^(?:\[image \d+\]\s*)+|(?:\s*\[image \d+\])+$")
+_FIRST_OPTION = re.compile(r"\s*(\(?)A([).:])\s*")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """What a row asks, before its images are opened."""
+    """The question of a row, before its images are opened."""
 
     question: str
     answer: str
@@ -40,7 +42,7 @@ class Problem:
     tolerance: float = 0.0
     accepted: tuple[str, ...] = ()
     boxes: RowValue = None
-    """What the answer depends on, in pixels of the first image."""
+    """The regions that the answer depends on, in pixels of the first image."""
     boxes_key: str = ""
 
 
@@ -54,9 +56,7 @@ class LeftOut:
 RowReading = Problem | LeftOut
 
 ReadRow = Callable[[Row], Sequence[RowReading]]
-"""What a row asks, in either of its layouts, mostly one question; ``RowError`` names the key that is wrong."""
-
-RowsOfFile = Callable[[Path], Iterator[NumberedRow]]
+"""The questions of a row, in either of its layouts, mostly one; ``RowError`` names the key that is wrong."""
 
 Files = Callable[[Path, str], Iterator[tuple[Path, Path]]]
 """The files of a split in the folder of a release, each with the folder of its images."""
@@ -150,3 +150,29 @@ def without_image_marks(question: str) -> str:
     """The question without marks such as ``<image>`` and ``<image1>``; one inside a sentence stays, in words."""
     named = _MARK.sub(lambda match: f" [image {match[1] or 1}] ", question).strip()
     return _MARK_AT_END.sub("", named).strip()
+
+
+def lettered_options(text: str, key: str) -> tuple[str, ...]:
+    """The options of ``(A) 25 (B) 30``, ``A. 25`` and ``B. 30`` on lines, or ``A. 25; B. 30``.
+
+    All are marked as the first is, in the alphabet's order. ``RowError`` names the key where they are not.
+    """
+    first = _FIRST_OPTION.match(text)
+    if first is None:
+        raise RowError(key, f"the options {short(text)} do not begin with (A), A. or A:")
+    opening, closing = re.escape(first[1]), re.escape(first[2])
+    marks = [(0, first.end())]
+    for letter in _LETTERS[1:MAX_CHOICES]:
+        mark = re.compile(rf"(?:\s|;)\s*{opening}{letter}{closing}\s*").search(text, marks[-1][1] - 1)
+        if mark is None:
+            break
+        marks.append((mark.start(), mark.end()))
+    ends = [start for start, _ in marks[1:]] + [len(text)]
+    texts: list[RowValue] = [text[begin:end].strip(" ;\n\t") for (_, begin), end in zip(marks, ends, strict=True)]
+    return choice_texts(texts)
+
+
+def without_letters(options: list[str]) -> list[str]:
+    """A list's options without the letters before them, where every one has its own."""
+    bare = [re.match(rf"\s*\(?{letter}[).:]\s*(\S.*)", option, re.DOTALL) for letter, option in zip(_LETTERS, options)]
+    return [match[1].strip() for match in bare if match] if bare and all(bare) else options

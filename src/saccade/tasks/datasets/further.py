@@ -1,14 +1,99 @@
-"""Data sets that VISTA-Gym does not name: those that iVGR trains on, and neighbours with the same rows or questions."""
+"""Data sets that VISTA-R1 does not train on: the six that it is only measured by (table 5, OOD), and neighbours."""
 
-from saccade.tasks.datasets.charts import read_dvqa
-from saccade.tasks.datasets.dataset import DataSet, files_at
-from saccade.tasks.datasets.json_files import plain_rows, rows_under
-from saccade.tasks.datasets.photos import read_textvqa
-from saccade.tasks.datasets.scenes import read_super_clevr, super_clevr_rows
-from saccade.tasks.datasets.signs import read_stvqa
-from saccade.tasks.datasets.textbooks import read_arxivqa, read_tqa, read_wemath
+from saccade.tasks.datasets.charts import read_dvqa, read_plotqa, with_relaxed_years
+from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
+from saccade.tasks.datasets.mathematics import read_mathvista, read_tabmwp, read_wemath
+from saccade.tasks.datasets.photos import read_stvqa, read_textvqa
+from saccade.tasks.datasets.scenes import read_clevr_math, read_super_clevr, super_clevr_rows
+from saccade.tasks.datasets.science import ai2d_files, ai2d_rows, read_ai2d, read_arxivqa, read_iconqa, read_tqa
+from saccade.tasks.rows.text_files import one_row, open_text_rows, rows_by_id, rows_under
 
 _VAL = {"validation": "val"}
+
+HELD_OUT = (
+    DataSet(
+        name="tabmwp",
+        title="TABMWP",
+        task_type="tables",
+        read=read_tabmwp,
+        files=files_at(("problems_{split}.json", "data/tabmwp/problems_{split}.json"), ("tables",)),
+        rows=rows_by_id,
+        splits={"validation": "dev"},
+        test_size=970,
+    ),
+    DataSet(
+        name="ai2d",
+        title="AI2D",
+        task_type="science",
+        read=read_ai2d,
+        files=ai2d_files,
+        rows=ai2d_rows,
+        hub=Hub(name="lmms-lab/ai2d"),
+        test_size=810,
+    ),
+    DataSet(
+        name="plotqa",
+        title="PlotQA",
+        task_type="charts",
+        read=read_plotqa,
+        files=files_at(
+            (
+                "{split}/qa_pairs.json",
+                "{split}/qa_pairs_[vV]1.json",
+                "{split}/qa_pairs_[vV]2.json",
+            ),
+            ("{split}/png",),
+        ),
+        rows=rows_under("qa_pairs"),
+        splits=_VAL,
+        as_published=with_relaxed_years,
+        test_size=2000,
+    ),
+    DataSet(
+        name="clevr-math",
+        title="CLEVR-Math",
+        task_type="scenes",
+        read=read_clevr_math,
+        files=files_at(
+            ("clevr-math-{split}.json",),
+            ("CLEVR_v1.0/images/{split}", "*/CLEVR_v1.0/images/{split}", "images/{split}", "images"),
+        ),
+        rows=rows_under("questions"),
+        splits=_VAL,
+        test_size=930,
+    ),
+    DataSet(
+        name="iconqa",
+        title="IconQA",
+        task_type="science",
+        read=read_iconqa,
+        files=files_at(
+            (
+                "data/iconqa_data/iconqa/{split}/*/*/data.json",
+                "iconqa_data/iconqa/{split}/*/*/data.json",
+                "iconqa/{split}/*/*/data.json",
+                "{split}/*/*/data.json",
+            )
+        ),
+        rows=one_row,
+        splits=_VAL,
+        test_size=1500,
+    ),
+    DataSet(
+        name="mathvista",
+        title="MathVista",
+        task_type="mathematics",
+        read=read_mathvista,
+        files=files_at(("{split}.json", "data/{split}.json", "annot_{split}.json"), (".",)),
+        rows=rows_by_id,
+        # The answers of its test split are not published.
+        splits={"test": "testmini"},
+        hub=Hub(name="AI4Math/MathVista", splits={"test": "testmini"}),
+        test_size=1000,
+    ),
+)
+"""Measured by alone."""
+
 
 FURTHER = (
     DataSet(
@@ -17,7 +102,7 @@ FURTHER = (
         task_type="science",
         read=read_tqa,
         files=files_at(("{split}/tqa_v[12]_{split}.json", "tqa_train_val_test/{split}/tqa_v[12]_{split}.json")),
-        rows=plain_rows,
+        rows=open_text_rows,
         splits=_VAL,
     ),
     DataSet(
@@ -26,7 +111,7 @@ FURTHER = (
         task_type="charts",
         read=read_arxivqa,
         files=files_at(("arxivqa.jsonl",), (".",)),
-        rows=plain_rows,
+        rows=open_text_rows,
     ),
     DataSet(
         name="wemath",
@@ -34,7 +119,7 @@ FURTHER = (
         task_type="mathematics",
         read=read_wemath,
         files=files_at(("{split}.json", "data/{split}.json"), (".",)),
-        rows=plain_rows,
+        rows=open_text_rows,
         splits={"test": "testmini"},
     ),
     DataSet(
@@ -43,7 +128,7 @@ FURTHER = (
         task_type="charts",
         read=read_dvqa,
         files=files_at(("{split}_qa.json", "qa/{split}_qa.json"), ("images", ".")),
-        rows=plain_rows,
+        rows=open_text_rows,
         splits={"validation": "val_easy", "test": "val_hard"},
     ),
     DataSet(
@@ -77,3 +162,4 @@ FURTHER = (
         split_key="set_name",
     ),
 )
+"""Those that iVGR trains on, and others with the same rows or questions."""

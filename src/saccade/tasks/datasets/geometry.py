@@ -8,9 +8,8 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.geometry import Point
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of, without_image_marks
-from saccade.tasks.readers.answers import choice_texts
-from saccade.tasks.readers.fields import as_number, kind_of, listed, optional_text, required_text, short
-from saccade.tasks.readers.rows import Row, RowError
+from saccade.tasks.rows.answers import choice_texts
+from saccade.tasks.rows.fields import Row, RowError, as_number, kind_of, listed, optional_text, required_text, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

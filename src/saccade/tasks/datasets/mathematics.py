@@ -1,15 +1,21 @@
-"""MATH-Vision, MathV360K, MathVista and TabMWP: mathematics with a picture."""
+"""MATH-Vision, MathV360K, MathVista, TabMWP and We-Math: mathematics with a picture."""
 
 import re
 from collections.abc import Sequence
 
 from saccade.quantities import parse_integer, parse_quantity
-from saccade.tasks.datasets.dataset import NO_ANSWER, NO_SHORT_ANSWER, LeftOut, Problem, RowReading, without_image_marks
-from saccade.tasks.datasets.options import lettered_options
-from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
-from saccade.tasks.readers.fields import as_number, optional_text, required_text, short
-from saccade.tasks.readers.layouts import conversation
-from saccade.tasks.readers.rows import Row, RowError
+from saccade.tasks.datasets.dataset import (
+    NO_ANSWER,
+    NO_SHORT_ANSWER,
+    LeftOut,
+    Problem,
+    RowReading,
+    lettered_options,
+    without_image_marks,
+)
+from saccade.tasks.rows.answers import answer_text, choice_texts, infer_kind
+from saccade.tasks.rows.fields import Row, RowError, as_number, optional_text, required_text, short
+from saccade.tasks.rows.layouts import conversation
 from saccade.types import AnswerKind
 
 MAX_ANSWER_WORDS = 20
@@ -101,6 +107,20 @@ def read_tabmwp(row: Row) -> Sequence[RowReading]:
             choices=choices,
             images=(f"{number}.png",),
             images_key="pid",
+        )
+    ]
+
+
+def read_wemath(row: Row) -> Sequence[RowReading]:
+    """``question, option`` (all options in one text), ``answer`` (a letter) and ``image_path``."""
+    return [
+        Problem(
+            question=without_image_marks(required_text(row, "question")),
+            answer=required_text(row, "answer"),
+            kind="choice",
+            choices=lettered_options(required_text(row, "option"), "option"),
+            images=(row.get("image_path"),),
+            images_key="image_path",
         )
     ]
 

@@ -1,12 +1,11 @@
-"""VizWiz, TextVQA and A-OKVQA: photographs, with what several people answered."""
+"""VizWiz, TextVQA, A-OKVQA, ST-VQA, DocVQA and InfographicVQA: photographs and pages, with every answer that counts."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of
-from saccade.tasks.readers.answers import answer_text, choice_texts
-from saccade.tasks.readers.fields import kind_of, listed, literal, optional_text, required_text
-from saccade.tasks.readers.rows import Row, RowError, RowValue
+from saccade.tasks.rows.answers import answer_text, choice_texts
+from saccade.tasks.rows.fields import Row, RowError, RowValue, kind_of, listed, literal, optional_text, required_text
 
 
 def read_vizwiz(row: Row) -> Sequence[RowReading]:
@@ -93,3 +92,44 @@ def _coco_image(row: Row) -> RowValue:
     if isinstance(number, bool) or not isinstance(number, int):
         raise RowError("image_id", f"must be the number of a picture of COCO, not {kind_of(number)}")
     return f"{number:012d}.jpg"
+
+
+def read_stvqa(row: Row) -> Sequence[RowReading]:
+    """``question_id, question, answers, file_path``."""
+    answers = [answer_text(answer, "answers") for answer in listed(row.get("answers"), "answers")]
+    if not answers:
+        return [LeftOut(NO_ANSWER)]
+    return [
+        Problem(
+            id=optional_text(row, "question_id"),
+            question=required_text(row, "question"),
+            answer=answers[0],
+            answer_key="answers",
+            kind="text",
+            accepted=tuple(dict.fromkeys(answers)),
+            images=(row.get("file_path"),),
+            images_key="file_path",
+        )
+    ]
+
+
+def read_document(row: Row) -> Sequence[RowReading]:
+    """``questionId, question, answers`` and ``image``, or ``image_local_name`` in InfographicVQA's own files."""
+    answers = [answer_text(answer, "answers") for answer in listed(row.get("answers"), "answers")]
+    if not answers:
+        return [LeftOut(NO_ANSWER)]
+    image_key = "image_local_name" if "image_local_name" in row else "image"
+    image = row.get(image_key)
+    return [
+        Problem(
+            id=required_text(row, "questionId"),
+            question=required_text(row, "question"),
+            answer=answers[0],
+            answer_key="answers",
+            kind="text",
+            accepted=tuple(dict.fromkeys(answers)),
+            # Rows say documents/<name>, the archive of the pictures has <name> alone.
+            images=(image.removeprefix("documents/") if isinstance(image, str) else image,),
+            images_key=image_key,
+        )
+    ]

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError
+from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 
 MAX_PICTURE_PIXELS = 1 << 24
 

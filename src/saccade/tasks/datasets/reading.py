@@ -14,12 +14,10 @@ from saccade.seeding import seed_for
 from saccade.tasks.datasets.dataset import DataSet, LeftOut, Problem
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import HUB_PREFIX, BadRow, check_bad_rows
-from saccade.tasks.readers.answers import answer_kind
-from saccade.tasks.readers.fields import is_encodable, listed
-from saccade.tasks.readers.images import ImageReader
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError
-from saccade.tasks.readers.tables import dataset_rows, parquet_rows
-from saccade.tasks.readers.targets import read_targets
+from saccade.tasks.rows.answers import answer_kind
+from saccade.tasks.rows.fields import NumberedRow, Row, RowError, is_encodable, listed
+from saccade.tasks.rows.images import ImageReader, read_targets
+from saccade.tasks.rows.tables import dataset_rows, parquet_rows
 from saccade.types import Task
 
 ASKED_TWICE = "asked twice of the same image"
@@ -27,7 +25,7 @@ ASKED_TWICE = "asked twice of the same image"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataSetTasks:
-    """The tasks of a split in their order, and what became of the other rows."""
+    """The tasks of a split in their order, and the rows and questions that became none."""
 
     tasks: tuple[Task, ...]
     skipped: tuple[BadRow, ...] = ()
@@ -59,8 +57,8 @@ class _Candidate:
 
 
 @dataclass(slots=True)
-class _Told:
-    """Report of rows that become no tasks."""
+class _Report:
+    """Rows and questions that become no tasks."""
 
     bad: list[BadRow] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -92,14 +90,14 @@ def read_data_set(
     data_set = data_set_named(name)
     if take is not None and take < 1:
         raise UserError(f"take={take} asks for no question; use 1 or more, or leave it out")
-    told = _Told()
+    report = _Report()
     if not published_rules:
         data_set = replace(data_set, as_published=None)
-    candidates = _candidates(data_set, _sources(data_set, where, split, image_root), split, told)
+    candidates = _candidates(data_set, _sources(data_set, where, split, image_root), split, report)
     chosen = _drawn(candidates, take, seed, f"{name}/{split}") if take is not None else candidates
-    tasks = _tasks(data_set.name, split, chosen, media, told)
-    check_bad_rows(where, told.bad, len(tasks), skip_bad_rows=skip_bad_rows)
-    return DataSetTasks(tasks=tuple(tasks), skipped=tuple(told.bad), left_out=dict(sorted(told.left_out.items())))
+    tasks = _tasks(data_set.name, split, chosen, media, report)
+    check_bad_rows(where, report.bad, len(tasks), skip_bad_rows=skip_bad_rows)
+    return DataSetTasks(tasks=tuple(tasks), skipped=tuple(report.bad), left_out=dict(sorted(report.left_out.items())))
 
 
 def data_set_named(name: str) -> DataSet:
@@ -145,29 +143,31 @@ def _on_hub(data_set: DataSet, place: str, split: str) -> _DataSetSource:
     return _DataSetSource(f"{HUB_PREFIX}{name}:{hub_split}", dataset_rows(name, hub_split, config or None), Path.cwd())
 
 
-def _candidates(data_set: DataSet, sources: Iterator[_DataSetSource], split: str, told: _Told) -> Iterator[_Candidate]:
+def _candidates(
+    data_set: DataSet, sources: Iterator[_DataSetSource], split: str, report: _Report
+) -> Iterator[_Candidate]:
     own_split = data_set.splits.get(split, split)
     for source in sources:
         for numbered in source.rows:
             row = numbered.row
             if isinstance(row, RowError):
-                told.bad.append(BadRow(file=source.name, row=numbered.number, key=row.key, why=row.why))
+                report.bad.append(BadRow(file=source.name, row=numbered.number, key=row.key, why=row.why))
                 continue
             if data_set.split_key is not None:
                 within = listed(row.get(data_set.split_key, own_split), data_set.split_key)
                 if own_split not in within and split not in within:
                     continue
-            for asked in _read(data_set, row, source.name, numbered.number, told):
+            for asked in _read(data_set, row, source.name, numbered.number, report):
                 yield _Candidate(source.name, numbered.number, source.image_root, asked)
 
 
-def _read(data_set: DataSet, row: Row, source: str, number: int, told: _Told) -> list[Problem]:
+def _read(data_set: DataSet, row: Row, source: str, number: int, report: _Report) -> list[Problem]:
     try:
         asked = data_set.read(row)
     except RowError as error:
-        told.bad.append(BadRow(file=source, row=number, key=error.key, why=error.why))
+        report.bad.append(BadRow(file=source, row=number, key=error.key, why=error.why))
         return []
-    told.left_out.update(one.why for one in asked if isinstance(one, LeftOut))
+    report.left_out.update(one.why for one in asked if isinstance(one, LeftOut))
     published = data_set.as_published or (lambda problem: problem)
     return [published(one) for one in asked if isinstance(one, Problem)]
 
@@ -186,7 +186,7 @@ def _drawn(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -
 
 
 def _tasks(
-    name: str, split: str, candidates: Iterator[_Candidate] | Sequence[_Candidate], media: MediaStore, told: _Told
+    name: str, split: str, candidates: Iterator[_Candidate] | Sequence[_Candidate], media: MediaStore, report: _Report
 ) -> list[Task]:
     readers: dict[Path, ImageReader] = {}
     tasks: dict[str, Task] = {}
@@ -195,14 +195,14 @@ def _tasks(
         try:
             task = _task(name, split, candidate, images)
         except RowError as error:
-            told.bad.append(candidate.refused(error))
+            report.bad.append(candidate.refused(error))
             continue
         if task.id not in tasks:
             tasks[task.id] = task
         elif candidate.problem.id is None:
-            told.left_out[ASKED_TWICE] += 1
+            report.left_out[ASKED_TWICE] += 1
         else:
-            told.bad.append(
+            report.bad.append(
                 candidate.refused(RowError("id", f"{candidate.problem.id!r} is also the id of another row"))
             )
     return list(tasks.values())

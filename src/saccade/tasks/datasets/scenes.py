@@ -5,10 +5,9 @@ from pathlib import Path, PurePath
 
 from saccade.quantities import parse_integer
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading
-from saccade.tasks.datasets.json_files import rows_under
-from saccade.tasks.readers.answers import answer_text
-from saccade.tasks.readers.fields import listed, optional_text, required_text, short
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError, RowValue
+from saccade.tasks.rows.answers import answer_text
+from saccade.tasks.rows.fields import NumberedRow, Row, RowError, RowValue, listed, optional_text, required_text, short
+from saccade.tasks.rows.text_files import rows_under
 
 SUPER_CLEVR_ENDS = (("train", 20_000), ("validation", 25_000))
 """Image numbers at which its splits end."""

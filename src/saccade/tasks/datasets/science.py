@@ -1,4 +1,4 @@
-"""ScienceQA, AI2D, IconQA and VL-Thinking: school science, diagrams, icons, and questions with written-out thoughts."""
+"""ScienceQA, AI2D, IconQA, VL-Thinking, TQA and ArxivQA: questions of school science, and on figures of papers."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.quantities import parse_integer
 from saccade.tasks.datasets.dataset import (
+    NO_ANSWER,
     NO_IMAGE,
     NO_SHORT_ANSWER,
     LeftOut,
@@ -16,12 +17,22 @@ from saccade.tasks.datasets.dataset import (
     files_at,
     letter_of,
     without_image_marks,
+    without_letters,
 )
-from saccade.tasks.datasets.json_files import ID_KEY, one_row, rows_by_id
 from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
-from saccade.tasks.readers.answers import answer_text, choice_texts, infer_kind
-from saccade.tasks.readers.fields import listed, mapping, optional_text, required_text, short
-from saccade.tasks.readers.rows import NumberedRow, Row, RowError
+from saccade.tasks.rows.answers import answer_text, choice_texts, infer_kind
+from saccade.tasks.rows.fields import (
+    NumberedRow,
+    Row,
+    RowError,
+    RowValue,
+    listed,
+    mapping,
+    optional_text,
+    required_text,
+    short,
+)
+from saccade.tasks.rows.text_files import ID_KEY, one_row, rows_by_id
 
 LETTERED_IMAGES = "abc_images"
 """Folder of AI2D's diagrams whose labels are replaced by letters."""
@@ -30,6 +41,7 @@ AI2D_TEST_IDS = "ai2d_test_ids.csv"
 
 SPLITS_KEY = "splits"
 
+_LETTER_FIRST = re.compile(r"\s*\(?([A-Z])(?:[).:]\s*.*|\s*)", re.DOTALL)
 _AT_LAST = re.compile(r".*†\s*Answer:\s*(.*)", re.DOTALL)
 
 
@@ -173,6 +185,57 @@ def read_thinkvl(row: Row) -> Sequence[RowReading]:
             answer=answer,
             answer_key="gt",
             kind=infer_kind(answer, (), question),
+            images=(row.get("image"),),
+        )
+    ]
+
+
+def read_tqa(row: Row) -> Sequence[RowReading]:
+    """A lesson: its ``questions.diagramQuestions`` by id, each with ``imagePath, beingAsked, answerChoices,
+    correctAnswer``; its questions without a diagram are left out."""
+    questions = mapping(row.get("questions"), "questions")
+    of_text = mapping(questions.get("nonDiagramQuestions") or {}, "questions.nonDiagramQuestions")
+    of_diagrams = mapping(questions.get("diagramQuestions") or {}, "questions.diagramQuestions")
+    asked: list[RowReading] = [LeftOut(NO_IMAGE) for _ in of_text]
+    for number, question in of_diagrams.items():
+        asked.append(_of_lesson(number, mapping(question, "questions.diagramQuestions")))
+    return asked
+
+
+def _of_lesson(number: str, question: Row) -> RowReading:
+    key = "questions.diagramQuestions"
+    if not question.get("correctAnswer"):
+        return LeftOut(NO_ANSWER)
+    letters = mapping(question.get("answerChoices"), f"{key}.answerChoices")
+    said = [required_text(mapping(choice, key), "processedText") for choice in letters.values()]
+    right = required_text(mapping(question["correctAnswer"], key), "processedText")
+    if right not in letters:
+        raise RowError(f"{key}.correctAnswer", f"{short(right)} is none of the options {', '.join(letters)}")
+    return Problem(
+        id=number,
+        question=required_text(mapping(question.get("beingAsked"), key), "processedText"),
+        answer=chr(ord("A") + list(letters).index(right)),
+        answer_key=f"{key}.correctAnswer",
+        kind="choice",
+        choices=choice_texts(list[RowValue](said)),
+        images=(question.get("imagePath"),),
+        images_key=f"{key}.imagePath",
+    )
+
+
+def read_arxivqa(row: Row) -> Sequence[RowReading]:
+    """``id, image, question, options, label``; the label is a letter, alone or before its option."""
+    given = [answer_text(option, "options") for option in listed(row.get("options"), "options")]
+    label = answer_text(row.get("label"), "label")
+    letter = _LETTER_FIRST.fullmatch(label)
+    return [
+        Problem(
+            id=optional_text(row, "id"),
+            question=without_image_marks(required_text(row, "question")),
+            answer=letter[1] if letter else label,
+            answer_key="label",
+            kind="choice",
+            choices=choice_texts(list[RowValue](without_letters(given))),
             images=(row.get("image"),),
         )
     ]

@@ -3,19 +3,23 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from saccade.tasks.datasets.charts import read_chartqa, read_figureqa, with_relaxed_years
+from saccade.tasks.datasets.charts import (
+    MAPQA_PARTS,
+    mapqa_rows,
+    read_chartqa,
+    read_figureqa,
+    read_mapqa,
+    with_relaxed_years,
+)
 from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
-from saccade.tasks.datasets.documents import read_document
-from saccade.tasks.datasets.further import FURTHER
+from saccade.tasks.datasets.further import FURTHER, HELD_OUT
 from saccade.tasks.datasets.geometry import read_geometry3k, read_geoqa, read_unigeo
-from saccade.tasks.datasets.held_out import HELD_OUT
-from saccade.tasks.datasets.json_files import one_row, plain_rows, rows_under
-from saccade.tasks.datasets.maps import MAPQA_PARTS, mapqa_rows, read_mapqa
 from saccade.tasks.datasets.mathematics import read_mathv360k, read_mathvision
-from saccade.tasks.datasets.photos import read_aokvqa, read_aokvqa_direct, read_vizwiz
+from saccade.tasks.datasets.photos import read_aokvqa, read_aokvqa_direct, read_document, read_vizwiz
 from saccade.tasks.datasets.pickles import pickled_rows
 from saccade.tasks.datasets.scenes import read_clevr
 from saccade.tasks.datasets.science import SPLITS_KEY, read_scienceqa, read_thinkvl, scienceqa_rows
+from saccade.tasks.rows.text_files import one_row, open_text_rows, rows_under
 
 _VAL = {"validation": "val"}
 _AOKVQA_FILES = files_at(
@@ -43,7 +47,7 @@ _TRAINED_ON = (
             ("{split}/{split}_*.json", "ChartQA Dataset/{split}/{split}_*.json"),
             ("{split}/png", "ChartQA Dataset/{split}/png"),
         ),
-        rows=plain_rows,
+        rows=open_text_rows,
         splits=_VAL,
         hub=Hub(name="HuggingFaceM4/ChartQA", splits=_VAL),
         as_published=with_relaxed_years,
@@ -96,7 +100,7 @@ _TRAINED_ON = (
         task_type="mathematics",
         read=read_mathvision,
         files=files_at(("{split}.jsonl", "data/{split}.jsonl", "{split}.json"), (".",)),
-        rows=plain_rows,
+        rows=open_text_rows,
         # The set is a test set; the paper trains on it.
         splits={"train": "test"},
         hub=Hub(name="MathLLMs/MathVision", splits={"train": "test"}),
@@ -108,7 +112,7 @@ _TRAINED_ON = (
         task_type="mathematics",
         read=read_mathv360k,
         files=files_at(("train_samples_all_tuning.json",), ("data_images", "images_data", "images")),
-        rows=plain_rows,
+        rows=open_text_rows,
         train_size=1500,
     ),
     DataSet(
@@ -150,7 +154,7 @@ _TRAINED_ON = (
         task_type="science",
         read=read_thinkvl,
         files=files_at(("train.json", "VLAA-Thinking-GRPO-25K.json"), ("images", ".")),
-        rows=plain_rows,
+        rows=open_text_rows,
         train_size=2000,
     ),
     DataSet(
@@ -161,7 +165,7 @@ _TRAINED_ON = (
         files=files_at(
             ("Annotations/{split}.json", "annotations/{split}.json", "{split}.json"), ("{split}", "images/{split}")
         ),
-        rows=plain_rows,
+        rows=open_text_rows,
         splits=_VAL,
         hub=Hub(name="lmms-lab/VizWiz-VQA", splits=_VAL),
         train_size=200,
@@ -212,7 +216,7 @@ _TRAINED_ON = (
         task_type="general",
         read=read_aokvqa,
         files=_AOKVQA_FILES,
-        rows=plain_rows,
+        rows=open_text_rows,
         splits=_VAL,
         hub=_AOKVQA_HUB,
         train_size=1500,
@@ -223,7 +227,7 @@ _TRAINED_ON = (
         task_type="general",
         read=read_aokvqa_direct,
         files=_AOKVQA_FILES,
-        rows=plain_rows,
+        rows=open_text_rows,
         splits=_VAL,
         hub=_AOKVQA_HUB,
     ),

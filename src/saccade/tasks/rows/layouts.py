@@ -2,14 +2,18 @@
 
 ====================  =================================================================================================
 ``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
-                      TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K: ``questions`` says
-                      which of their texts is asked where
+                      TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K
 ``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
 ``sharegpt``          ``conversations`` (from, value) or ``messages`` (role, content) and ``images`` or ``image``
 ``plain``             ``question, answer, image`` and perhaps ``id, choices, answer_kind, family, tolerance, boxes``
 any                   ``answer`` may be a list of all answers that count (or ``answers``, or ``accepted`` beside it);
                       images that are frames of a video have ``frame_times_s``, and perhaps ``event_s`` (start, end)
 ====================  =================================================================================================
+
+A row of ``easyr1`` may word its question for two streams: ``problem`` is ``Task.question``, which the grounded stream
+is asked, with the options of a multiple choice; ``query`` is ``Task.wordings["textual"]`` where it differs, and the
+question itself where ``problem`` is empty; ``question`` is not read, as it may lack the options that an answer's
+letter names. So TreeVGR-RL-37K, which has ``problem`` alone, and iVGR-RL-51K ask the same question by the same id.
 """
 
 import re
@@ -17,19 +21,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from saccade.tasks.readers.fields import kind_of, listed, mapping, optional_number, optional_text, required_text
-from saccade.tasks.readers.frames import EVENT_KEYS, FRAME_TIME_KEYS
-from saccade.tasks.readers.questions import (
-    IMAGE_MARKER,
-    asked_in,
-    kind_by_question_type,
-    other_wordings,
-    without_markers,
+from saccade.tasks.rows.fields import (
+    Row,
+    RowError,
+    RowValue,
+    is_encodable,
+    kind_of,
+    listed,
+    mapping,
+    optional_number,
+    optional_text,
+    required_text,
 )
-from saccade.tasks.readers.rows import Row, RowError, RowValue
+from saccade.tasks.rows.images import EVENT_KEYS, FRAME_TIME_KEYS
 
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file")
+IMAGE_MARKER = "<image>"
+MAX_QUESTION_CHARACTERS = 100_000
 
+TEXTUAL = "textual"
+"""The protocol that asks in ``query``'s words."""
+
+_LETTER = re.compile(r"\s*[(\[]?[A-Za-z][)\].:]?\s*")
+_CHOICE_TYPES = frozenset(["choice", "choices", "multiplechoice", "singlechoice", "mcq", "mc", "multichoice"])
 _ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
@@ -213,3 +227,51 @@ def _final_answer(text: str, key: str) -> str:
     if len(tagged) > 1:
         raise RowError(key, f"the last message holds {len(tagged)} <answer> blocks; leave one")
     return str(tagged[0] if tagged else text.rpartition("</think>")[2]).strip()
+
+
+def asked_in(row: Row) -> tuple[str, str]:
+    """The key that holds the question of the two-stream layouts, and its text with markers."""
+    for key in ("problem", "query"):
+        text = optional_text(row, key)
+        if text:
+            return key, text
+    raise RowError("problem", "is missing or empty")
+
+
+def other_wordings(row: Row, question: str, images: int) -> Mapping[str, str]:
+    """The textual wording where ``query`` differs from the question once markers are gone."""
+    query = optional_text(row, "query")
+    if not query:
+        return {}
+    bare = without_markers(query, images, "query")
+    return {} if " ".join(bare.split()) == " ".join(question.split()) else {TEXTUAL: bare}
+
+
+def kind_by_question_type(question_type: RowValue, answer: RowValue) -> str | None:
+    """``choice`` for an option's letter to a multiple-choice question; None where the answer alone decides.
+
+    The type is a hint: a multiple choice answered in any other way than by a letter is not one for us.
+    """
+    if not isinstance(question_type, str) or not isinstance(answer, str):
+        return None
+    named = "".join(character for character in question_type.casefold() if character.isalpha())
+    return "choice" if named in _CHOICE_TYPES and _LETTER.fullmatch(answer) else None
+
+
+def without_markers(question: str, images: int, key: str = "question") -> str:
+    """Markers at either end say nothing; one in the middle of a sentence becomes the image's number."""
+    if not is_encodable(question):
+        raise RowError(key, "holds half a surrogate pair, which is no text")
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise RowError(key, f"has {len(question)} characters, more than {MAX_QUESTION_CHARACTERS}")
+    pieces = question.split(IMAGE_MARKER)
+    if len(pieces) > 1 and len(pieces) - 1 != images:
+        raise RowError("images", f"{len(pieces) - 1} {IMAGE_MARKER} markers in the text but {images} images")
+    body = pieces[0]
+    for number, piece in enumerate(pieces[1:], start=1):
+        is_inside = body.strip() and any(later.strip() for later in pieces[number:])
+        body += (f"[image {number}]" if is_inside else "") + piece
+    body = body.strip()
+    if not body:
+        raise RowError(key, "is empty but for image markers")
+    return body

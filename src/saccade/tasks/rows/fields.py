@@ -1,13 +1,33 @@
-"""Values of a row with their types checked; a ``RowError`` names the key."""
+"""A row of a file, and its values with their types checked; a ``RowError`` names the key."""
 
 import ast
 import json
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
-from saccade.tasks.readers.rows import Row, RowError, RowValue
+RowValue = None | bool | int | float | str | bytes | Sequence["RowValue"] | Mapping[str, "RowValue"]
+Row = Mapping[str, RowValue]
 
 MAX_LITERAL_CHARACTERS = 1_000_000
+
+
+class RowError(Exception):
+    """One row cannot be used: ``key`` says where in it, empty for the whole row, and ``why`` says what is wrong."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(why)
+        self.key = key
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRow:
+    """A row, or why there is none, with its 1-based number: the line of a text file, else the row."""
+
+    number: int
+    row: Row | RowError
 
 
 def optional_text(row: Row, *keys: str) -> str | None:

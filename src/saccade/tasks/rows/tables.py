@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from saccade.errors import UserError, missing_extra
-from saccade.tasks.readers.rows import NumberedRow, Row
+from saccade.tasks.rows.fields import NumberedRow, Row
 
 ROWS_AT_ONCE = 64
 """Rows in memory together; each may carry its images' bytes."""
@@ -18,13 +18,13 @@ SAVED_DATASET_FILES = ("dataset_dict.json", "state.json")
 
 
 class _Table(Protocol):
-    """What is used of an Arrow table."""
+    """The part of an Arrow table that is used here."""
 
     def to_pylist(self) -> list[Row]: ...
 
 
 class _Dataset(Protocol):
-    """What is used of ``datasets.Dataset``; the package is optional and has no types."""
+    """The part of ``datasets.Dataset`` that is used here; the package is optional and has no types."""
 
     def with_format(self, kind: str) -> "_Dataset": ...
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from saccade.quantities import parse_integer, parse_quantity
-from saccade.tasks.readers.fields import is_encodable, kind_of, listed, literal, short
-from saccade.tasks.readers.rows import RowError, RowValue
+from saccade.tasks.rows.fields import RowError, RowValue, is_encodable, kind_of, listed, literal, short
 from saccade.types import AnswerKind
 
 MAX_ANSWER_CHARACTERS = 1000
