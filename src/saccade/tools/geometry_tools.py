@@ -10,7 +10,7 @@ from saccade.readers.geometry.cdl import cdl_of, statements_of
 from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.solver import SolverAnswer, solve, told_contradiction
+from saccade.readers.geometry.solver import SolverAnswer, contradiction_text, solve
 from saccade.readers.geometry.terms import Call, written
 from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Json
@@ -57,7 +57,7 @@ def solve_cdl(
     statements = [said for name, text in parts.items() for said in statements_of(text, name)]
     answers = solve([*dict.fromkeys([*statements, *goal])], None, "the problem")
     if answers[0].verdict == "inconsistent":
-        raise ToolError(told_contradiction({**parts, "goal_cdl": goal_cdl}, answers[0].broken))
+        raise ToolError(contradiction_text({**parts, "goal_cdl": goal_cdl}, answers[0].broken))
     return _answered(answers)
 
 

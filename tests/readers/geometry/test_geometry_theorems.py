@@ -4,7 +4,7 @@ from saccade.readers.geometry.derivation import Derivation, derive
 from saccade.readers.geometry.exact import linear_findings, solved
 from saccade.readers.geometry.facts import Equation, Facts, facts_of
 from saccade.readers.geometry.figure import figure_of
-from saccade.readers.geometry.knowledge import shown
+from saccade.readers.geometry.knowledge import value_text
 from saccade.readers.geometry.language import parse_expression, parse_statements
 from saccade.readers.geometry.numeric import find_figures
 from saccade.readers.geometry.plain import plain
@@ -291,7 +291,7 @@ def test_the_root_near_the_figure_is_exact_where_it_is_short(left: str, right: s
     sides = [figure_of(parse_statements(f"Find({side})")).goals[0] for side in (left, right)]
     root = solved(sides[0], sides[1], Name("x"), {}, near)
     assert root is not None
-    assert shown(root) == expected
+    assert value_text(root) == expected
 
 
 @pytest.mark.parametrize(("left", "right", "near"), [("x", "x", 3.0), ("2*x", "7", 3.0), ("x^2", "0-1", 1.0)])

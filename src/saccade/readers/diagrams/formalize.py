@@ -26,7 +26,7 @@ FLAT = 1e-3
 """Corners of less than this area, as a share of the square of their perimeter, go round no way."""
 
 
-class OpenWayError(Exception):
+class AmbiguousDirectionError(Exception):
     """The figures differ in which way a corner or a line goes."""
 
 
@@ -47,7 +47,7 @@ class Figures:
             return names
         if (area < FLAT).all():
             return names[::-1]
-        raise OpenWayError
+        raise AmbiguousDirectionError
 
     def is_same_way(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Whether two parallel lines point the same way."""
@@ -57,7 +57,7 @@ class Figures:
         along = dot(state.vector(one[0], one[1]), state.vector(other[0], other[1]))
         if (along > 0).all() or (along < 0).all():
             return bool((along > 0).all())
-        raise OpenWayError
+        raise AmbiguousDirectionError
 
 
 def figures_drawn(places: Mapping[str, complex]) -> Figures:
@@ -96,7 +96,10 @@ def in_full(statements: Sequence[Call]) -> list[Call]:
 
 
 def ordered(statement: Call, figures: Figures) -> list[Call]:
-    """The statement as CDL wants it, in more parts where CDL has no word for the whole; ``OpenWayError``."""
+    """The statement in CDL's directions, in parts where CDL has no word for the whole.
+
+    Raises ``AmbiguousDirectionError`` when the figures differ.
+    """
     match statement:
         case Call("RightAngle", (Call("Angle", (Name(), Name(), Name())) as corner,)):
             a, b, c = figures.corner(names_of(corner))
@@ -199,7 +202,7 @@ def words_in_cdl(statements: Sequence[Call], words: Words, places: Places) -> Cd
     for statement in every[len(every) - len(statements) :]:
         try:
             found += ordered(statement, figures) if figures else [statement]
-        except OpenWayError:
+        except AmbiguousDirectionError:
             left_out.append(f"{written(statement)}, whose direction is left open")
     cdl = cdl_of(found)
     return replace(cdl, left_out=(*cdl.left_out, *left_out))
@@ -211,7 +214,7 @@ def points_text(places: Places) -> str:
 
 
 def _filled_in(node: Call, diagram: Diagram, words: Words) -> Call:
-    """With the circle that ``$`` stands for, and with three points for angles that are named by their corner."""
+    """The node with the circle that ``$`` stands for, and with three points for angles named by their corner."""
     filled = _replaced(node, diagram, words)
     assert isinstance(filled, Call)
     return filled

@@ -149,7 +149,7 @@ def _way(line: tuple[Dash, ...]) -> complex:
 
 
 def _grown(part: Mask) -> Mask:
-    """With the faint fringe of its ink."""
+    """The part with the faint fringe of its ink."""
     return np.asarray(cv2.dilate(part.astype(np.uint8), np.ones((3, 3), np.uint8)), bool)
 
 

@@ -79,7 +79,7 @@ def openings(points: Points) -> list[tuple[Angle, float, float]]:
 
 
 class _Finder:
-    """Looks along the ways that marks would take."""
+    """Detector of marks, along the paths that they would take."""
 
     def __init__(self, ink: Ink, strokes: Strokes, points: Points) -> None:
         self._rest = _without_lines(ink, strokes, 0.3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from saccade.geometry import Box
 from saccade.readers.diagrams.labels import Label, Print
 from saccade.readers.diagrams.segments import LineSegment
-from saccade.readers.diagrams.strokes import Round, Strokes
+from saccade.readers.diagrams.strokes import FittedCircle, Strokes
 
 SAME_PX = 6.5
 """Places that are nearer are one point."""
@@ -34,7 +34,7 @@ class Straight:
 class Ring:
     """A circle of the figure, with the points on it counterclockwise from the right."""
 
-    round: Round
+    round: FittedCircle
     centre: str
     names: str
 
@@ -128,7 +128,7 @@ def _add(spots: list[_Spot], at: complex, doubt_px: float) -> None:
 
 
 def _meeting(one: LineSegment, other: LineSegment) -> complex | None:
-    """Where two lines meet within their ends, or a little beyond."""
+    """The place where two lines meet within their ends, or a little beyond."""
     turn = (one.way.conjugate() * other.way).imag
     if abs(turn) < math.sin(math.radians(6)):
         return None
@@ -139,8 +139,8 @@ def _meeting(one: LineSegment, other: LineSegment) -> complex | None:
     return at if is_inside else None
 
 
-def _entries(segment: LineSegment, circle: Round) -> list[complex]:
-    """Where a line goes through a circle."""
+def _entries(segment: LineSegment, circle: FittedCircle) -> list[complex]:
+    """The places where a line goes through a circle."""
     middle = segment.along(circle.centre)
     square = circle.radius**2 - segment.off(circle.centre) ** 2
     if square <= 0:
@@ -177,7 +177,7 @@ def box_gap(box: Box, at: complex) -> float:
     return math.hypot(at.real - box.center.x, at.imag - box.center.y)
 
 
-def _centre(circle: Round, places: dict[str, complex], invented: list[str]) -> str:
+def _centre(circle: FittedCircle, places: dict[str, complex], invented: list[str]) -> str:
     for name, at in places.items():
         if abs(at - circle.centre) <= SAME_PX:
             return name
@@ -217,7 +217,7 @@ def _on_line(segment: LineSegment, places: Mapping[str, complex]) -> str:
     return "".join(name for _, name in sorted(on))
 
 
-def _on_circle(circle: Round, places: Mapping[str, complex], centre: str) -> str:
+def _on_circle(circle: FittedCircle, places: Mapping[str, complex], centre: str) -> str:
     on = [
         (-math.atan2((at - circle.centre).imag, (at - circle.centre).real) % (2 * math.pi), name)
         for name, at in places.items()

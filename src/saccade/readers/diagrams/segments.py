@@ -40,29 +40,32 @@ TURNS = 360
 """Directions of lines that are told apart: half degrees."""
 
 
-class Ballot:
-    """The votes of places, of which some can be withdrawn: each place is counted once, however many lines are found."""
+class HoughTransform:
+    """The Hough transform of a set of places: each votes for the lines through it, by half degrees and pixels.
+
+    Places that a found line explains are removed, so that each counts for one line only.
+    """
 
     def __init__(self, places: Places) -> None:
         reach = math.ceil(float(np.hypot(*places.T).max())) + 1 if len(places) else 1
         self._low = -reach
         self._votes = np.zeros((TURNS, 2 * reach + 1), np.int64)
         self._voters = 0
-        self._ruled_out = np.zeros(self._votes.shape, bool)
+        self._excluded = np.zeros(self._votes.shape, bool)
         self._last = (0, 0)
         self._count(places, 1)
 
-    def withdraw(self, places: Places) -> None:
-        """These votes count no more."""
+    def remove(self, places: Places) -> None:
+        """Takes the votes of these places back."""
         self._count(places, -1)
 
-    def straightest(self, shortest: float) -> LineSegment | None:
+    def strongest_line(self, shortest: float) -> LineSegment | None:
         """The line with the most votes, roughly: a piece of length 1; None when it has fewer than ``shortest``."""
         if self._voters < shortest:
             return None
         # A line's ink is about two pixels wide and falls into neighbouring bins.
         votes = self._votes + np.pad(self._votes[:, 1:], ((0, 0), (0, 1)))
-        votes[self._ruled_out] = 0
+        votes[self._excluded] = 0
         turn, bin_ = self._last = divmod(int(votes.argmax()), votes.shape[1])
         if votes[turn, bin_] < shortest:
             return None
@@ -70,9 +73,9 @@ class Ballot:
         middle = (bin_ + self._low + 0.5) * normal
         return LineSegment(start=middle, end=middle + 1j * normal)
 
-    def rule_out_last(self) -> None:
-        """The line that was found last is none."""
-        self._ruled_out[self._last] = True
+    def exclude_last(self) -> None:
+        """Bars the line that was found last, because it is none."""
+        self._excluded[self._last] = True
 
     def _count(self, places: Places, sign: int) -> None:
         for turn, angle in enumerate(_turns()):

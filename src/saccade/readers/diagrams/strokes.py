@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from saccade.errors import ToolError
 from saccade.readers.diagrams.ink import Ink, Mask
-from saccade.readers.diagrams.segments import Ballot, LineSegment, Places
+from saccade.readers.diagrams.segments import HoughTransform, LineSegment, Places
 
 SHORTEST = 0.11
 """A straight line, as a share of the picture's longer side; less is a mark."""
@@ -40,8 +40,8 @@ ROUND = 0.86
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Round:
-    """A circle."""
+class FittedCircle:
+    """A circle fitted to ink."""
 
     centre: complex
     radius: float
@@ -56,7 +56,7 @@ class Strokes:
     """All lines and circles, and the ink that is neither: marks."""
 
     segments: tuple[LineSegment, ...]
-    circles: tuple[Round, ...]
+    circles: tuple[FittedCircle, ...]
     rest: Mask
 
 
@@ -65,7 +65,7 @@ def strokes_of(ink: Ink) -> Strokes:
     rows, columns = np.nonzero(ink.figure)
     places = np.stack([columns + 0.5, rows + 0.5], axis=1)
     left = np.ones(len(places), bool)
-    circles: list[Round] = []
+    circles: list[FittedCircle] = []
     while len(circles) < MAX_CIRCLES and (found := _circle(places[left], ink)) is not None:
         circles.append(found)
         left &= np.abs(np.hypot(*(places - _xy(found.centre)).T) - found.radius) > NEAR_PX
@@ -80,25 +80,25 @@ def _lines(places: Places, left: Mask, ink: Ink) -> list[LineSegment]:
     """The straight lines in the ink that is ``left``; takes from that what they explain."""
     segments: list[LineSegment] = []
     shortest = SHORTEST * ink.side_px
-    ballot = Ballot(places[left])
+    hough = HoughTransform(places[left])
     for _ in range(MAX_TRIES):
-        straight = ballot.straightest(shortest)
+        straight = hough.strongest_line(shortest)
         if straight is None:
             return segments
         if len(segments) == MAX_LINES:
             raise ToolError(f"the image has more than {MAX_LINES} lines; crop the diagram first")
         found = _run(straight, places[left], ink.figure, shortest)
         if found is None:
-            ballot.rule_out_last()
+            hough.exclude_last()
             continue
         segments.append(found)
         explained = left & _covered(places, found)
-        ballot.withdraw(places[explained])
+        hough.remove(places[explained])
         left &= ~explained
     raise ToolError("the image has too many lines and curves that cannot be told apart; crop the diagram first")
 
 
-def _circle(places: Places, ink: Ink) -> Round | None:
+def _circle(places: Places, ink: Ink) -> FittedCircle | None:
     """The circle that most ink lies on, if it is drawn nearly all the way round."""
     if len(places) < 60:
         return None
@@ -132,7 +132,7 @@ def _through(a: Places, b: Places, c: Places) -> Places:
     return np.asarray(a + np.stack([x, y], axis=1))
 
 
-def _fitted(places: Places, centre: Places, radius: float) -> Round | None:
+def _fitted(places: Places, centre: Places, radius: float) -> FittedCircle | None:
     """The circle through the ink near it, by least squares."""
     for reach in (3.0, 2.0, 1.6):
         near = places[np.abs(np.hypot(*(places - centre).T) - radius) < reach]
@@ -141,10 +141,10 @@ def _fitted(places: Places, centre: Places, radius: float) -> Round | None:
         table = np.column_stack([2 * near, np.ones(len(near))])
         (x, y, rest), *_ = np.linalg.lstsq(table, (near**2).sum(axis=1), rcond=None)
         centre, radius = np.array([x, y]), math.sqrt(max(0.0, rest + x * x + y * y))
-    return Round(centre=complex(*centre), radius=radius)
+    return FittedCircle(centre=complex(*centre), radius=radius)
 
 
-def _drawn_share(circle: Round, figure: Mask) -> float:
+def _drawn_share(circle: FittedCircle, figure: Mask) -> float:
     turns = np.linspace(0, 2 * math.pi, max(24, round(3 * circle.radius)), endpoint=False)
     way = circle.centre + circle.radius * np.exp(1j * turns)
     return float(is_ink(figure, way, 1.0).mean())

@@ -232,7 +232,7 @@ _SHAPES: tuple[tuple[str, Meaning], ...] = (
 
 
 def compiled(patterns: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Pattern[str], Meaning], ...]:
-    """As a search for them begins: not inside a word."""
+    """The patterns compiled, matching only where no word is cut."""
     return tuple((re.compile(rf"(?<![A-Za-z]){pattern}"), meaning) for pattern, meaning in patterns)
 
 

@@ -225,7 +225,7 @@ def _worth_telling(words: str) -> str:
 
 
 def _roles_left_out(text: str, said: Sequence[Call]) -> list[str]:
-    """That a line is called a chord or a median, where no statement says so."""
+    """Phrases that call a line a chord or a median, where no statement says so."""
     known = {tuple(sorted(names_of(node.args[0]))) for node in said if _ROLE_WORDS.match(node.name)}
     return [f"that {names} is a {role}" for role, names in _ROLE.findall(text) if tuple(sorted(names)) not in known]
 

@@ -35,7 +35,7 @@ MAX_SOLUTIONS = 12
 
 
 class TooMuchError(Exception):
-    """The request is understood, and refused for its size."""
+    """Raised for a request that is understood and refused, mostly for its size."""
 
 
 def main() -> None:
@@ -144,7 +144,7 @@ def _spelled(value: sympy.Expr) -> str:
 
 
 def _in_a_child(line: str) -> bytes:
-    """The reply to one request; a child that needs too much is killed by the kernel, and says so by its silence."""
+    """The reply to one request; a child that needs too much is killed by the kernel, which leaves the reply empty."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -31,8 +31,8 @@ MAX_SIMPLE_CORNERS = 10
 Place = tuple[float, float]
 
 
-def is_sound(state: FigureBatch, figure: Figure, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
-    """Which figures of the batch have shape; ``all_distinct`` asks that no two points share their place.
+def is_nondegenerate(state: FigureBatch, figure: Figure, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
+    """Which figures of the batch have shape: not collapsed, flat or self-crossing; ``all_distinct`` bars shared places.
 
     Polygons must be ``coarseness`` times as high as where numbers are exact.
     """

@@ -14,7 +14,7 @@ from saccade.readers.geometry.exact import linear_findings, pair_findings, solve
 from saccade.readers.geometry.facts import Equation, facts_of
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.given import given_equations
-from saccade.readers.geometry.knowledge import Finding, Knowledge, told
+from saccade.readers.geometry.knowledge import Finding, Knowledge, derivation_steps
 from saccade.readers.geometry.numeric import Solutions
 from saccade.readers.geometry.plain import is_quantity, quantities
 from saccade.readers.geometry.symbolic import sympy
@@ -60,7 +60,7 @@ class _Chain:
         self._tolerance = 1e-2 if solutions.is_rounded else 1e-6
         self._known = Knowledge()
         self._equations: list[Equation] = []
-        # In their order, not as sets: steps are told in it, and must be the same in every process.
+        # In their order, not as sets: steps are written in it, and must be the same in every process.
         self._unknowns: list[tuple[Node, ...]] = []
         self._seen: set[tuple[Node, Node]] = set()
         self._near: dict[Node, float | None] = {}
@@ -84,7 +84,7 @@ class _Chain:
                 has_moved = self._solve_pairs()
             if _GOAL in self._known.findings:
                 return Derivation(
-                    value=self._known.findings[_GOAL].value, steps=tuple(told(self._known, _GOAL, wanted))
+                    value=self._known.findings[_GOAL].value, steps=tuple(derivation_steps(self._known, _GOAL, wanted))
                 )
             if not has_moved:
                 level += 1

@@ -207,7 +207,7 @@ def linear_findings(
 
 
 def _fixed(rows: Sequence[Row]) -> list[tuple[Node, Fraction, Share]]:
-    """Gauss and Jordan's elimination that remembers where rows come from."""
+    """Gauss-Jordan elimination that keeps the sources of each row."""
     basis: dict[Node, tuple[Row, Share]] = {}
     for index, source in enumerate(rows):
         row, share = dict(source), {index: Fraction(1)}
@@ -243,7 +243,7 @@ def _subtract(row: Row, share: Share, other: Row, parts: Share, times: Fraction)
 
 
 def _thinned(rows: Sequence[Row], unknown: Node) -> list[int]:
-    """Rows that fix the unknown when no other of them can be left out."""
+    """A minimal set of rows that fix the unknown."""
     kept = list(range(len(rows)))
     for index in reversed(range(len(rows))):
         trial = [other for other in kept if other != index]

@@ -40,7 +40,7 @@ class Equation:
 
 @dataclass(kw_only=True, slots=True)
 class Facts:
-    """Grows while theorems find new parallels; the equations live elsewhere."""
+    """Facts of one problem; theorems add the parallels that they find. Equations are kept elsewhere."""
 
     figure: Figure
     state: FigureBatch
@@ -72,7 +72,7 @@ class Facts:
         return angle(self.ray(vertex, first), vertex, self.ray(vertex, second))
 
     def is_between(self, point: str, first: str, second: str) -> bool:
-        """On the segment, by the order on the line."""
+        """Whether a point is on the segment, by the order on the line."""
         line = self.line_through(first, second)
         return point in line and sorted(map(line.index, (first, point, second)))[1] == line.index(point)
 
@@ -131,7 +131,7 @@ class Facts:
 
 
 def nodes_of(figure: Figure) -> Iterator[Call]:
-    """All calls in what is said and asked."""
+    """All calls in the givens and goals."""
     for root in (*figure.given, *figure.goals):
         for node in walk(root):
             if isinstance(node, Call):
@@ -267,7 +267,7 @@ def _said_lines(said: Call, figure: Figure) -> Iterator[set[str]]:
 
 
 def _in_order(state: FigureBatch, names: Sequence[str]) -> tuple[str, ...] | None:
-    """Along the line as all figures have it; None where they differ."""
+    """The points in their order along the line; None where the figures differ."""
     if len(names) < 3:
         return None
     far = max(combinations(names, 2), key=lambda pair: float(state.distance(*pair)[0]))

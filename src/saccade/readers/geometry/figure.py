@@ -163,7 +163,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
 
 
 def _plain(node: Node) -> Node:
-    """Without ``Point(...)``, labels of radii and the spellings that the public texts vary."""
+    """The node in one spelling: without ``Point(...)``, labels of radii and variants of the public texts."""
     if not isinstance(node, Call | Operation):
         return node
     if isinstance(node, Operation):

@@ -34,7 +34,7 @@ def radius_of(centre: str) -> Node:
 
 
 def right_angles(facts: Facts, first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[Node, Node]]:
-    """That two lines are perpendicular, at the point that both have."""
+    """Right angles of two perpendicular lines, at the point that both have."""
     one, other = facts.line_through(*first), facts.line_through(*second)
     common = set(one) & set(other)
     if len(common) == 1:

@@ -48,7 +48,7 @@ class Knowledge:
         return finding.value if finding else None
 
     def note(self, equation: Equation) -> None:
-        """Remembers an equation that says nothing but that two quantities are equal."""
+        """Keeps the equation if it only says that two quantities are equal."""
         left, right = equation.left, equation.right
         if is_quantity(left) and is_quantity(right):
             self.same.setdefault(left, []).append((right, equation))
@@ -87,23 +87,23 @@ class Knowledge:
         return None
 
 
-Told = dict[Node | tuple[Node, Node], None]
-"""Quantities and equations that were told."""
+Stated = dict[Node | tuple[Node, Node], None]
+"""Quantities and equations that were stated."""
 
 
-def told(known: Knowledge, goal: Node, wanted: Node) -> Iterator[str]:
+def derivation_steps(known: Knowledge, goal: Node, wanted: Node) -> Iterator[str]:
     """The steps to ``goal``, which stands for the expression ``wanted``; what it does not need is left out."""
-    done: Told = {goal: None}
+    done: Stated = {goal: None}
     finding = known.findings[goal]
     for node in finding.uses:
         yield from _steps_to(known, node, done)
     for equation in finding.equations:
         yield from _premises(known, equation, done)
     if wanted not in known.findings:
-        yield f"So {plain(wanted)} = {shown(finding.value)}."
+        yield f"So {plain(wanted)} = {value_text(finding.value)}."
 
 
-def _steps_to(known: Knowledge, quantity: Node, done: Told) -> Iterator[str]:
+def _steps_to(known: Knowledge, quantity: Node, done: Stated) -> Iterator[str]:
     if quantity in done:
         return
     done[quantity] = None
@@ -112,7 +112,7 @@ def _steps_to(known: Knowledge, quantity: Node, done: Told) -> Iterator[str]:
         yield from _steps_to(known, node, done)
     for equation in finding.equations:
         yield from _premises(known, equation, done)
-    result = f"{plain(quantity)} = {shown(finding.value)}"
+    result = f"{plain(quantity)} = {value_text(finding.value)}"
     if len(finding.equations) == 1:
         (equation,) = finding.equations
         done[(equation.left, equation.right)] = None
@@ -125,7 +125,7 @@ def _steps_to(known: Knowledge, quantity: Node, done: Told) -> Iterator[str]:
     yield f"Together: {result}."
 
 
-def _premises(known: Knowledge, equation: Equation, done: Told) -> Iterator[str]:
+def _premises(known: Knowledge, equation: Equation, done: Stated) -> Iterator[str]:
     for node in equation.needs:
         yield from _steps_to(known, node, done)
     for support in equation.support:
@@ -143,7 +143,7 @@ def _sentence(equation: Equation, result: str) -> str:
     return f"{start}, so {result}." if result and result != formula else f"{start}."
 
 
-def shown(value: sympy.Expr) -> str:
+def value_text(value: sympy.Expr) -> str:
     """The value for a reader; a decimal one with six digits."""
     if value.has(sympy.Float):
         return f"{float(value):.6g}"

@@ -104,7 +104,7 @@ class _StatementReader:
         self.advance()
 
     def advance(self) -> None:
-        """On to the next token; degree signs say nothing, because angles are always in degrees."""
+        """Moves on to the next token; degree signs are skipped, because angles are always in degrees."""
         space = _SPACE.match(self._text, self._next)
         at = space.end() if space else self._next
         if at >= len(self._text):
@@ -135,7 +135,7 @@ class _StatementReader:
         return LanguageError(f"{self._what}, character {at + 1}{place}: found {found}, expected {expected}")
 
     def unexpected(self, expected: str) -> LanguageError:
-        """The token at hand is not what should come here."""
+        """The error for a token that should not come here."""
         token = self.token
         found = "the end" if token.kind == "end" else _quoted(token.text)
         return self.error(found, expected, token.at)

@@ -1,7 +1,7 @@
 """Numeric search for figures that fulfil all statements, and for whether they agree about the goals.
 
 A value is determined when it is the same in all figures that were found, in those of the drawing's configuration where
-there is a drawing, and in whatever they can be bent into. No number is ever taken from a drawing.
+there is a drawing, and in whatever they can be flexed into. No number is ever taken from a drawing.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import numpy as np
 
 from saccade.readers.geometry.configuration import ROUND, Place, least_contradicting
 from saccade.readers.geometry.figure import Figure
-from saccade.readers.geometry.starts import Starts, bent
+from saccade.readers.geometry.starts import Starts, flexed
 from saccade.readers.geometry.system import Ends, System
 from saccade.readers.geometry.terms import Node
 from saccade.readers.geometry.values import Array, FigureBatch, Mask, dimension_of, value_of
@@ -46,8 +46,8 @@ ENOUGH = 8
 NEIGHBOURS = 8
 """Starts around a figure that was found."""
 
-BENT = 3
-"""Figures that are bent."""
+FLEXED = 3
+"""Figures that are flexed: moved as far as their statements let them."""
 
 MAX_VALUES_SHOWN = 5
 
@@ -92,18 +92,18 @@ class _Search:
         ends = self._gathered()
         for all_distinct in (True, False):
             if (fits := self._fits(ends, all_distinct=all_distinct)).any():
-                return self._judged(self._with_bent(ends.where(fits), EXACT, all_distinct=all_distinct), SAME)
-        sound = system.sound(ends, all_distinct=False)
+                return self._judged(self._with_flexed(ends.where(fits), EXACT, all_distinct=all_distinct), SAME)
+        sound = system.nondegenerate(ends, all_distinct=False)
         nearest = ends.where(np.argsort(np.where(sound, ends.errors, ends.errors + 1e3))[:NEAREST])
         nearest = system.ended(nearest.whole, nearest.choices, FIRM)
         most = min(ROUNDED, 2 * float(nearest.errors.min()))
-        near = (nearest.errors < most) & system.sound(nearest, all_distinct=False, coarseness=ROUND)
+        near = (nearest.errors < most) & system.nondegenerate(nearest, all_distinct=False, coarseness=ROUND)
         if near.any():
-            return self._judged(self._with_bent(nearest.where(near), most, all_distinct=False), SAME_ROUNDED)
+            return self._judged(self._with_flexed(nearest.where(near), most, all_distinct=False), SAME_ROUNDED)
         return self._inconsistent(nearest.where(np.array([nearest.errors.argmin()])))
 
     def _fits(self, ends: Ends, *, all_distinct: bool) -> Mask:
-        fits: Mask = (ends.errors < EXACT) & self._system.sound(ends, all_distinct=all_distinct)
+        fits: Mask = (ends.errors < EXACT) & self._system.nondegenerate(ends, all_distinct=all_distinct)
         return fits
 
     def _gathered(self) -> Ends:
@@ -120,13 +120,13 @@ class _Search:
             ends += self._system.ended(ends.whole[:, chosen] + noise, ends.choices[chosen])
         return ends
 
-    def _with_bent(self, found: Ends, most: float, *, all_distinct: bool) -> Ends:
-        """Figures of the drawing's configuration, if there is a drawing, and what some of them can be bent into."""
+    def _with_flexed(self, found: Ends, most: float, *, all_distinct: bool) -> Ends:
+        """Figures of the drawing's configuration, if there is a drawing, and what some of them can be flexed into."""
         system = self._system
         found = found.where(self._as_drawn(found))
-        some = np.linspace(0, len(found.errors) - 1, min(BENT, len(found.errors))).astype(np.int64)
-        more = bent(system, found.where(some), self._generator, 1.0 if most <= EXACT else FIRM)
-        more = more.where((more.errors < most) & system.sound(more, all_distinct=all_distinct))
+        some = np.linspace(0, len(found.errors) - 1, min(FLEXED, len(found.errors))).astype(np.int64)
+        more = flexed(system, found.where(some), self._generator, 1.0 if most <= EXACT else FIRM)
+        more = more.where((more.errors < most) & system.nondegenerate(more, all_distinct=all_distinct))
         together = found + more
         return together.where(self._as_drawn(together))
 

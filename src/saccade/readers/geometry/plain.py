@@ -24,7 +24,7 @@ def is_quantity(node: Node) -> bool:
 
 
 def quantities(node: Node) -> Iterator[Node]:
-    """All that an expression measures."""
+    """The quantities in an expression."""
     if is_quantity(node):
         yield node
     elif isinstance(node, Call | Operation):

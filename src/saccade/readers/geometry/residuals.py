@@ -45,7 +45,7 @@ def perpendicular(first: Line, second: Line) -> Reading:
 
 
 def between(point: str, line: Line) -> Reading:
-    """On the segment, not too near to its ends; no demand on an end itself."""
+    """A point is on a segment, not too near to its ends; no demand on an end itself."""
     if point in line:
         return lambda state: [np.zeros(state.choice.shape)] * 2
 
@@ -79,7 +79,7 @@ def middle_of(point: str, line: Line) -> Reading:
 
 
 def all_of(*parts: Reading) -> Reading:
-    """Everything that the parts demand."""
+    """All parts hold."""
     return lambda state: [residual for part in parts for residual in part(state)]
 
 
@@ -108,7 +108,7 @@ def _is_length(node: Node) -> bool:
 
 
 def convex(names: tuple[str, ...]) -> Reading:
-    """The corners go round one way; steers to where they do."""
+    """The corners of a polygon turn one way all round."""
 
     def read(state: FigureBatch) -> list[Array]:
         way = np.sign(state.signed_area(names))

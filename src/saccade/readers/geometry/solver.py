@@ -10,7 +10,7 @@ from saccade.readers.geometry.cdl import statements_of
 from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.derivation import derive
 from saccade.readers.geometry.figure import Figure, figure_of
-from saccade.readers.geometry.knowledge import shown
+from saccade.readers.geometry.knowledge import value_text
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.numeric import Solutions, Verdict, find_figures
 from saccade.readers.geometry.symbolic import sympy
@@ -18,8 +18,8 @@ from saccade.readers.geometry.terms import Call, Node, Number, written
 from saccade.readers.geometry.values import names_of
 
 
-def told_contradiction(parts: Mapping[str, str], broken: Sequence[str]) -> str:
-    """Why a problem in CDL has no figure, in its own words; ``broken`` are logic forms that the nearest one breaks."""
+def contradiction_text(parts: Mapping[str, str], broken: Sequence[str]) -> str:
+    """The reason why a problem in CDL has no figure, in CDL; ``broken`` are logic forms that the nearest one breaks."""
     said = _said(parts)
     for (one, first), (other, second) in combinations(said, 2):
         if why := _why_not_both(first, second):
@@ -107,7 +107,7 @@ class SolverAnswer:
 
     @property
     def text(self) -> str:
-        """The answer and how it comes about, for a model to read."""
+        """The answer and its derivation, as a model reads them."""
         if self.verdict == "inconsistent":
             return _contradiction(self.broken)
         if self.value is None:
@@ -150,7 +150,7 @@ def _explained(figure: Figure, solutions: Solutions, goal: Node, values: tuple[f
     derivation = derive(figure, solutions, goal) if _is_one(values) else None
     if derivation is None:
         return _answer(goal, values, solutions)
-    exact = "" if derivation.value.has(sympy.Float) else shown(derivation.value)
+    exact = "" if derivation.value.has(sympy.Float) else value_text(derivation.value)
     steps = tuple(step if len(step) <= MAX_STEP_CHARS else f"{step[:MAX_STEP_CHARS]}…" for step in derivation.steps)
     return replace(_answer(goal, values, solutions), exact=exact, steps=steps)
 
@@ -174,7 +174,7 @@ def _is_one(values: tuple[float, ...]) -> bool:
 
 
 def _tidy(value: float) -> float:
-    """Without the noise of the search."""
+    """The value rounded to eight digits, which drops the noise of the search."""
     return float(f"{value:.8g}") + 0.0
 
 

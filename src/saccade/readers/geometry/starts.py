@@ -28,7 +28,7 @@ def start_at(places: Mapping[str, Place], figure: Figure) -> dict[str, Place]:
 
 
 def _enlargement(spots: Mapping[str, complex], figure: Figure) -> float:
-    """From the diagram's unit to the problem's, by the lengths that are given."""
+    """The factor from the diagram's unit to the problem's, by the lengths that are given."""
     ratios = []
     for said in figure.given:
         match said:
@@ -55,7 +55,7 @@ MAX_LISTED_WAYS = 1 << 20
 
 
 class Starts:
-    """Draws the starts of a problem."""
+    """The generator of a problem's starts."""
 
     def __init__(self, system: System, places: Mapping[str, Place], generator: np.random.Generator) -> None:
         self._system = system
@@ -63,7 +63,7 @@ class Starts:
         self._generator = generator
 
     def drawn(self, number: int) -> tuple[Array, Ints]:
-        """Where a round begins: unknowns (unknown, batch) and choices (batch,)."""
+        """The starts of a round: unknowns (unknown, batch) and choices (batch,)."""
         system = self._system
         one = self.normal(1) * system.scales[:, None]
         cost = len(system.free) * max(1, len(system.residuals(one, np.zeros(1, np.int64))))
@@ -142,7 +142,7 @@ ANYWHERE = 2
 """Directions drawn at random in the tangent, beside those in which the goals move most."""
 
 
-def bent(system: System, figures: Ends, generator: np.random.Generator, firmness: float = 1.0) -> Ends:
+def flexed(system: System, figures: Ends, generator: np.random.Generator, firmness: float = 1.0) -> Ends:
     """The figures moved along what their statements leave free, both ways, and brought back onto it.
 
     A figure is on a surface of figures that fulfil the same statements; the null space of the statements' Jacobian is
@@ -162,7 +162,7 @@ def bent(system: System, figures: Ends, generator: np.random.Generator, firmness
 
 
 def _directions(system: System, one: Ends, generator: np.random.Generator, firmness: float) -> list[Array]:
-    """In the tangent of one figure: where each goal moves most, and some more; none where the figure is rigid."""
+    """Directions in the tangent of one figure: those that move each goal most, and some more; none if it is rigid."""
     tangent = _tangent(system, one, firmness)
     if not tangent.shape[1]:
         return []

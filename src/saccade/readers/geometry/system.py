@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.readers.geometry.configuration import Place, is_sound, readings_shown
+from saccade.readers.geometry.configuration import Place, is_nondegenerate, readings_shown
 from saccade.readers.geometry.constraints import readings_of
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.residuals import Reading
@@ -86,7 +86,7 @@ MAX_WAYS = 1 << 40
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ends:
-    """Where starts ended."""
+    """Results of descents, one for each start of the batch."""
 
     whole: Array
     """Unknowns (unknown, batch)."""
@@ -96,7 +96,7 @@ class Ends:
     """Largest residuals (batch,)."""
 
     def where(self, chosen: Mask | Ints) -> "Ends":
-        """Those of the batch."""
+        """The chosen ones of the batch."""
         return Ends(whole=self.whole[:, chosen], choices=self.choices[chosen], errors=self.errors[chosen])
 
     def __add__(self, other: "Ends") -> "Ends":
@@ -175,7 +175,7 @@ class System:
         return np.stack(rows)
 
     def ended(self, starts: Array, choices: Ints, firmness: float = 1.0) -> Ends:
-        """Where the starts end, going downhill."""
+        """The results of descending from the starts."""
         fixed = starts.copy()
         fixed[np.setdiff1d(np.arange(len(fixed)), self.free)] = 0
         scales = self.scales[self.free, None]
@@ -189,10 +189,10 @@ class System:
         fixed[self.free] = here * scales
         return Ends(whole=fixed, choices=choices, errors=errors)
 
-    def sound(self, ends: Ends, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
-        """Which of them have shape."""
+    def nondegenerate(self, ends: Ends, *, all_distinct: bool, coarseness: float = 1.0) -> Mask:
+        """Which of them are not degenerate."""
         state = self.state(ends.whole, ends.choices)
-        return is_sound(state, self.figure, all_distinct=all_distinct, coarseness=coarseness)
+        return is_nondegenerate(state, self.figure, all_distinct=all_distinct, coarseness=coarseness)
 
     def broken(self, ends: Ends) -> list[str]:
         """Statements that a single figure does not fulfil, the worst first."""

@@ -16,7 +16,7 @@ class LanguageError(ToolError):
 
 
 class _Arithmetic:
-    """Lets formulas be written as formulas: ``a**2 + b**2``."""
+    """Arithmetic operators, for formulas such as ``a**2 + b**2``."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ def _inside(arg: Node, sign: str, index: int) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """As decimals where they end, else as a fraction."""
+    """The number as a finite decimal, or as a fraction."""
     places = next((places for places in range(10) if (value * 10**places).denominator == 1), None)
     if places is None:
         return f"{value.numerator}/{value.denominator}"

@@ -38,7 +38,7 @@ class FigureBatch:
     """The length that coordinates are of the order of."""
 
     def vector(self, start: str, end: str) -> Vector:
-        """From one point to another."""
+        """The vector from one point to another."""
         (x, y), (u, v) = self.points[start], self.points[end]
         return u - x, v - y
 
@@ -81,7 +81,7 @@ class FigureBatch:
 
 
 def cross(a: Vector, b: Vector) -> Array:
-    """Positive where ``b`` is to the left of ``a``."""
+    """The cross product; positive where ``b`` is to the left of ``a``."""
     return a[0] * b[1] - a[1] * b[0]
 
 
