@@ -144,6 +144,25 @@ class BoxMention:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PointMention:
+    """A point that the policy wrote into its reasoning."""
+
+    text: str
+    """The tag as written, cut to 200 characters."""
+    label: str
+    """What it points at: the text between the tags, else ``alt``."""
+    point: Point | None
+    """As written, also out of range; None when the tag holds none. The protocol gives it in the model's frame, a
+    ``Turn`` has it in pixels of the original of the picture that it is on, not clipped."""
+    frame: int | None = None
+    """The frame of a video that its sentence names, counted from 1."""
+    time_s: float | None = None
+    """The time that its sentence names, in seconds."""
+    image_index: int = 0
+    """The picture that its sentence names, counted from 0; a video's frames and times come before it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """One turn: what the model thought and did, and what it saw afterwards."""
 
@@ -159,6 +178,8 @@ class Turn:
     observation: Observation | None = None
     boxes: tuple[BoxMention, ...] = ()
     """The boxes of its thought, where the protocol asks for them."""
+    points: tuple[PointMention, ...] = ()
+    """The points of its thought, where the protocol asks for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

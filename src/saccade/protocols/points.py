@@ -1,0 +1,150 @@
+"""Points in a model's reasoning: ``<points x1="408" y1="179" alt="jeep">jeep</points>``, and the frame that each is in.
+
+===============================================  ==================================================================
+what the model wrote                             what becomes of it
+===============================================  ==================================================================
+``<points x1= y1= …>``, ``<point x= y= …>``,     one mention for each pair; indices may run on from tag to tag;
+several pairs in a tag, ``<points …/>``          quotes may be double, single, curly or missing
+text between the tags; else ``alt``              the label; with neither it is empty
+out of range, negative                           a point as written; the reward counts a miss
+no pair, an x without its y, an index twice,     unreadable: ``PointMention.point`` is None, the turn is not
+words, exponents, ``NaN``, a number over         well-formed
+``MAX_COORDINATE``
+a tag never closed, one that closes nothing,     ignored; the turn is not well-formed
+one inside another
+more than ``MAX_POINTS`` points                  the first ``MAX_POINTS`` count; the turn is not well-formed
+===============================================  ==================================================================
+
+A point belongs to the single frame, time or picture ("frame 24", "18.71 seconds", "image 2", "second image") that is
+named nearest to it in its sentence, else in the last clause of the sentence before. Ranges ("frames 1 to 6") are no
+single frame.
+"""
+
+import re
+from collections.abc import Sequence
+
+from saccade.geometry import Point
+from saccade.protocols.coordinates import MAX_COORDINATE
+from saccade.protocols.moments import POINTED, Place, Places
+from saccade.types import PointMention
+
+MAX_POINTS = 64
+MAX_LABEL_CHARS = 200
+
+_TAG = re.compile(r"<(/?)points?\b([^<>]{0,4000})>")
+_ANY_TAG = re.compile(r"</?points?\b")
+_ATTRIBUTE = re.compile(
+    r"([a-zA-Z]{1,10})([0-9]{0,6})\s*=\s*(\"[^\"]*\"|'[^']*'|[\u201c\u201d][^\u201c\u201d]*[\u201c\u201d]|[^\s\"'/]+)"
+)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{1,12})?")
+_QUOTES = "\"'\u201c\u201d"
+
+
+class FoundPoints(tuple[PointMention, ...]):
+    """The points of a text in their order; ``is_well_formed`` says whether all of it was in order."""
+
+    is_well_formed: bool = True
+
+
+def find_points(text: str) -> FoundPoints:
+    """All points in their order, by the table above; linear in the text, never raises.
+
+    Coordinates are as written. ``image_index`` is that of the picture that the sentence names, else 0.
+    """
+    mentions: list[PointMention] = []
+    is_well_formed = True
+    opened: re.Match[str] | None = None
+    places = Places(without_tags(text))
+    tags = list(_TAG.finditer(text))
+    for tag in tags:
+        closes, attributes = bool(tag.group(1)), tag.group(2)
+        if closes and opened is None:
+            is_well_formed = False
+            continue
+        if not closes:
+            is_well_formed &= opened is None
+            opened = tag
+            if not attributes.rstrip().endswith("/"):
+                continue
+        assert opened is not None
+        inner = "" if tag is opened else text[opened.end() : tag.start()]
+        found = _mentions(text[opened.start() : tag.end()], opened.group(2), inner, places.of(opened.start()))
+        opened = None
+        if (room := MAX_POINTS - len(mentions)) == 0:
+            is_well_formed = False
+            break
+        mentions += found[:room]
+        is_well_formed &= len(found) <= room and all(one.point is not None for one in found)
+    result = FoundPoints(mentions)
+    result.is_well_formed = is_well_formed and opened is None and len(tags) == len(_ANY_TAG.findall(text))
+    return result
+
+
+def has_point_tag(text: str) -> bool:
+    """Whether a tag of a point stands anywhere in the text."""
+    return _ANY_TAG.search(text) is not None
+
+
+def without_points(text: str) -> str:
+    """The text with each point's label in place of its tags."""
+    kept = []
+    end = 0
+    for tag in _TAG.finditer(text):
+        kept.append(text[end : tag.start()])
+        end = tag.end()
+    return "".join([*kept, text[end:]])
+
+
+def written_point(label: str, points: Sequence[Point]) -> str:
+    """Points of one label with their tags, in whole numbers; quotes and angle brackets of the label are left out."""
+    plain = re.sub(r"[<>\"]", "", label).strip()[:MAX_LABEL_CHARS]
+    pairs = " ".join(f'x{index}="{round(one.x)}" y{index}="{round(one.y)}"' for index, one in enumerate(points, 1))
+    return f'<points {pairs} alt="{plain}">{plain}</points>'
+
+
+def _mentions(text: str, attributes: str, inner: str, place: Place) -> list[PointMention]:
+    """One for each pair of coordinates; a single unreadable one where the pairs are in no order."""
+    sides: dict[str, dict[str, float | None]] = {"x": {}, "y": {}}
+    alt, is_readable = "", True
+    for name, index, value in _ATTRIBUTE.findall(attributes):
+        plain = value.strip(_QUOTES).strip()
+        if name == "alt" and not index:
+            alt = plain
+        elif name in sides:
+            is_readable &= index not in sides[name]
+            sides[name][index] = _number(plain)
+    label = (inner.strip() or alt)[:MAX_LABEL_CHARS]
+    is_readable &= bool(sides["x"]) and sides["x"].keys() == sides["y"].keys()
+    pairs = [(x, sides["y"][index]) for index, x in sides["x"].items()] if is_readable else [(None, None)]
+    return [
+        PointMention(
+            text=text[:MAX_LABEL_CHARS],
+            label=label,
+            point=None if x is None or y is None else Point(x, y),
+            frame=place.frame,
+            time_s=place.time_s,
+            image_index=place.image_index,
+        )
+        for x, y in pairs
+    ]
+
+
+def _number(text: str) -> float | None:
+    if _NUMBER.fullmatch(text) is None or abs(float(text)) > MAX_COORDINATE:
+        return None
+    return float(text)
+
+
+def without_tags(text: str) -> str:
+    """The text with ``POINTED`` and spaces in place of each point and its label, which name no frame; as long as it."""
+    parts, end = [], 0
+    is_open = False
+    for tag in _TAG.finditer(text):
+        if not is_open:
+            parts.append(text[end : tag.start()].replace(POINTED, " "))
+            end = tag.start()
+        is_open = not tag.group(1) and not tag.group(2).rstrip().endswith("/")
+        if not is_open:
+            parts.append(POINTED + " " * (tag.end() - end - 1))
+            end = tag.end()
+    return "".join([*parts, text[end:].replace(POINTED, " ")])

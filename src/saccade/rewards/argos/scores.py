@@ -1,0 +1,230 @@
+"""Argos' scores of one response: points, moments of a video, a numeric answer, reasoning, and the gate over them.
+
+Every score lies in [0, 1]. None is "no part": the part stands in neither sum of equation 9. What the paper leaves
+open (points that repeat, are missing, vague or unreadable) is decided here, since it is what a policy would use.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.errors import MachineError, UserError
+from saccade.quantities import Quantity, parse_quantity
+from saccade.rewards.answers.replies import stated_quantity
+
+PointForm = tuple[float | None, float | None, str]
+"""x and y in pixels of the original, None where unreadable, and the label."""
+
+VideoForm = Literal["three_lists", "two_sets"]
+ProbabilityForm = Literal["mean", "product"]
+
+VAGUE_SHARE = 0.5
+"""A label whose region covers more of the picture says nothing of where a thing is ("image", "scene")."""
+
+
+def spatial_score(
+    points: Sequence[PointForm],
+    regions: Mapping[str, Sequence[NDArray[np.bool_]]],
+    size: tuple[int, int],
+    *,
+    grounding_expected: bool = True,
+    distinct: bool = True,
+) -> float | None:
+    """Share of points that lie in the region of what they name (equations 1 to 3): mean of 1[M_i(x_i, y_i) = 1].
+
+    ``regions`` has the masks (height, width) of each label, one for each thing found; the region is their union.
+    ``size`` is (width, height) in pixels. A label without masks, a point outside of the picture and an unreadable one
+    are misses. A label whose region covers over half of the picture is left out. With ``distinct``, points of one
+    label in one of its masks count once, as do points of one label at one pixel: an easy point repeated, moved by a
+    little or not, is worth no more than one. Without points, or with none but those left out, the score is 0 where
+    the task wants some, else None.
+
+    MachineError for a mask of another size or with values other than 0 and 1: it says nothing about the points.
+    """
+    by_label = {plain_label(label): masks for label, masks in regions.items()}
+    hits: dict[Hashable, bool] = {}
+    for index, (x, y, label) in enumerate(points):
+        name = plain_label(label)
+        masks = [checked_mask(mask, size, label) for mask in by_label.get(name, ())]
+        if is_vague(masks, size):
+            continue
+        pixel = _pixel(x, y, size)
+        inside = next((place for place, mask in enumerate(masks) if pixel and mask[pixel[1], pixel[0]]), None)
+        key: Hashable = (name, "mask", inside) if inside is not None else (name, "pixel", pixel or (x, y))
+        hits[key if distinct else index] = inside is not None
+    if not hits:
+        return 0.0 if grounding_expected else None
+    return sum(hits.values()) / len(hits)
+
+
+def plain_label(label: str) -> str:
+    """The label by which things are told apart: in lower case, without articles, with single spaces."""
+    words = label.casefold().split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in ("a", "an", "the") else words)
+
+
+def checked_mask(mask: NDArray[np.bool_], size: tuple[int, int], label: str) -> NDArray[np.bool_]:
+    """The mask as booleans of shape (height, width); MachineError for one that a back end got wrong."""
+    array = np.asarray(mask)
+    if array.shape != (size[1], size[0]):
+        raise MachineError(
+            f"the region of {label!r} has the shape {array.shape} for a picture of {size[0]} x {size[1]} pixels; "
+            "a mask must be (height, width) of the original"
+        )
+    if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+        raise MachineError(f"the region of {label!r} has values other than 0 and 1; send a binary mask")
+    return array.astype(np.bool_)
+
+
+def is_vague(masks: Sequence[NDArray[np.bool_]], size: tuple[int, int]) -> bool:
+    """Whether the union of the masks covers over half of the picture."""
+    if not masks:
+        return False
+    return int(np.logical_or.reduce(masks).sum()) > VAGUE_SHARE * size[0] * size[1]
+
+
+def _pixel(x: float | None, y: float | None, size: tuple[int, int]) -> tuple[int, int] | None:
+    """The pixel that a point lies in; None outside of the picture."""
+    if x is None or y is None or not (0 <= x < size[0] and 0 <= y < size[1]):
+        return None
+    return int(x), int(y)
+
+
+def frame_of(times_s: Sequence[float], *, frame: int | None = None, time_s: float | None = None) -> int | None:
+    """Index, from 0, of the frame that is meant by a number from 1, a time in seconds, or both.
+
+    A time means the nearest frame, the earlier one of two equally near, and nothing over half an interval beyond the
+    video's ends. None for what means no frame: neither given, out of range, not finite, or a number and a time more
+    than one frame apart.
+    """
+    by_number = None
+    if frame is not None:
+        if isinstance(frame, bool) or frame != int(frame) or not 1 <= frame <= len(times_s):
+            return None
+        by_number = int(frame) - 1
+    if time_s is None:
+        return by_number
+    by_time = _nearest_frame(times_s, time_s)
+    if by_time is None or by_number is None:
+        return by_time if frame is None else None
+    return by_number if abs(by_number - by_time) <= 1 else None
+
+
+def _nearest_frame(times_s: Sequence[float], time_s: float) -> int | None:
+    if not times_s or not math.isfinite(time_s):
+        return None
+    # A hundredth: times are written with two decimals, and a single frame has no interval.
+    before = max(0.01, (times_s[1] - times_s[0]) / 2) if len(times_s) > 1 else 0.01
+    after = max(0.01, (times_s[-1] - times_s[-2]) / 2) if len(times_s) > 1 else 0.01
+    if not times_s[0] - before <= time_s <= times_s[-1] + after:
+        return None
+    # Rounded: 0.3 - 0.2 and 0.2 - 0.1 are a tie.
+    return min(range(len(times_s)), key=lambda index: (round(abs(times_s[index] - time_s), 9), index))
+
+
+def segment_of(
+    times_s: Sequence[float],
+    *,
+    start_frame: int | None = None,
+    end_frame: int | None = None,
+    start_time: float | None = None,
+    end_time: float | None = None,
+) -> tuple[int, int] | None:
+    """Indices, from 0, of the first and the last frame of a segment; both belong to it.
+
+    A missing end is the last frame, a missing start with an end the first. None for what means no segment: nothing
+    given, an end before its start, or an end of it that ``frame_of`` finds nowhere.
+    """
+    has_start = start_frame is not None or start_time is not None
+    has_end = end_frame is not None or end_time is not None
+    if not times_s or not (has_start or has_end):
+        return None
+    start = frame_of(times_s, frame=start_frame, time_s=start_time) if has_start else 0
+    end = frame_of(times_s, frame=end_frame, time_s=end_time) if has_end else len(times_s) - 1
+    return None if start is None or end is None or end < start else (start, end)
+
+
+def video_score(
+    points: Sequence[float | None],
+    frames: Sequence[float | None],
+    segments: Sequence[float | None],
+    *,
+    form: VideoForm = "three_lists",
+    grounding_expected: bool = True,
+) -> float | None:
+    """Mean of the means of a video's scores: points in frames, descriptions of frames, descriptions of segments.
+
+    ``three_lists`` is appendix D, ``two_sets`` section 3.1: points and descriptions of frames are one set. A None in a
+    list is no verdict and is left out; lists without a verdict are left out. Where nothing was said at all the score
+    is 0 where the task wants grounding; None where it does not, and where every verdict is missing.
+    """
+    lists = [points, frames, segments] if form == "three_lists" else [[*points, *frames], segments]
+    judged = [[value for value in values if value is not None] for values in lists]
+    means = [math.fsum(values) / len(values) for values in judged if values]
+    if means:
+        return math.fsum(means) / len(means)
+    return 0.0 if grounding_expected and not any(lists) else None
+
+
+def relative_accuracy(prediction: str | float, gold: str | float, tolerance: float = 0.05) -> float | None:
+    """1.0 where |prediction - gold| / max(|gold|, 1) is at most ``tolerance`` (equations 7 and 8), else 0.0.
+
+    A gold answer that is a whole number is compared exactly: it counts something, and 20 is not 21. None where the
+    gold answer is no number; an unreadable prediction is wrong.
+    """
+    wanted = parse_quantity(gold) if isinstance(gold, str) else _quantity(gold)
+    if wanted is None:
+        return None
+    said = stated_quantity(prediction, of=wanted) if isinstance(prediction, str) else _quantity(prediction)
+    if said is None or (said.unit and wanted.unit and said.unit != wanted.unit):
+        return 0.0
+    if _is_whole(gold):
+        return float(said.value == wanted.value)
+    # The slack of a billionth keeps 1.05 within 5 % of 1.0.
+    return float(abs(said.value - wanted.value) / max(abs(wanted.value), 1.0) <= tolerance + 1e-9)
+
+
+def _quantity(value: float) -> Quantity | None:
+    return Quantity(float(value)) if math.isfinite(value) else None
+
+
+def _is_whole(value: str | float) -> bool:
+    """Whether it is written as a whole number: ``21.0`` measures, ``21`` counts."""
+    return "." not in value if isinstance(value, str) else isinstance(value, int)
+
+
+def answer_probability(logprobs: Sequence[float], form: ProbabilityForm = "mean") -> float | None:
+    """P(answer given question, reasoning, picture) under a teacher (equation 5), of the answer's tokens alone.
+
+    ``mean`` is exp of the mean log-probability, ``product`` the probability itself, which falls with length. None for
+    an answer without tokens. MachineError for numbers that are no log-probabilities.
+    """
+    if not logprobs:
+        return None
+    if any(math.isnan(value) or value > 1e-3 for value in logprobs):
+        raise MachineError(f"the teacher's log-probabilities hold {max(logprobs)}; they must be numbers of 0 or less")
+    total = math.fsum(logprobs) if all(map(math.isfinite, logprobs)) else -math.inf
+    return min(1.0, math.exp(total / (len(logprobs) if form == "mean" else 1)))
+
+
+def gated(parts: Mapping[str, float | None], weights: Mapping[str, float], tau: float = 0.5) -> float | None:
+    """The reward of equation 9: accuracy alone below ``tau``, else the weighted mean of all parts.
+
+    A part that is None stands in neither sum. Without ``accuracy`` there is no reward: None. UserError for a part
+    without a weight, weights below 0 or that add up to 0.
+    """
+    accuracy = parts.get("accuracy")
+    if missing := sorted(parts.keys() - weights.keys()):
+        raise UserError(f"no weight for {', '.join(missing)}; give one for each of {', '.join(parts)}")
+    if wrong := {name: weight for name, weight in weights.items() if not 0 <= weight < math.inf}:
+        raise UserError(f"weights {wrong} must be finite numbers of 0 or more")
+    if accuracy is None or accuracy < tau:
+        return accuracy
+    there = {name: value for name, value in parts.items() if value is not None}
+    total = math.fsum(weights[name] for name in there)
+    if total == 0:
+        raise UserError(f"the weights of {', '.join(there)} add up to 0; make one of them positive")
+    return math.fsum(weights[name] * value for name, value in there.items()) / total
