@@ -3,7 +3,7 @@
 import pytest
 
 from saccade.errors import UserError
-from saccade.rewards.pareto import COUNTEREXAMPLE, Setting, best_group_size, pareto_bound, simulate
+from saccade.rewards.pareto import COUNTEREXAMPLE, NoisyRewards, best_group_size, pareto_bound, simulate
 
 FOUR = (1.0,) * 4
 
@@ -33,7 +33,7 @@ def test_the_theorem_is_false_as_it_is_printed() -> None:
 
 def test_with_one_reward_the_bound_holds() -> None:
     rewards = [(index / 10,) for index in range(10)]
-    setting = Setting(rewards=rewards, policy=(0.1,) * 10, delta=0.35, sigma=0.1, weights=(1.0,))
+    setting = NoisyRewards(rewards=rewards, policy=(0.1,) * 10, delta=0.35, sigma=0.1, weights=(1.0,))
     for n in (2, 4, 8):
         found = simulate(setting, n)
         assert found.undominated >= found.bound > 0

@@ -57,7 +57,7 @@ _PICTURE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class NamedMoment:
     """Where something is that a sentence speaks of: the frame (from 1), the time in seconds, the picture (from 0)."""
 
     frame: int | None = None
@@ -94,7 +94,7 @@ class FoundMoments:
     segments: tuple[SegmentMention, ...] = ()
 
 
-class Places:
+class NamedMoments:
     """Frames, times and pictures that a text names, by where they are named."""
 
     def __init__(self, text: str) -> None:
@@ -105,7 +105,7 @@ class Places:
         self._times = [(one.start(), float(one.group(1))) for one in _SINGLE_TIME.finditer(singles)]
         self._pictures = [(one.start(), _picture(one)) for one in _PICTURE.finditer(singles)]
 
-    def of(self, at: int) -> Place:
+    def of(self, at: int) -> NamedMoment:
         """What is named nearest in the sentence of position ``at``, else in the last clause of the one before."""
         sentence = bisect_right(self._ends, at)
         start = self._ends[sentence - 1] if sentence else 0
@@ -119,7 +119,7 @@ class Places:
             return _nearest(named, at, before, start) if found is None else found
 
         frame, time_s, picture = nearest(self._frames), nearest(self._times), nearest(self._pictures)
-        return Place(
+        return NamedMoment(
             frame=None if frame is None else int(frame),
             time_s=time_s,
             image_index=0 if picture is None else int(picture) - 1,

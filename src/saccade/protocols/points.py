@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from saccade.geometry import Point
 from saccade.protocols.coordinates import MAX_COORDINATE
-from saccade.protocols.moments import POINTED, Place, Places
+from saccade.protocols.moments import POINTED, NamedMoment, NamedMoments
 from saccade.types import PointMention
 
 MAX_POINTS = 64
@@ -54,7 +54,7 @@ def find_points(text: str) -> FoundPoints:
     mentions: list[PointMention] = []
     is_well_formed = True
     opened: re.Match[str] | None = None
-    places = Places(without_tags(text))
+    places = NamedMoments(without_tags(text))
     tags = list(_TAG.finditer(text))
     for tag in tags:
         closes, attributes = bool(tag.group(1)), tag.group(2)
@@ -102,7 +102,7 @@ def written_point(label: str, points: Sequence[Point]) -> str:
     return f'<points {pairs} alt="{plain}">{plain}</points>'
 
 
-def _mentions(text: str, attributes: str, inner: str, place: Place) -> list[PointMention]:
+def _mentions(text: str, attributes: str, inner: str, place: NamedMoment) -> list[PointMention]:
     """One for each pair of coordinates; a single unreadable one where the pairs are in no order."""
     sides: dict[str, dict[str, float | None]] = {"x": {}, "y": {}}
     alt, is_readable = "", True

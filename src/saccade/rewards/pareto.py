@@ -86,7 +86,7 @@ def _check(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class NoisyRewards:
     """A policy over finitely many actions, their true rewards, and the noise of their estimates."""
 
     rewards: Sequence[Sequence[float]]
@@ -109,7 +109,7 @@ class Setting:
         return float(np.array(self.policy)[self.undominated()].sum())
 
 
-COUNTEREXAMPLE = Setting(
+COUNTEREXAMPLE = NoisyRewards(
     rewards=((0.0, 1.0), (0.9, 0.3), (1.5, 0.9)), policy=(0.5, 0.5, 0.0), delta=0.5, sigma=0.0, weights=(1.0, 1.0)
 )
 """With two samples the second action wins where it is drawn; only the third, which is never drawn, dominates it."""
@@ -128,7 +128,7 @@ class Simulated:
     groups: int
 
 
-def simulate(setting: Setting, n: int, *, groups: int = 10_000, seed: int = 0) -> Simulated:
+def simulate(setting: NoisyRewards, n: int, *, groups: int = 10_000, seed: int = 0) -> Simulated:
     """Draws ``groups`` groups of n actions and takes the one of the largest noisy weighted sum in each."""
     rewards, weights = np.array(setting.rewards, dtype=float), np.array(setting.weights, dtype=float)
     m = rewards.shape[1]
