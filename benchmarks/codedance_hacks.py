@@ -22,8 +22,8 @@ from saccade.algorithms.advantages import group_relative
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol, write
-from saccade.rewards.codedance import CodeDanceReward
 from saccade.rewards.groups import score_question
+from saccade.rewards.tool_use import CodeDanceReward
 from saccade.sandbox import Sandbox
 from saccade.tasks.procedural import generate
 from saccade.tools.code import python_tool

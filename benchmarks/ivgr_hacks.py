@@ -19,11 +19,9 @@ from statistics import mean
 import numpy as np
 
 from saccade.geometry import Box
-from saccade.rewards.boxes.grounding import dual_iou, unrepeated_iou
-from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.asking import JudgeClient
-from saccade.rewards.judges.consistency import Verdict
-from saccade.rewards.judges.llm_judge import LlmJudge, read_rubric
+from saccade.rewards.grounding import dual_iou, unrepeated_iou
+from saccade.rewards.judges.consistency import Reference, Verdict
+from saccade.rewards.judges.llm_judge import JudgeClient, LlmJudge, read_rubric
 from saccade.seeding import generator_for
 from saccade.testing import ScriptedTeacher
 from saccade.types import ImageRef, Message, Target, Task

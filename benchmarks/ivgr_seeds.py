@@ -95,7 +95,7 @@ def scores_of_words(directory: Path, evaluation: str) -> dict[str, int]:
     1.0 is: names every object that was asked for, and says rightly where it is and what it bears.
     """
     from saccade.miniature.ivgr import EXACT
-    from saccade.rewards.judges.archive import Reference, thoughts_of
+    from saccade.rewards.judges.consistency import Reference, thoughts_of
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
     from saccade.tasks.two_streams import grounded

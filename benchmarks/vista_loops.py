@@ -7,7 +7,7 @@ There are no tools here: the reward reads what the model writes, whatever it cal
 
 python benchmarks/vista_loops.py --seeds 0 1 2 --json docs/results/vista_loops.json
 
-The same with ``src/saccade/rewards/repetition/loops.py`` of an earlier commit says what loops earned then.
+The same with ``src/saccade/rewards/repetition.py`` of an earlier commit says what loops earned then.
 """
 
 import statistics
@@ -17,7 +17,7 @@ from pathlib import Path
 from seed_runs import Row, Variants, arguments_of, directory_of, imitation_of, run_all, train, write_results
 
 from saccade.miniature.gym_lessons import LOOPS
-from saccade.rewards.repetition.loops import repetition
+from saccade.rewards.repetition import repetition
 from saccade.rewards.vista import PENALTIES, vista_terms
 from saccade.runs.records import read_records
 from saccade.types import Score

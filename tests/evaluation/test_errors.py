@@ -11,9 +11,9 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.evaluation.error_judge import ErrorJudge, read_verdict
 from saccade.evaluation.errors import ErrorKind, can_be_read, find_errors, rule_errors
-from saccade.evaluation.tool_mix import LATENCY_S, REFUSED, FamilyTools, latency_s, tool_mix
+from saccade.evaluation.tool_use import LATENCY_S, REFUSED, FamilyTools, latency_s, tool_mix
 from saccade.geometry import Box, Point
-from saccade.rewards.judges.asking import JudgeClient
+from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.testing import ScriptedTeacher
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.tools.tool import ToolOutput, tool_from

@@ -12,8 +12,7 @@ from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import AnyReward, GroupScores
+from saccade.rewards.reward import AnyReward, GroupScores, OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.testing.letters import letter_chat
 from saccade.testing.scripted_engine import ScriptedEngine

@@ -2,10 +2,9 @@ import json
 from dataclasses import replace
 
 from saccade.evaluation.statistics import Accuracy, wilson_interval
-from saccade.evaluation.summary import FamilySummary, StageSummary, summarise
+from saccade.evaluation.summary import FamilySummary, StageSummary, Unfinished, summarise
 from saccade.evaluation.tool_use import DifficultyBand, ToolUse, uses_tool
-from saccade.evaluation.unfinished import Unfinished
-from saccade.rewards.outcome import keeps_format
+from saccade.rewards.reward import keeps_format
 from saccade.types import Answer, Malformed, Score, Task, Term, ToolCall, ToolResult, Trajectory, Turn
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
-from saccade.evaluation.evaluate import evaluation_requests, play
-from saccade.evaluation.two_pass import FIRST_PASS, TwoPasses, play_with_views, view_metrics
+from saccade.evaluation.evaluate import FIRST_PASS, TwoPasses, evaluation_requests, play, play_with_views, view_metrics
 from saccade.evaluation.views import CropSettings, Views
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
@@ -16,9 +15,8 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
-from saccade.rewards.boxes.grounding import readable_boxes
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import AnyReward
+from saccade.rewards.grounding import readable_boxes
+from saccade.rewards.reward import AnyReward, OutcomeReward
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
 from saccade.testing.letters import letter_chat

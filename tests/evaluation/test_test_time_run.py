@@ -21,7 +21,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.asked import read_asked
 from saccade.runs.metrics import read_metrics, without_times

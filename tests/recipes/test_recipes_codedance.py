@@ -14,9 +14,8 @@ from saccade.miniature.codedance import TinyCodeDanceSettings, tiny
 from saccade.models.base import base_checkpoint
 from saccade.recipes.codedance import codedance
 from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
+from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward
 from saccade.tools.code import PythonTool
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.recipe_loading import load_recipe

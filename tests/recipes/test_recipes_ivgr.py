@@ -20,9 +20,8 @@ from saccade.protocols.box_text import find_boxes
 from saccade.recipes.ivgr import ivgr
 from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.judges.answer_judge import AnswerJudge
 from saccade.rewards.judges.consistency import Ensemble
-from saccade.rewards.judges.llm_judge import LlmJudge
+from saccade.rewards.judges.llm_judge import AnswerJudge, LlmJudge
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.tasks.curriculum import HARD_OF_FIVE

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from saccade.geometry import Box
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.groups import score_question
-from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.consistency import NO_VERDICT, Verdict
+from saccade.rewards.judges.consistency import NO_VERDICT, Reference, Verdict
 from saccade.rewards.reward import GroupReward
 from saccade.types import (
     Answer,

@@ -7,7 +7,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.rewards import GroupReward
-from saccade.rewards.own_reward import own_reward
+from saccade.rewards.reward import own_reward
 
 MINE = """
 from saccade.rewards import GroupScores, OutcomeReward

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from reward_samples import DRAWS, FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, group, played
 
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import (
+from saccade.rewards.groups import score_question
+from saccade.rewards.reward import OutcomeReward
+from saccade.rewards.tool_use import (
     Calls,
+    CodeDanceReward,
     DeepEyesReward,
     DifficultyForm,
     adaptive_tool_reward,
@@ -16,8 +18,6 @@ from saccade.rewards.deepeyes import (
     difficulty_scale,
     execution_returns,
 )
-from saccade.rewards.groups import score_question
-from saccade.rewards.outcome import OutcomeReward
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import Observation, Score, Term, ToolResult, Trajectory, Turn
 

@@ -8,11 +8,9 @@ from reward_samples import DRAWS, FAILS, REFUSED, RUNS, TASK, group, played
 
 from saccade.algorithms.advantages import group_relative
 from saccade.errors import UserError
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward, difficulty_scale
 from saccade.rewards.groups import NO_VERDICT, score_question
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScores
+from saccade.rewards.reward import GroupScores, OutcomeReward
+from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, difficulty_scale
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 LOST = played(status="failed")

@@ -1,8 +1,7 @@
 import pytest
 
 from saccade.errors import UserError
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import Reward
+from saccade.rewards.reward import OutcomeReward, Reward
 from saccade.types import (
     Action,
     Answer,

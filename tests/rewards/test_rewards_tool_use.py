@@ -7,7 +7,7 @@ import pytest
 from reward_samples import FAILS, IDLE, REFUSED, RUNS, TASK, UNSEEN, played
 
 from saccade.errors import UserError
-from saccade.rewards.deepeyes import (
+from saccade.rewards.tool_use import (
     Calls,
     DeepEyesReward,
     adaptive_tool_reward,

@@ -12,14 +12,12 @@ from reward_samples import DRAWS, FAILS, IDLE, REFUSED, RUNS, played
 from reward_samples import TASK as PLAIN
 
 from saccade.geometry import Box
-from saccade.rewards.boxes.grounding import GroundingReward
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.groups import score_question
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges.consistency import ATTACK, Verdict
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import AnyReward
+from saccade.rewards.reward import AnyReward, OutcomeReward
+from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.types import Group, Task, Trajectory
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.rewards.repetition.loops import RepetitionLimits, repetition, worst
+from saccade.rewards.repetition import RepetitionLimits, repetition, worst
 
 COUNTS = {"moderate": 0, "severe": 1, "extreme": 2}
 

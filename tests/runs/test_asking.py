@@ -19,7 +19,7 @@ from saccade.protocols.code import code_protocol
 from saccade.protocols.named import PROTOCOLS, name_of, protocol_named
 from saccade.protocols.tagged import tagged_protocol
 from saccade.recipes.evaluation import evaluation
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.asked import read_asked
 from saccade.runs.asking import read_asking

@@ -19,7 +19,7 @@ from saccade.media.resize import ResizeRule, smart_resize
 from saccade.media.store import MediaStore
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.two_streams import grounded_protocol
-from saccade.rewards.boxes.grounding import dual_iou
+from saccade.rewards.grounding import dual_iou
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.types import ImageRef, Target, Task
 

@@ -14,12 +14,10 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.boxes.grounding import GroundingReward
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward
+from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import AnyReward, GroupScores
+from saccade.rewards.reward import AnyReward, GroupScores, OutcomeReward
+from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.testing import (
     TINY_VIEW,

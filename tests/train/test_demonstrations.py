@@ -10,7 +10,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.demonstration import demonstrate
 from saccade.tasks.procedural import FAMILIES, generate
 from saccade.tools.images import IMAGE_TOOLS

@@ -17,7 +17,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import DEFAULT_MAX_PIXELS, LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import Band, ByPassRate, InOrder, Mixture, Share, Shuffled, known_tasks

@@ -15,8 +15,8 @@ from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.miniature.ivgr import tiny
 from saccade.models.base import base_checkpoint
+from saccade.rewards.judges.addressing import MARK
 from saccade.rewards.judges.consistency import RUBRIC
-from saccade.rewards.judges.quotation import MARK
 from saccade.runs.runinfo import RunPaths
 from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply

@@ -8,7 +8,7 @@ from saccade.evaluation.views import Views
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.episodes import EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import Shuffled

@@ -11,7 +11,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.sandbox import Sandbox

@@ -9,7 +9,7 @@ from saccade.evaluation.evaluate import evaluation_requests, play
 from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rewards.outcome import OutcomeReward
+from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.directory import RunDirectory
 from saccade.runs.position import Position

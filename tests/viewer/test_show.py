@@ -18,8 +18,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
-from saccade.rewards.outcome import OutcomeReward
-from saccade.rewards.reward import GroupScores
+from saccade.rewards.reward import GroupScores, OutcomeReward
 from saccade.rollout.settings import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records

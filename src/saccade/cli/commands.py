@@ -187,7 +187,7 @@ def evaluate(
     from saccade.config.recipe_source import recipe_source
     from saccade.recipes.evaluation import evaluation, view_words
     from saccade.rewards import OutcomeReward
-    from saccade.rewards.own_reward import own_reward, reward_file
+    from saccade.rewards.reward import own_reward, reward_file
 
     scored_by = OutcomeReward() if reward is None else own_reward(reward)
 

@@ -9,7 +9,7 @@ from saccade.errors import UserError
 from saccade.evaluation.error_judge import ErrorJudge
 from saccade.evaluation.errors import judged
 from saccade.media.store import MediaStore
-from saccade.rewards.judges.asking import JudgeClient
+from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.viewer.verdicts import JudgedEvaluation, write_verdicts

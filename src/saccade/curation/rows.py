@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
-from saccade.rewards.outcome import counts_as_right
+from saccade.rewards.reward import counts_as_right
 from saccade.tasks.rows.fields import Row, RowError, listed, optional_number, required_text
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Attempt, ImageRef, Json, Task

@@ -1,8 +1,8 @@
 """Evaluation: tasks played once each, or twice with crops of what a first pass named, and what was measured.
 
-Start in ``evaluate.py`` (``play``: the same rollout and rewards as in training) and ``summary.py``. ``two_pass.py`` is
-test-time scaling, ``one_image.py`` one question outside any run; ``grounding``, ``looking``, ``tool_use`` and
-``errors`` measure trajectories, ``statistics`` says how sure a figure is.
+Start in ``evaluate.py`` (``play``: the same rollout and rewards as in training; ``play_with_views``: test-time scaling)
+and ``summary.py``. ``one_image.py`` asks one question outside any run; ``grounding``, ``tool_use`` and ``errors``
+measure trajectories, ``statistics`` says how sure a figure is.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +11,10 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.evaluation.error_judge import ErrorJudge
-    from saccade.evaluation.evaluate import play
+    from saccade.evaluation.evaluate import play, play_with_views
     from saccade.evaluation.one_image import SecondLook, answer_one
     from saccade.evaluation.statistics import Accuracy, Difference, paired_difference, wilson_interval
     from saccade.evaluation.summary import StageSummary, summarise
-    from saccade.evaluation.two_pass import play_with_views
     from saccade.evaluation.views import CropSettings, Views
 else:
     __getattr__, __dir__ = names_on_use(__name__)

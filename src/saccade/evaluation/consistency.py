@@ -14,7 +14,7 @@ RubricCounts = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TwoStreamStep:
-    """What the scores of a step's trajectories say; means are None where no trajectory has the part."""
+    """Means and counts over the scores of a step's trajectories; means are None where no trajectory has the part."""
 
     step: int
     grounded_accuracy: float | None

@@ -4,9 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.rewards.judges.addressing import addresses_judge, runs_of
-from saccade.rewards.judges.asking import JudgeClient
-from saccade.rewards.judges.quotation import MARK, quoted
+from saccade.rewards.judges.addressing import MARK, addresses_judge, quoted, runs_of
+from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.types import Answer, Malformed, Task, ToolCall, Trajectory, Turn
 
 JudgedKind = Literal["E4", "E6"]

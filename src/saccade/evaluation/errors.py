@@ -1,4 +1,4 @@
-"""What went wrong with tools, in the six kinds of VISTA-Gym (table 1, appendix G.1), read from recorded trajectories.
+"""Errors with tools, in the six kinds of VISTA-Gym (table 1, appendix G.1), read from recorded trajectories.
 
 =====  ==============================================================================================================
 kind   when
@@ -26,7 +26,7 @@ from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
 from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
 from saccade.rewards.answers.rules import multiple_choice, value_of
-from saccade.rewards.deepeyes import call_outcome
+from saccade.rewards.tool_use import call_outcome
 from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 from saccade.waiting import run_to_end
 
@@ -36,7 +36,7 @@ ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 JUDGED_KINDS: tuple[JudgedKind, ...] = get_args(JudgedKind)
 
 CALL_TAGS = ("<tool_call>", "<code>")
-"""What a turn writes that wants to call something."""
+"""Tags in a turn that attempts a call."""
 
 Verdict = frozenset[JudgedKind] | Literal["attack"] | None
 """A judge's verdict: kinds, perhaps none; a trajectory that speaks to it; or no verdict."""

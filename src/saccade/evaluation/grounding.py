@@ -1,4 +1,4 @@
-"""Boxes in the reasoning held against what the answer depends on, and answers beside them (iVGR, figure 2)."""
+"""Boxes held against what the answer depends on: those in the reasoning (iVGR, figure 2), and those of crops."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.rewards.boxes.grounding import GroundingReward, box_recall, first_image_boxes, readable_boxes
-from saccade.rewards.outcome import counts_as_right
-from saccade.types import Attempt, Json
+from saccade.geometry import Box, iou
+from saccade.rewards.grounding import GroundingReward, box_recall, first_image_boxes, readable_boxes
+from saccade.rewards.reward import counts_as_right
+from saccade.types import Attempt, Json, Task, ToolCall, Trajectory
 
 IOU_BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7)
-"""Where the intervals of IoU begin; each ends before the next, and the last holds 1."""
+"""Lower bounds of the intervals of IoU; each ends before the next, and the last holds 1."""
 
 _REWARD = GroundingReward()
 
@@ -110,8 +111,8 @@ def accuracy_by_iou(
     if not bounds or bounds[0] != 0 or not all(low < high for low, high in zip(bounds, [*bounds[1:], 1.0])):
         raise UserError(f"bounds={tuple(bounds)} of IoU intervals must rise from 0 and stay below 1")
     right: list[list[bool]] = [[] for _ in bounds]
-    for iou, is_right in answers:
-        right[sum(bound <= iou for bound in bounds) - 1].append(is_right)
+    for overlap, is_right in answers:
+        right[sum(bound <= overlap for bound in bounds) - 1].append(is_right)
     return tuple(
         IouInterval(low=low, high=high, answers=share_right(answers_there))
         for low, high, answers_there in zip(bounds, [*bounds[1:], 1.0], right)
@@ -135,3 +136,58 @@ def _mean_by_task(values: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
+
+
+LOOKING_TOOLS = ("crop", "zoom")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """How well a trajectory's best crop fits a target of the task."""
+
+    iou: float
+    """Largest intersection over union of a crop with a target."""
+    coverage: float
+    """Largest share of a target's area inside one crop."""
+
+
+def look_of(task: Task, trajectory: Trajectory) -> Look | None:
+    """None when the task has no targets or no crop of one of its own images ran without an error."""
+    pairs = [
+        (box, target.box)
+        for number, box in _crops(trajectory)
+        for target in task.targets
+        if target.image_index == number - 1
+    ]
+    if not pairs:
+        return None
+    return Look(
+        iou=max(iou(box, target) for box, target in pairs),
+        coverage=max(_covered(target, box) for box, target in pairs),
+    )
+
+
+def _crops(trajectory: Trajectory) -> list[tuple[int, Box]]:
+    """(number of the image, box in its pixels) of each crop that gave a picture."""
+    crops = []
+    for turn in trajectory.turns:
+        action = turn.action
+        if isinstance(action, ToolCall) and action.name in LOOKING_TOOLS and turn.result and turn.result.is_ok:
+            box = _box(action.arguments)
+            number = action.arguments.get("image", 1)
+            if box is not None and isinstance(number, int):
+                crops.append((number, box))
+    return crops
+
+
+def _box(arguments: Mapping[str, Json]) -> Box | None:
+    value = arguments.get("bbox_2d")
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 4:
+        return None
+    sides = [float(side) for side in value if isinstance(side, int | float)]
+    return Box(*sides) if len(sides) == 4 else None
+
+
+def _covered(target: Box, crop: Box) -> float:
+    shared = Box(max(target.x1, crop.x1), max(target.y1, crop.y1), min(target.x2, crop.x2), min(target.y2, crop.y2))
+    return shared.area / target.area if shared.is_ordered and target.area > 0 else 0.0

@@ -9,7 +9,7 @@ from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError
-from saccade.evaluation.two_pass import play_with_views
+from saccade.evaluation.evaluate import play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.base import BRIEF_BELOW_VOCABULARY
@@ -18,7 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rewards.boxes.grounding import readable_boxes
+from saccade.rewards.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import visual_reasoning
 from saccade.rollout.settings import RolloutSettings
@@ -34,7 +34,7 @@ class SeenView:
 
     kind: ViewKind
     box: Box
-    """Where it lies, in whole pixels of the original."""
+    """Its place, in whole pixels of the original."""
     picture: Image.Image
 
 

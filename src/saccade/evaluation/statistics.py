@@ -1,4 +1,4 @@
-"""How sure a measured number is."""
+"""Uncertainty of measured numbers: confidence intervals of shares and of paired differences."""
 
 import math
 from collections.abc import Sequence

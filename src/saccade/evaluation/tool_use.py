@@ -1,4 +1,4 @@
-"""How tools were used: how often, with what success, and whether more where questions are hard."""
+"""How tools were used: how often, with what success, more where questions are hard, and which by family (figure 3)."""
 
 import math
 import re
@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from saccade.rewards.deepeyes import call_outcome, calls_of
-from saccade.rewards.outcome import is_correct
-from saccade.types import Attempt, Json, Trajectory, Turn
+import numpy as np
+
+from saccade.rewards.reward import is_correct
+from saccade.rewards.tool_use import call_outcome, calls_of
+from saccade.types import Attempt, Json, ToolCall, Trajectory, Turn
 
 ACCURACY_BOUNDS = (0.0, 0.25, 0.5, 0.75)
-"""Where the bands of group accuracy begin; each ends before the next, and the last holds 1."""
+"""Lower bounds of the bands of group accuracy; each ends before the next, and the last holds 1."""
 
 ERROR_KIND = "error_kind"
 """Key of ``ToolResult.data`` under which a tool says how a call failed."""
@@ -35,8 +37,8 @@ class DifficultyBand:
 class ToolUse:
     """Over the trajectories that the machine did not fail; means are None where there is nothing to take them of.
 
-    A call that was refused (unknown tool, wrong arguments) is a call that did not succeed. A call that nobody ran,
-    since the episode ended with it, is none.
+    A call that was refused (unknown tool, wrong arguments) is a call that did not succeed. A call that was
+    not run, since the episode ended with it, is none.
     """
 
     calls_mean: float | None = None
@@ -120,3 +122,100 @@ def _accuracy(attempt: Attempt) -> float:
     score = attempt.trajectory.score
     told = None if score is None else score.accuracy
     return float(is_correct(attempt.task, attempt.trajectory)) if told is None else told
+
+
+LATENCY_S = "latency_s"
+"""Key of ``ToolResult.data`` for the seconds that a call took, where they are recorded."""
+
+REFUSED = "refused"
+"""Calls that nothing ran for, whatever name the model gave: names that do not exist would have no end."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FamilyTools:
+    """One family's trajectories that the machine did not fail."""
+
+    trajectories: int
+    turns_mean: float
+    calls: Mapping[str, int]
+    """By tool, the most called first; refused calls under ``REFUSED``."""
+
+    def share(self, tool: str) -> float:
+        """Share of the family's calls."""
+        total = sum(self.calls.values())
+        return self.calls.get(tool, 0) / total if total else 0.0
+
+    def as_json(self) -> dict[str, Json]:
+        return {"trajectories": self.trajectories, "turns_mean": self.turns_mean, "calls": dict(self.calls)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Latency:
+    """Seconds of the calls of a tool that recorded them."""
+
+    calls: int
+    mean_s: float
+    median_s: float
+    p95_s: float
+
+    def as_json(self) -> dict[str, Json]:
+        return {"calls": self.calls, "mean_s": self.mean_s, "median_s": self.median_s, "p95_s": self.p95_s}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolMix:
+    """Calls of tools by family of tasks, and how long the tools took; in alphabetical order."""
+
+    families: Mapping[str, FamilyTools] = field(default_factory=dict)
+    latencies: Mapping[str, Latency] = field(default_factory=dict)
+    """Tools that recorded nothing are missing."""
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "families": {name: family.as_json() for name, family in self.families.items()},
+            "latencies": {name: latency.as_json() for name, latency in self.latencies.items()},
+        }
+
+
+def tool_mix(attempts: Iterable[Attempt]) -> ToolMix:
+    """The measures of an evaluation, or of demonstrations that were recorded."""
+    by_family: dict[str, list[Attempt]] = {}
+    seconds: dict[str, list[float]] = {}
+    for attempt in attempts:
+        if attempt.trajectory.status == "failed":
+            continue
+        by_family.setdefault(attempt.task.family, []).append(attempt)
+        for turn in attempt.trajectory.turns:
+            took = latency_s(turn)
+            if took is not None and isinstance(turn.action, ToolCall):
+                seconds.setdefault(turn.action.name, []).append(took)
+    return ToolMix(
+        families={family: _family_tools(by_family[family]) for family in sorted(by_family)},
+        latencies={tool: _latency(seconds[tool]) for tool in sorted(seconds)},
+    )
+
+
+def latency_s(turn: Turn) -> float | None:
+    """The seconds that the turn's call took, where they are recorded."""
+    took = turn.result.data.get(LATENCY_S) if turn.result is not None else None
+    if isinstance(took, bool) or not isinstance(took, int | float) or not 0 <= took < math.inf:
+        return None
+    return float(took)
+
+
+def _family_tools(attempts: Sequence[Attempt]) -> FamilyTools:
+    turns = [turn for attempt in attempts for turn in attempt.trajectory.turns]
+    names = [
+        turn.action.name if turn.result is not None else REFUSED
+        for turn in turns
+        if isinstance(turn.action, ToolCall) and call_outcome(turn) is not None
+    ]
+    ordered = sorted(Counter(names).items(), key=lambda entry: (-entry[1], entry[0]))
+    return FamilyTools(trajectories=len(attempts), turns_mean=len(turns) / len(attempts), calls=dict(ordered))
+
+
+def _latency(seconds: Sequence[float]) -> Latency:
+    median, p95 = np.percentile(seconds, [50, 95])
+    return Latency(
+        calls=len(seconds), mean_s=math.fsum(seconds) / len(seconds), median_s=float(median), p95_s=float(p95)
+    )

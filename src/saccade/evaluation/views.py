@@ -60,7 +60,7 @@ class CropSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Views:
-    """What is shown beside the original; without crops and union there is no second look."""
+    """The views shown beside the original; without crops and union there is no second look."""
 
     crops: bool = True
     union: bool = True

@@ -1,17 +1,26 @@
 """Rewards: scores of named terms, for one trajectory or for all of a question's.
 
-Start in ``reward.py``, which says the two shapes, then ``outcome.py``, the plainest one; one file per paper beside it.
-``groups.py`` applies any of them. Below: ``answers`` (is it right?), ``boxes``, ``judges`` (models asked for a
-verdict) and ``repetition``.
+Start in ``reward.py``, which has the two shapes and the plainest reward. Beside it: ``tool_use.py`` (CodeDance,
+DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.py`` with ``repetition.py``.
+``groups.py`` applies any of them. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
 """
 
-from saccade.rewards.boxes.grounding import GroundingReward
-from saccade.rewards.codedance import CodeDanceReward
-from saccade.rewards.deepeyes import DeepEyesReward, execution_returns
+from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.groups import score_attempts, score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.outcome import OutcomeReward, check_scorable, counts_as_right, is_correct, keeps_format
-from saccade.rewards.reward import AnyReward, GroupReward, GroupScores, Reward, RuleReward
+from saccade.rewards.reward import (
+    AnyReward,
+    GroupReward,
+    GroupScores,
+    OutcomeReward,
+    Reward,
+    RuleReward,
+    check_scorable,
+    counts_as_right,
+    is_correct,
+    keeps_format,
+)
+from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, execution_returns
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.types import Score, Term
 

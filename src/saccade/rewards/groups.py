@@ -131,7 +131,7 @@ async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdi
 
 
 async def _waited(found: Found | Awaitable[Found]) -> Found:
-    """What a reward found, whether it is async or not."""
+    """The result of a reward, whether it is async or not."""
     return await found if inspect.isawaitable(found) else found
 
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from saccade.errors import UserError
-from saccade.rewards.boxes.grounding import GroundingReward, check_weights, first_image_boxes
-from saccade.rewards.judges.archive import (
+from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
+from saccade.rewards.judges.consistency import (
     TAU,
+    ConsistencyJudge,
     Reference,
+    Verdict,
     best_reference,
     may_be_reference,
     reference_from_json,
@@ -21,9 +23,7 @@ from saccade.rewards.judges.archive import (
     thoughts_of,
     updated,
 )
-from saccade.rewards.judges.consistency import ConsistencyJudge, Verdict
-from saccade.rewards.outcome import is_correct, keeps_format
-from saccade.rewards.reward import GroupScores
+from saccade.rewards.reward import GroupScores, is_correct, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 Accuracies = Sequence[float | None]

@@ -1,14 +1,20 @@
-"""The shapes of a reward: ``Reward`` for one trajectory, ``GroupReward`` for a question's trajectories.
+"""Rewards: ``Reward`` of one trajectory, ``GroupReward`` of a question's trajectories, and the plainest, by outcome.
 
-Either may be async. Both work in training, in every evaluation and in ``saccade eval``; ``groups.py`` applies them.
+Either may be async. All work in training, in every evaluation and in ``saccade eval``; ``groups.py`` applies them.
+``own_reward`` loads one of the user's own, named ``FILE.py:NAME`` on the command line.
 """
 
+import inspect
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from saccade.errors import UserError
-from saccade.types import Json, Score, Task, Trajectory
+from saccade.own_code import module_of_file, named_in
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.types import Json, Score, Task, Term, Trajectory
 
 RuleReward = Callable[[Task, Trajectory], Score]
 """A reward worked out on the spot by rules, which other rewards may build on.
@@ -26,12 +32,12 @@ None, or a ``MachineError`` raised, is no verdict: the trajectory then counts as
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupScores:
-    """What a group reward found for one question."""
+    """Scores of a group reward for one question."""
 
     scores: Mapping[str, Sequence[Score | None]]
     """By stream, one for each trajectory; None where there is no verdict, and the trajectory then counts as failed."""
     memory: Json = None
-    """What the next scoring of the same task is given; None leaves it as it was."""
+    """Given to the next scoring of the same task; None leaves it as it was."""
 
 
 @runtime_checkable
@@ -73,3 +79,92 @@ def told_accuracy(score: Score) -> float:
     """``Score.accuracy`` of a score that tells right from wrong; UserError for another."""
     is_right = told_right(score)
     return float(is_right) if score.accuracy is None else score.accuracy
+
+
+def is_correct(task: Task, trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and it is right."""
+    return trajectory.status == "answered" and answer_is_right(task, trajectory.answer)
+
+
+def keeps_format(trajectory: Trajectory) -> bool:
+    """The trajectory ended with an answer, and its every turn is well-formed."""
+    return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
+
+
+def counts_as_right(task: Task, trajectory: Trajectory) -> bool:
+    """Whether the answer is right, as the reward says; where it does not say, by the rule of the answer's kind."""
+    score = trajectory.score
+    return is_correct(task, trajectory) if score is None or score.is_right is None else score.is_right
+
+
+def check_scorable(task: Task, trajectory: Trajectory) -> None:
+    """ValueError for a trajectory that the machine failed, and for one of another task."""
+    if trajectory.status == "failed":
+        raise ValueError(
+            f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"
+        )
+    if trajectory.task_id != task.id:
+        raise ValueError(f"a trajectory of task {trajectory.task_id} cannot be scored as one of task {task.id}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeReward:
+    """A reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
+
+    ``accuracy``: the trajectory ended with an answer, and it is right. ``format``: it ended with an answer, and every
+    turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.
+    """
+
+    accuracy_weight: float = 1.0
+    format_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, weight in (("accuracy_weight", self.accuracy_weight), ("format_weight", self.format_weight)):
+            if not (math.isfinite(weight) and weight >= 0):
+                raise UserError(f"{name}={weight} cannot weigh a reward; use 0 or a positive number")
+
+    def __call__(self, task: Task, trajectory: Trajectory) -> Score:
+        """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
+        check_scorable(task, trajectory)
+        is_right = is_correct(task, trajectory)
+        return Score(
+            terms=(
+                Term("accuracy", float(is_right), self.accuracy_weight),
+                Term("format", float(keeps_format(trajectory)), self.format_weight),
+            ),
+            is_right=is_right,
+        )
+
+
+SHAPE = (
+    "a reward is a function def reward(task: Task, trajectory: Trajectory) -> Score, async or not, or an object with "
+    "score_groups(task, groups, memory)"
+)
+
+
+def own_reward(name: str) -> AnyReward:
+    """The reward that ``FILE.py:NAME`` names; the file is run. ``UserError`` says what to do."""
+    module = module_of_file(reward_file(name), what="reward")
+    found = named_in(module, name.rpartition(":")[2], name, what="reward", parameters=2)
+    if isinstance(found, type):
+        raise UserError(
+            f"{name} is a class; make an object of it in the file, my_reward = {found.__name__}(...), and name that"
+        )
+    if isinstance(found, GroupReward):
+        return found
+    if not callable(found):
+        raise UserError(f"{name} is {type(found).__name__}; {SHAPE}")
+    try:
+        inspect.signature(found).bind(None, None)
+    except TypeError as error:
+        raise UserError(f"{name} cannot be called ({error}); {SHAPE}") from None
+    reward: Reward = found
+    return reward
+
+
+def reward_file(name: str) -> Path:
+    """The file of ``FILE.py:NAME``; UserError for any other text."""
+    place, _, called = name.rpartition(":")
+    if not place.endswith(".py") or not called:
+        raise UserError(f"{name!r} names no reward; write FILE.py:NAME; {SHAPE}")
+    return Path(place)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.outcome import check_scorable, keeps_format
-from saccade.rewards.repetition.loops import (
+from saccade.rewards.repetition import (
     DEFAULT_LIMITS,
     RULES,
     Level,
@@ -16,7 +15,7 @@ from saccade.rewards.repetition.loops import (
     repetition,
     worst,
 )
-from saccade.rewards.reward import GroupScores, RuleReward
+from saccade.rewards.reward import GroupScores, RuleReward, check_scorable, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 VistaForm = Literal["sum", "dense", "sparse"]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.envs.calls import tool_times
-from saccade.evaluation.evaluate import evaluation_requests, play
+from saccade.evaluation.evaluate import evaluation_requests, play, play_with_views, view_metrics
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.evaluation.two_pass import play_with_views, view_metrics
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
 from saccade.runs.asked import AskedIn
 from saccade.runs.position import Position

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Evaluate:
     """Measures the model; the run finds out whether it was trained on these tasks.
 
-    With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.two_pass``): the first pass names boxes,
+    With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.evaluate``): the first pass names boxes,
     ``episodes`` answer on the views that are cut out by them. The first pass is an evaluation of its own in the
     report, ``first_pass_name``, unless an evaluation before has played the very same one.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.evaluation.statistics import Difference, paired_difference
-from saccade.rewards.outcome import counts_as_right
+from saccade.rewards.reward import counts_as_right
 from saccade.types import Json
 from saccade.viewer.evidence import Evaluation
 

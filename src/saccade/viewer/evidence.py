@@ -6,8 +6,8 @@ from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.errors import UserError
+from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.evaluation.two_pass import FIRST_PASS
 from saccade.runs.asked import AskedIn, AskedRecord, read_asked
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.rewards.outcome import counts_as_right
+from saccade.rewards.reward import counts_as_right
 from saccade.types import Attempt, ImageRef, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays

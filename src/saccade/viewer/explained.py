@@ -5,7 +5,7 @@ import statistics
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from saccade.rewards.outcome import counts_as_right
+from saccade.rewards.reward import counts_as_right
 from saccade.types import Attempt, Score, Turn
 from saccade.viewer.recorded import RecordedFile, RecordedGroup
 from saccade.viewer.turns import turn_outcome

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
-from saccade.evaluation.tool_mix import ToolMix, tool_mix
+from saccade.evaluation.tool_use import ToolMix, tool_mix
 from saccade.runs.asking import Way
 from saccade.types import Attempt, Json, ToolSpec
 from saccade.viewer.evidence import Evidence

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from saccade.envs.visual_reasoning import answer_reward
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
 from saccade.rewards.answers.rules import right_by_kind
-from saccade.rewards.outcome import is_correct
+from saccade.rewards.reward import is_correct
 from saccade.types import Answer, AnswerKind, Task, Trajectory, Turn
 
 TASK = Task(id="t", family="f", question="?", answer="12", answer_kind="exact", images=(), tolerance=0.02)

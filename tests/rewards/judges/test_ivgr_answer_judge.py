@@ -8,8 +8,7 @@ from ivgr_samples import TASK, scored, textual
 
 from saccade.errors import MachineError
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.judges.answer_judge import AnswerJudge, read_yes_or_no
-from saccade.rewards.judges.asking import JudgeClient
+from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, read_yes_or_no
 from saccade.testing import ScriptedTeacher
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import AnswerKind, Task

@@ -17,12 +17,9 @@ from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError, UserError
 from saccade.rewards.groups import score_questions
 from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.judges.answer_judge import AnswerJudge
-from saccade.rewards.judges.archive import Reference
-from saccade.rewards.judges.asking import JudgeClient
-from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, SAYS_NOTHING, UNJUDGEABLE, Verdict
-from saccade.rewards.judges.llm_judge import LlmJudge, read_rubric
-from saccade.rewards.judges.quotation import CUT, MARK, quoted
+from saccade.rewards.judges.addressing import CUT, MARK, quoted
+from saccade.rewards.judges.consistency import ATTACK, NO_VERDICT, SAYS_NOTHING, UNJUDGEABLE, Reference, Verdict
+from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge, read_rubric
 from saccade.testing import TINY_VIEW, ChatServer, ScriptedEngine, ScriptedTeacher, chat_reply, letter_chat
 from saccade.testing.chat_server import Received, Served
 from saccade.testing.hostile import HOSTILE_TEXTS

@@ -27,7 +27,7 @@ from saccade.curation.playing import (
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.deepeyes import call_outcome
+from saccade.rewards.tool_use import call_outcome
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Message, Target, Task, ToolCall, Turn

@@ -12,7 +12,7 @@ from typing import Literal
 
 from saccade.curation.codedance.prompts import question_of
 from saccade.protocols.tagged import parse, write
-from saccade.rewards.repetition.loops import repetition
+from saccade.rewards.repetition import repetition
 from saccade.types import Answer, ExpertTurn, Message, Task, ToolCall
 
 MAX_REPLY_CHARS = 1 << 18

@@ -9,8 +9,14 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right, credit
-    from saccade.rewards.answers.rules import exact_match, math_equal, multiple_choice, relaxed_accuracy, right_by_kind
-    from saccade.rewards.answers.vqa import vqa_soft_accuracy
+    from saccade.rewards.answers.rules import (
+        exact_match,
+        math_equal,
+        multiple_choice,
+        relaxed_accuracy,
+        right_by_kind,
+        vqa_soft_accuracy,
+    )
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

@@ -57,7 +57,7 @@ _DECIMALS = re.compile(r"-?\d*\.(\d+)")
 
 
 def credit(task: Task, answer: str | None) -> float:
-    """What the task's data set gives for the answer, between 0 and 1; no answer is worth nothing."""
+    """The credit that the task's data set gives for the answer, between 0 and 1; no answer is worth nothing."""
     if answer is None or len(answer) > max(MAX_ANSWER_CHARACTERS, 2 * len(task.answer)):
         return 0.0
     metric = METRICS.get(task.source)

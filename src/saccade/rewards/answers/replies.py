@@ -1,4 +1,4 @@
-"""What a reply commits to, once its dress is taken off: emphasis, a box, "The answer is", "is correct", a noun.
+"""The answer that a reply commits to, without emphasis, a box, "The answer is", "is correct" or a noun.
 
 ``**B**``, ``$\\boxed{B}$``, ``Option B is correct`` and ``There are 3 cats`` say what ``B`` and ``3`` say. A reply is
 undressed from the outside, layer by layer, and whatever is left counts whole: nothing is ever searched for inside it.

@@ -15,10 +15,8 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.load_settings import LoadSettings
 from saccade.rewards.ivgr import AccuracyJudge
-from saccade.rewards.judges.answer_judge import AnswerJudge
-from saccade.rewards.judges.asking import JudgeClient
 from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
-from saccade.rewards.judges.llm_judge import LlmJudge
+from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

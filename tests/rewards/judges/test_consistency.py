@@ -10,8 +10,8 @@ from ivgr_samples import BLUE, RED, TASK, grounded, tag
 
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.rewards.boxes.grounding import GroundingReward
-from saccade.rewards.judges.archive import (
+from saccade.rewards.grounding import GroundingReward
+from saccade.rewards.judges.consistency import (
     Reference,
     best_reference,
     reference_from_json,

@@ -25,7 +25,7 @@ from itertools import groupby, pairwise
 from typing import Literal, get_args
 
 from saccade.errors import UserError
-from saccade.rewards.repetition.runs import (
+from saccade.rewards.periodic_runs import (
     PUNCTUATION,
     SPACELESS,
     PeriodicRun,
@@ -85,7 +85,7 @@ class Repetition:
     count: int = 0
     """Repeats."""
     unit: str = ""
-    """What repeats, at most 60 characters of it."""
+    """The repeated unit, at most 60 characters of it."""
 
 
 NO_REPETITION = Repetition()

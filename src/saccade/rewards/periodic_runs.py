@@ -1,4 +1,7 @@
-"""A text as tokens among which repetition is looked for: words, signs of scripts without spaces, and whole pieces."""
+"""Tokens of a text and the periodic runs in any sequence: what ``repetition`` looks for loops in.
+
+Tokens are words, signs of scripts without spaces, and whole pieces such as a table's row.
+"""
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -151,7 +154,7 @@ def long_runs(sequence: Sequence[Hashable], *, gram: int, forgiving: bool = Fals
 
 
 def _end(sequence: Sequence[Hashable], at: int, period: int, forgiven_after: int | None) -> int:
-    """Where the sequence stops to go on as it did a period before."""
+    """The index at which the sequence stops repeating what came a period before."""
     equal = 0
     while at < len(sequence):
         if sequence[at] == sequence[at - period]:

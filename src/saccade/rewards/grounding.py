@@ -19,7 +19,7 @@ from typing import Literal, assert_never, get_args
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
-from saccade.rewards.outcome import check_scorable, is_correct, keeps_format
+from saccade.rewards.reward import check_scorable, is_correct, keeps_format
 from saccade.types import BoxMention, Score, Task, Term, Trajectory
 
 
@@ -79,7 +79,7 @@ def _best(boxes: Sequence[Box], wanted: Box) -> int | None:
 
 
 def _value(box: Box, rivals: Sequence[Box], target: Box) -> float:
-    """What a box that counts is worth for its target, beside other guesses at its place."""
+    """The value of a box that counts for its target, beside other guesses at its place."""
     own = iou(box, target)
     shared = ((iou(box, rival), iou(rival, target)) for rival in rivals)
     return min([own, *((own + close * other) / (1 + close) for close, other in shared)])

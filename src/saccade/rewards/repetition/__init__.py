@@ -1,1 +1,0 @@
-"""Loops in texts, found in linear time."""
