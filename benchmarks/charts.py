@@ -29,11 +29,9 @@ from saccade.readers.charts.chart import Arrangement, Chart, ChartKind, Series
 from saccade.readers.charts.classical import ClassicalReader
 from saccade.readers.text.rapid import RapidReader
 from saccade.seeding import generator_for
-from saccade.tasks import chart_axes
-from saccade.tasks.families import chart_bars, chart_lines, chart_pie, colour_bars
-from saccade.tasks.palette import COLOUR_NAMES
+from saccade.tasks.drawing import COLOUR_NAMES, DAYS, ITEMS
+from saccade.tasks.families import chart_bars, chart_lines, chart_pie
 from saccade.tasks.scene import Scene, pick_several, whole_knob
-from saccade.tasks.words import DAYS, ITEMS
 from saccade.testing.drawn_charts import DrawnChart, draw_chart
 
 TOLERANCE = 0.05
@@ -259,17 +257,17 @@ def _twins(rng: Generator) -> tuple[Generator, Generator]:
 def _family_bars(rng: Generator) -> DrawnChart:
     difficulty, is_code = float(rng.random()), bool(rng.integers(2))
     first, second = _twins(rng)
-    scene = (colour_bars.draw_colour_bars if is_code else chart_bars.draw_chart_bars)(first, difficulty)
+    scene = (chart_bars.draw_colour_bars if is_code else chart_bars.draw_chart_bars)(first, difficulty)
     count = whole_knob(difficulty, 3, 5, 7)
     items, _ = pick_several(second, ITEMS, count), pick_several(second, COLOUR_NAMES, count)
     if is_code:
-        allowed = colour_bars.VALUES[:: 5 if difficulty < 0.25 else 1]
+        allowed = chart_bars.VALUES[:: 5 if difficulty < 0.25 else 1]
         values = [allowed[int(i)] for i in second.permutation(len(allowed))[:count]]
     else:
         values = chart_bars._values(
-            second, [v for v in chart_axes.values_for(difficulty) if v != chart_bars.LINE], count
+            second, [v for v in chart_bars.values_for(difficulty) if v != chart_bars.LINE], count
         )
-    _check(scene, {float(chart_axes.height_of(value)) for value in values})
+    _check(scene, {float(chart_bars.height_of(value)) for value in values})
     series = (Series(name="", values=tuple(float(value) for value in values)),)
     return DrawnChart(image=_one(scene), chart=_truth("bar", items, series))
 
@@ -280,12 +278,12 @@ def _family_lines(rng: Generator) -> DrawnChart:
     scene = chart_lines.draw_chart_lines(first, difficulty)
     days = whole_knob(difficulty, 4, 5, 7)
     colours = pick_several(second, COLOUR_NAMES, whole_knob(difficulty, 1, 2, 3))
-    values = chart_lines._values(second, list(chart_axes.values_for(difficulty)), len(colours), days)
+    values = chart_lines._values(second, list(chart_bars.values_for(difficulty)), len(colours), days)
     series = tuple(
         Series(name=colour, values=tuple(float(value) for value in line))
         for colour, line in zip(colours, values, strict=True)
     )
-    tops = {chart_axes.height_of(value) - chart_lines.MARKER_PX for line in values for value in line}
+    tops = {chart_bars.height_of(value) - chart_lines.MARKER_PX for line in values for value in line}
     _check(scene, {float(top) for top in tops})
     return DrawnChart(image=_one(scene), chart=_truth("line", DAYS[:days], series))
 

@@ -33,8 +33,7 @@ from saccade.readers.geometry.numeric import find_figures
 from saccade.readers.geometry.solver import solve
 from saccade.readers.geometry.terms import Call, written
 from saccade.seeding import generator_for
-from saccade.tasks.families.geometry_kinds import KINDS
-from saccade.tasks.families.geometry_problem import draw_problem
+from saccade.tasks.families.geometry_problem import KINDS, draw_problem
 
 DRAWINGS = ("true", "crooked", "wide", "half")
 CROOKED, TORN = 0.04, 0.25

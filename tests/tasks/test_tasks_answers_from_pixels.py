@@ -10,9 +10,8 @@ from skimage.measure import label
 
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
-from saccade.tasks import chart_axes
-from saccade.tasks.drawing import SHAPES, Canvas, font, text_box
-from saccade.tasks.palette import BACKGROUND, COLOURS, FAINT, INK, PAPER
+from saccade.tasks.drawing import BACKGROUND, COLOURS, FAINT, INK, PAPER, SHAPES, Canvas, font, text_box
+from saccade.tasks.families.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import find_tool
@@ -123,12 +122,12 @@ def test_the_side_follows_from_the_middles_of_both_objects() -> None:
 def bars_in(pixels: Pixels) -> list[tuple[int, float]]:
     """(middle x, value) of each bar, from the colours just above the foot and the height of each."""
     bars = []
-    foot = [tuple(pixel) for pixel in pixels[chart_axes.BOTTOM_PX - 1].tolist()]
+    foot = [tuple(pixel) for pixel in pixels[BOTTOM_PX - 1].tolist()]
     for colour in COLOURS.values():
         columns = [x for x, pixel in enumerate(foot) if pixel == colour]
         if columns:
             x = columns[len(columns) // 2]
-            bars.append((x, int(is_colour(pixels[:, x], colour).sum()) / chart_axes.PX_PER_UNIT))
+            bars.append((x, int(is_colour(pixels[:, x], colour).sum()) / PX_PER_UNIT))
     return bars
 
 
@@ -139,7 +138,7 @@ def test_bars_answer_from_their_heights() -> None:
         values = [value for _, value in bars]
         asked = [value for t in task.targets for x, value in bars if t.box.x1 <= x < t.box.x2]
         assert len(asked) == len(task.targets)
-        assert asked == [target.box.height / chart_axes.PX_PER_UNIT for target in task.targets]
+        assert asked == [target.box.height / PX_PER_UNIT for target in task.targets]
         if "tallest" in task.question:
             assert asked == [max(values)]
             assert values.count(max(values)) == 1
@@ -172,7 +171,7 @@ def test_lines_answer_from_where_their_markers_are() -> None:
         assert colours == [target.label.split()[0] for target in task.targets]
         heights = [target.box.center.y for target in task.targets]
         if task.answer_kind == "number":
-            assert (chart_axes.BOTTOM_PX - heights[0]) / 2 == pytest.approx(int(task.answer), abs=0.6)
+            assert (BOTTOM_PX - heights[0]) / 2 == pytest.approx(int(task.answer), abs=0.6)
         elif "Which line" in task.question:
             assert task.answer == colours[heights.index(min(heights))]
             assert abs(heights[0] - heights[1]) >= 20

@@ -11,8 +11,8 @@ from skimage.measure import label
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
-from saccade.tasks.code_methods import METHODS, PRELUDE, code_phrases, solution_of
-from saccade.tasks.palette import COLOURS
+from saccade.tasks.code_experts import METHODS, PRELUDE, code_phrases, solution_of
+from saccade.tasks.drawing import COLOURS
 from saccade.tasks.procedural import (
     ALL_FAMILIES,
     CODE_FAMILIES,

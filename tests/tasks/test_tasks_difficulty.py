@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saccade.seeding import generator_for
-from saccade.tasks.palette import COLOURS, INK
+from saccade.tasks.drawing import COLOURS, INK
 from saccade.tasks.procedural import FAMILIES
 from saccade.tasks.scene import Scene
 

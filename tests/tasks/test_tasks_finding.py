@@ -4,8 +4,7 @@ import pytest
 
 from saccade.geometry import Point
 from saccade.seeding import generator_for
-from saccade.tasks.drawing import SHAPES
-from saccade.tasks.palette import COLOUR_NAMES
+from saccade.tasks.drawing import COLOUR_NAMES, SHAPES
 from saccade.tasks.procedural import LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES, Scene, place_of
 

@@ -24,7 +24,7 @@ from saccade.rewards.reward import AnyReward, GroupReward, GroupScores
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
-from saccade.tasks.families.plate_marks import MARKS, PLATE_COLOURS
+from saccade.tasks.families.plates import MARKS, PLATE_COLOURS
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 from saccade.types import Attempt, Json, Task, Trajectory

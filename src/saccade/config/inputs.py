@@ -7,8 +7,7 @@ from pathlib import Path
 from saccade.config.context import RecipeContext
 from saccade.config.recipe_source import recipe_source
 from saccade.errors import UserError
-from saccade.tasks.own_family import own_family_file
-from saccade.tasks.procedural import family_named
+from saccade.tasks.procedural import family_named, own_family_file
 from saccade.types import Json
 
 

@@ -13,6 +13,7 @@ from saccade.seeding import generator_for
 from saccade.tasks import generate, vocabulary_texts
 from saccade.tasks.code_experts import (
     CodeStyle,
+    code_phrases,
     coded,
     gave_up,
     one_run,
@@ -21,7 +22,6 @@ from saccade.tasks.code_experts import (
     two_runs,
     with_picture,
 )
-from saccade.tasks.code_methods import code_phrases
 from saccade.types import Example
 
 EASY = ("big_shape",)

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from saccade.media import MediaStore
 from saccade.seeding import generator_for
 from saccade.tasks import generate, vocabulary_texts
-from saccade.tasks.code_methods import AREA, COUNT, LENGTH, Method
-from saccade.tasks.families.triangle_angles import LOGIC_FORMS
+from saccade.tasks.code_experts import AREA, COUNT, LENGTH, Method
+from saccade.tasks.families.angles import LOGIC_FORMS
 from saccade.tools import Tool, remembering
 from saccade.tools.catalogue import CATALOGUE, ToolSettings
 from saccade.types import Example

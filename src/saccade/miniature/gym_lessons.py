@@ -17,7 +17,7 @@ from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_to
 from saccade.miniature.habits import guessed
 from saccade.recipes.vista_data import without_thoughts
 from saccade.seeding import generator_for
-from saccade.tasks import chart_axes
+from saccade.tasks.families.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.tasks.scene import call
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall
 
@@ -103,7 +103,7 @@ def _of_chart(task: Task) -> tuple[Looks, str]:
 
 
 def _value(bar: Target) -> int:
-    return round((chart_axes.BOTTOM_PX - bar.box.y1) / chart_axes.PX_PER_UNIT)
+    return round((BOTTOM_PX - bar.box.y1) / PX_PER_UNIT)
 
 
 def lessons_on(

@@ -15,7 +15,7 @@ from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder
-from saccade.tasks.families.plate_marks import MARKS
+from saccade.tasks.families.plates import MARKS
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import Task
 

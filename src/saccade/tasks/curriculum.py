@@ -1,4 +1,4 @@
-"""Which questions are asked next: in order, in shuffled epochs, by pass rate, in mixtures, in one stream or several.
+"""Task samplers: the next questions in order, in shuffled epochs, by pass rate, in mixtures, in one stream or several.
 
 All of them remember where they are (``state_dict``), so that a resumed run asks what it would have asked.
 """
@@ -32,7 +32,7 @@ class TaskSampler(Protocol):
         ...
 
     def update(self, groups: Sequence[Group]) -> None:
-        """Told of every group that was rolled out and scored, also of those that an algorithm leaves out."""
+        """Takes every group that was rolled out and scored, also those that an algorithm leaves out."""
         ...
 
     def state_dict(self) -> Mapping[str, Json]: ...

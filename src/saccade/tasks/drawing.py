@@ -1,20 +1,57 @@
-"""A picture that is drawn smoothly and knows which pixels each thing covers."""
+"""The canvas of drawn pictures, with the colours and the words that they use.
+
+Every method of ``Canvas`` tells the pixels that it covered; ``scattered`` places shapes without touching each other.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from saccade.geometry import Box, Point
-from saccade.tasks.palette import BACKGROUND, INK, Colour
 from saccade.tasks.scene import SIZE_PX
 
-OVERSAMPLING = 4
+Colour = tuple[int, int, int]
+
+BACKGROUND: Colour = (128, 128, 128)
+"""Mid-grey: tiny models do not learn from bright backgrounds."""
+
+INK: Colour = (12, 12, 12)
+PAPER: Colour = (245, 245, 245)
+FAINT: Colour = (104, 104, 104)
+
+COLOURS: dict[str, Colour] = {
+    "red": (205, 48, 48),
+    "green": (48, 165, 60),
+    "blue": (56, 80, 210),
+    "yellow": (210, 200, 48),
+    "orange": (211, 120, 44),
+    "purple": (140, 52, 180),
+    "cyan": (50, 190, 200),
+    "pink": (211, 120, 180),
+}
+"""Every channel lies in 44..211, so that a texture of +-44 never clips. The first four are easy to tell."""
+
+COLOUR_NAMES = tuple(COLOURS)
 
 SHAPES = ("circle", "square", "triangle", "star", "cross", "diamond")
+
+# The short words that drawn pictures carry; few, so that a tiny tokenizer learns them all.
+ITEMS = ("tea", "milk", "rice", "soap", "salt", "fish", "eggs", "corn")
+PEOPLE = ("Ann", "Bob", "Eva", "Ian", "Lea", "Max", "Tom", "Zoe")
+PLACES = ("Oro", "Pim", "Vel", "Kas", "Lun", "Tor", "Mir", "Zed")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "May", "Jun", "Oct")
+COLUMNS = ("price", "stock", "size", "sold")
+
+OVERSAMPLING = 4
+GAP_PX = 8
+"""The least distance between the circles around two objects, and half of it to the border."""
 
 Coverage = NDArray[np.bool_]
 """The pixels that a drawn thing covers at least half, boolean, (height, width)."""
@@ -116,3 +153,42 @@ def _unit_shape(name: str) -> tuple[tuple[float, float], ...]:
     radii = {"circle": (1.0,) * 40, "triangle": (1.0,) * 3, "diamond": (1.0,) * 4, "star": (1.0, 0.42) * 5}[name]
     turn = 2 * math.pi / len(radii)
     return tuple((r * math.sin(i * turn), -r * math.cos(i * turn)) for i, r in enumerate(radii))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thing:
+    """A coloured shape to draw."""
+
+    colour: str
+    shape: str
+    center: Point
+    radius: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.colour} {self.shape}"
+
+    def draw(self, canvas: Canvas) -> Coverage:
+        return canvas.shape(self.shape, self.center, self.radius, COLOURS[self.colour])
+
+
+def scattered(rng: Generator, count: int, radius: float) -> list[Point]:
+    """Centres with whole coordinates for circles of this radius, in random order, at least ``GAP_PX`` apart.
+
+    Each lies in a random cell of a grid, shifted as far as the cell allows; about half of the cells stay empty
+    where there is room for that. ``ValueError`` when the circles do not fit.
+    """
+    finest = math.floor(SIZE_PX / (2 * radius + GAP_PX))
+    if count > finest**2:
+        raise ValueError(f"{count} circles of radius {radius} px do not fit; use fewer or smaller ones")
+    cells_per_side = min(finest, math.ceil(math.sqrt(2 * count)))
+    cell_px = SIZE_PX / cells_per_side
+    slack = math.floor((cell_px - 2 * radius - GAP_PX) / 2)
+    centers = []
+    for cell in rng.permutation(cells_per_side**2)[:count]:
+        row, column = divmod(int(cell), cells_per_side)
+        shift_x, shift_y = (int(shift) for shift in rng.integers(-slack, slack + 1, size=2))
+        centers.append(
+            Point(math.floor((column + 0.5) * cell_px) + shift_x, math.floor((row + 0.5) * cell_px) + shift_y)
+        )
+    return centers

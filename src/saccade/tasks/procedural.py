@@ -1,47 +1,42 @@
 """Tasks drawn by the program from a seed, each with its exact answer, targets and an expert that solves it.
 
-Every picture belongs to exactly one split, by a hash of its pixels: a scene that lands in another split is
-thrown away and drawn again. So no held-out picture is ever a training picture, whatever the seed, index or
-difficulty. A scene without a picture is split by its question.
+Every picture belongs to exactly one split, by a hash of its pixels: a scene that lands in another split is thrown away
+and drawn again. So no held-out picture is ever a training picture, whatever the seed, index or difficulty. A scene
+without a picture is split by its question. A family of the user's own is named ``FILE.py:NAME`` wherever a family is
+named.
 """
 
+import inspect
 import zlib
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.own_code import module_of_file, named_in
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.families.attributes import draw_attributes
-from saccade.tasks.families.big_shape import draw_big_shape
-from saccade.tasks.families.chart_bars import draw_chart_bars
+from saccade.tasks.families.angles import draw_geometry_angle, draw_triangle_angles
+from saccade.tasks.families.attributes import draw_attributes, draw_big_shape, draw_placed_shapes
+from saccade.tasks.families.chart_bars import draw_chart_bars, draw_colour_bars
 from saccade.tasks.families.chart_lines import draw_chart_lines
 from saccade.tasks.families.chart_pie import draw_chart_pie
-from saccade.tasks.families.colour_bars import draw_colour_bars
-from saccade.tasks.families.colour_dots import draw_colour_dots
-from saccade.tasks.families.counting import draw_counting
+from saccade.tasks.families.counting import draw_colour_dots, draw_counting
 from saccade.tasks.families.document_text import draw_document_text
-from saccade.tasks.families.dot_table import draw_dot_table
 from saccade.tasks.families.finding import (
     draw_finding_colours,
     draw_finding_lines,
     draw_finding_shapes,
     draw_finding_words,
 )
-from saccade.tasks.families.geometry_angle import draw_geometry_angle
-from saccade.tasks.families.geometry_length import draw_geometry_length
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
 from saccade.tasks.families.map_regions import draw_map_regions
-from saccade.tasks.families.placed_shapes import draw_placed_shapes
-from saccade.tasks.families.plate_marks import draw_plate_mark, draw_plate_pair
-from saccade.tasks.families.scale_bar import draw_scale_bar
+from saccade.tasks.families.plates import draw_plate_mark, draw_plate_pair, draw_visual_search
+from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
-from saccade.tasks.families.table_lookup import draw_table_lookup
-from saccade.tasks.families.table_sums import draw_table_sums
-from saccade.tasks.families.triangle_angles import draw_triangle_angles
+from saccade.tasks.families.tables import draw_dot_table, draw_table_lookup, draw_table_sums
 from saccade.tasks.families.video_event import draw_video_event
-from saccade.tasks.families.visual_search import draw_visual_search
-from saccade.tasks.own_family import checked_scene, family_name, own_family, own_family_file
 from saccade.tasks.scene import FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
 
@@ -103,7 +98,10 @@ LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES, **TOOL_FAMILIES, **LESSON_FAMILIES}
 )
+Family = str | FamilyFunction
+"""A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
 
+SHAPE = "a task family is a function def draw(rng: Generator, difficulty: float) -> Scene"
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
 )
@@ -113,8 +111,46 @@ MAX_DRAWS = 512
 """Draws until a scene falls into its split: at the smallest share, all fail once in 10^29 tasks."""
 
 
-Family = str | FamilyFunction
-"""A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
+def own_family_file(name: str) -> Path | None:
+    """The file of ``FILE.py:NAME`` or ``FILE.py``; None for any other text."""
+    place = name if name.endswith(".py") else name.rpartition(":")[0]
+    return Path(place) if place.endswith(".py") else None
+
+
+def own_family(name: str) -> FamilyFunction:
+    """The function that ``FILE.py:NAME`` names; the file is run once. ``UserError`` says what to do."""
+    file = own_family_file(name)
+    assert file is not None
+    return _loaded(file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2])
+
+
+def family_name(draw: FamilyFunction) -> str:
+    """The name of a family of the user's own: its function's without ``draw_``."""
+    name = getattr(draw, "__name__", "")
+    if not name.isidentifier():
+        raise UserError(f"a task family needs a name of its own, and {draw!r} has none; {SHAPE}")
+    return name.removeprefix("draw_")
+
+
+def checked_scene(scene: object, name: str) -> Scene:
+    """The scene that a family drew; ``UserError`` when it is none."""
+    if not isinstance(scene, Scene):
+        raise UserError(f"the task family {name!r} returned {type(scene).__name__}, not a Scene; {SHAPE}")
+    return scene
+
+
+@cache
+def _loaded(file: Path, function: str) -> FamilyFunction:
+    place = str(file)
+    found = named_in(module_of_file(file, what="task family"), function, place, what="task family", parameters=2)
+    if not callable(found):
+        raise UserError(f"{place}:{function} is not a function but {type(found).__name__}; {SHAPE}")
+    try:
+        inspect.signature(found).bind(None, 0.5)
+    except TypeError as error:
+        raise UserError(f"{place}:{function} cannot be called ({error}); {SHAPE}") from None
+    draw: FamilyFunction = found
+    return draw
 
 
 def generate(

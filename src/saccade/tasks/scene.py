@@ -31,7 +31,7 @@ class SceneQuestion:
     choices: tuple[str, ...] = ()
     tolerance: float = 0.0
     conclusion: str = "clear now"
-    """What the expert thinks when it answers."""
+    """The expert's thought when it answers."""
 
     @property
     def turns(self) -> tuple[ExpertTurn, ...]:
@@ -41,14 +41,14 @@ class SceneQuestion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scene:
-    """What a family draws, and the question on it."""
+    """A family's pictures, and the question on them."""
 
     images: tuple[Image.Image, ...]
     asked: SceneQuestion
     frame_times_s: tuple[float, ...] = ()
     event_s: tuple[float, float] | None = None
     split_key: bytes = b""
-    """What no two splits may share. Empty: all pixels. A video gives what each of its frames shows."""
+    """The bytes that no two splits may share. Empty: all pixels. A video gives what each of its frames shows."""
     objects: tuple[SceneObject, ...] = ()
     """As in ``Task``."""
 

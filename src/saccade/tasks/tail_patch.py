@@ -1,4 +1,4 @@
-"""The tail-patch curriculum: of measured questions those that are hard but were answered now and then, easy first."""
+"""The tail-patch curriculum: measured questions that are hard but were answered now and then, easy first."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""Experts of drawn questions who reason in one turn, with boxes or in plain words; careful or not."""
+"""Experts of drawn questions that reason in one turn, with boxes or in plain words; careful or not."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,10 +25,10 @@ ASTRAY = 0.8
 def grounded(
     example: Example, *, grid_px: float = 1.0, care: Care = "careful", chance: Generator | None = None
 ) -> Example:
-    """The same question answered by an expert who writes each object's box after its name and its place.
+    """The same question answered by an expert that writes each object's box after its name and its place.
 
     The place comes first because a small model finds numbers by words. Boxes are in pixels, rounded to a grid, so that
-    a beginner needs few coordinate words. ``chance`` picks what an expert sees who looks ``elsewhere`` or ``astray``.
+    a beginner needs few coordinate words. ``chance`` picks what an expert that looks ``elsewhere`` or ``astray`` sees.
     """
     grown = LOOSE if care == "loose" else 1.0
 
@@ -40,7 +40,7 @@ def grounded(
 
 
 def textual(example: Example, *, care: Care = "careful", chance: Generator | None = None) -> Example:
-    """The same question answered by an expert who says in words where each object is."""
+    """The same question answered by an expert that says in words where each object is."""
 
     def said(one: SceneObject) -> str:
         return " ".join(_seen(one) if care == "loose" else one.attributes.values())
@@ -73,7 +73,7 @@ def _written(box: Box, grown: float, grid_px: float) -> str:
 
 
 def _reasoned(example: Example, said: Callable[[SceneObject], str], care: Care, chance: Generator | None) -> Example:
-    """An expert who takes one object for another says of it what is true of the other, and answers by that."""
+    """The example with one turn; an expert that takes one object for another says what is true of that other."""
     named = sought_objects(example)
     looked_at = [_looked_at(one, example.task.objects, care, chance) for one in named]
     thought = " ".join(f"{name.name} {said(seen)}" for name, seen in zip(named, looked_at, strict=True))
@@ -83,7 +83,7 @@ def _reasoned(example: Example, said: Callable[[SceneObject], str], care: Care, 
 
 
 def _looked_at(one: SceneObject, objects: Sequence[SceneObject], care: Care, chance: Generator | None) -> SceneObject:
-    """What an expert sees of this object, or instead of it."""
+    """The object as an expert sees it, or the one that it sees instead."""
     if care not in ("astray", "elsewhere"):
         return one
     if chance is None:

@@ -10,9 +10,8 @@ from itertools import pairwise
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point, enclosing_box
-from saccade.tasks import chart_axes
-from saccade.tasks.drawing import Canvas, Coverage
-from saccade.tasks.palette import COLOUR_NAMES, COLOURS
+from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, DAYS, Canvas, Coverage
+from saccade.tasks.families.chart_bars import TOLERANCE, draw_axes, height_of, measure_turns, slot_centers, values_for
 from saccade.tasks.scene import (
     Scene,
     SceneQuestion,
@@ -23,7 +22,6 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.tasks.words import DAYS
 from saccade.types import Target
 
 MARKER_PX = 5
@@ -44,18 +42,18 @@ class _Chart:
         return target_of(f"{self.colours[line]} on {DAYS[day]}", self.markers[line][day])
 
     def x(self, day: int) -> int:
-        return chart_axes.slot_centers(len(self.labels))[day]
+        return slot_centers(len(self.labels))[day]
 
 
 def draw_chart_lines(rng: Generator, difficulty: float) -> Scene:
     """Coloured lines over the days of a week, with a round marker at each value."""
     days = whole_knob(difficulty, 4, 5, 7)
     colours = pick_several(rng, COLOUR_NAMES, whole_knob(difficulty, 1, 2, 3))
-    values = _values(rng, list(chart_axes.values_for(difficulty)), len(colours), days)
+    values = _values(rng, list(values_for(difficulty)), len(colours), days)
     canvas = Canvas()
-    labels = chart_axes.draw_axes(canvas, DAYS[:days])
-    xs = chart_axes.slot_centers(days)
-    points = [[Point(x, chart_axes.height_of(value)) for x, value in zip(xs, line)] for line in values]
+    labels = draw_axes(canvas, DAYS[:days])
+    xs = slot_centers(days)
+    points = [[Point(x, height_of(value)) for x, value in zip(xs, line)] for line in values]
     for line, colour in zip(points, colours):
         for start, end in pairwise(line):
             canvas.line(start, end, 2, COLOURS[colour])
@@ -102,9 +100,9 @@ def _ask_value(rng: Generator, chart: _Chart) -> SceneQuestion:
         question=template.format(chart.colours[line], DAYS[day]),
         answer=str(value),
         answer_kind="number",
-        tolerance=chart_axes.TOLERANCE,
+        tolerance=TOLERANCE,
         targets=(chart.target(line, day),),
-        looks=chart_axes.measure_turns(f"{chart.colours[line]} {DAYS[day]}", chart.x(day), 0, value),
+        looks=measure_turns(f"{chart.colours[line]} {DAYS[day]}", chart.x(day), 0, value),
     )
 
 

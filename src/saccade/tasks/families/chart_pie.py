@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import Canvas, Coverage, on_circle
-from saccade.tasks.palette import COLOUR_NAMES, COLOURS
+from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, ITEMS, Canvas, Coverage, on_circle
 from saccade.tasks.scene import (
     SIZE_PX,
     Scene,
@@ -24,7 +23,6 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.tasks.words import ITEMS
 from saccade.types import ExpertTurn, Target
 
 CENTER = Point(SIZE_PX / 2, SIZE_PX / 2)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import Canvas
-from saccade.tasks.palette import INK
+from saccade.tasks.drawing import INK, ITEMS, MONTHS, PEOPLE, PLACES, Canvas
 from saccade.tasks.scene import (
     SIZE_PX,
     Scene,
@@ -22,7 +21,6 @@ from saccade.tasks.scene import (
     rectangle_target,
     whole_knob,
 )
-from saccade.tasks.words import ITEMS, MONTHS, PEOPLE, PLACES
 from saccade.types import AnswerKind
 
 CODE_LETTERS = tuple("ACEFHKLPRTX")

@@ -12,9 +12,21 @@ from collections.abc import Sequence
 from numpy.random import Generator
 
 from saccade.geometry import Point
-from saccade.tasks.drawing import SHAPES, Canvas, text_box
-from saccade.tasks.palette import COLOUR_NAMES, COLOURS
-from saccade.tasks.scattering import Thing, scattered
+from saccade.tasks.drawing import (
+    COLOUR_NAMES,
+    COLOURS,
+    COLUMNS,
+    DAYS,
+    ITEMS,
+    MONTHS,
+    PEOPLE,
+    PLACES,
+    SHAPES,
+    Canvas,
+    Thing,
+    scattered,
+    text_box,
+)
 from saccade.tasks.scene import (
     SIZE_PX,
     Scene,
@@ -27,7 +39,6 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.tasks.words import COLUMNS, DAYS, ITEMS, MONTHS, PEOPLE, PLACES
 from saccade.types import Target
 
 WORD_SETS = (ITEMS, DAYS, PLACES, PEOPLE, COLUMNS, MONTHS)

@@ -1,4 +1,4 @@
-"""The lines, circles and marks of a geometry diagram, drawn; each function tells what its ink covers."""
+"""x"""
 
 import math
 from collections.abc import Mapping
@@ -8,22 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Point
-from saccade.tasks.drawing import Canvas, on_circle
-from saccade.tasks.families.geometry_places import distance, opening, towards
+from saccade.tasks.drawing import INK, Canvas, on_circle
 from saccade.tasks.families.geometry_sketch import Sketch
-from saccade.tasks.palette import INK
 
 LINE_PX = 2
-
 MARK_PX = 1.4
 """Width of marks."""
 
 ARC_PX, ARC_STEP_PX = 17, 4
-
 SQUARE_PX = 9
-
 TICK_PX, TICK_STEP_PX = 5, 5
-
 HEAD_PX = 5
 """Size of an arrow head, along the line and across it."""
 
@@ -33,7 +27,30 @@ Path = NDArray[np.float64]
 """Places that ink covers, (count, 2)."""
 
 
+def opening(first: Point, vertex: Point, second: Point) -> tuple[float, float]:
+    """Where the angle starts and how far it goes, in degrees clockwise in the picture, less than half a turn."""
+    one, other = (math.degrees(math.atan2(at.y - vertex.y, at.x - vertex.x)) for at in (first, second))
+    sweep = (other - one) % 360
+    return (one, sweep) if sweep < 180 else (other, 360 - sweep)
+
+
+def towards(start: Point, end: Point, far: float) -> Point:
+    share = far / distance(start, end)
+    return Point(start.x + share * (end.x - start.x), start.y + share * (end.y - start.y))
+
+
+def distance(one: Point, other: Point) -> float:
+    return math.hypot(one.x - other.x, one.y - other.y)
+
+
+def to_segment(point: Point, start: Point, end: Point) -> float:
+    long = distance(start, end)
+    share = ((point.x - start.x) * (end.x - start.x) + (point.y - start.y) * (end.y - start.y)) / long**2
+    return distance(point, towards(start, end, min(1.0, max(0.0, share)) * long))
+
+
 def draw_lines(canvas: Canvas, sketch: Sketch, spots: Mapping[str, Point]) -> list[Path]:
+    """The ink of the lines and circles."""
     ink = []
     for line in sketch.lines:
         start, end = spots[line[0]], spots[line[-1]]
@@ -48,7 +65,7 @@ def draw_lines(canvas: Canvas, sketch: Sketch, spots: Mapping[str, Point]) -> li
 
 
 def draw_marks(canvas: Canvas, sketch: Sketch, spots: Mapping[str, Point]) -> list[Path] | None:
-    """What the marks cover; None where one does not fit."""
+    """The ink of the marks; None where one does not fit."""
     ink: list[Path] = []
     for corner in sketch.right_angles:
         ink += _square(canvas, *(spots[name] for name in corner))

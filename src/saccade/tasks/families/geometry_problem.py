@@ -3,21 +3,64 @@
 Difficulty: below 0.25 the first two problems of each kind, below 0.75 also all but the last, then all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import Canvas, on_circle, text_box
-from saccade.tasks.families.geometry_kinds import KINDS
-from saccade.tasks.families.geometry_marks import Path, draw_lines, draw_marks
-from saccade.tasks.families.geometry_places import distance, opening, to_segment, towards
+from saccade.tasks.families.geometry_figures import (
+    chord,
+    crossing,
+    cyclic,
+    diameter_angle,
+    inscribed,
+    middle_of_trapezoid,
+    parallelogram,
+    rectangle,
+    rhombus,
+    sides_in_x,
+    tangent,
+    thales,
+    transversal,
+    zigzag,
+)
+from saccade.tasks.families.geometry_marks import Path, distance, draw_lines, draw_marks, opening, to_segment, towards
 from saccade.tasks.families.geometry_sketch import Sketch, in_frame, laid_out, named
+from saccade.tasks.families.geometry_triangles import (
+    altitude,
+    angle_sum,
+    angles_in_x,
+    bisector,
+    cosine_law,
+    exterior,
+    isosceles,
+    marked_bisector,
+    midsegment,
+    parallel_inside,
+    pythagoras,
+    right_with_angle,
+)
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, pick, rectangle_target
 from saccade.types import SceneObject
+
+Draft = Callable[[Generator], Sketch]
+
+KINDS: Mapping[str, tuple[Draft, ...]] = MappingProxyType(
+    {
+        "triangle": (angle_sum, pythagoras, isosceles, right_with_angle, cosine_law, angles_in_x),
+        "divided_triangle": (altitude, exterior, midsegment, parallel_inside, bisector, marked_bisector),
+        "parallels": (transversal, crossing, zigzag),
+        "circle": (inscribed, diameter_angle, thales, tangent, chord, cyclic),
+        "quadrilateral": (parallelogram, rectangle, rhombus, middle_of_trapezoid, sides_in_x),
+    }
+)
+"""Problems by kind of figure, the easier ones first."""
+
 
 BORDER_PX = 26
 

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 
+from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.tasks.scene import SIZE_PX
 
 GREEK = "αβγδεζηθο"
+TRIPLES = ((3, 4, 5), (6, 8, 10), (5, 12, 13), (8, 15, 17), (9, 12, 15), (7, 24, 25), (20, 21, 29))
 Names = Sequence[str]
 """A line, an angle, a polygon: its points run together."""
 
@@ -27,7 +30,7 @@ class Sketch:
     """Straight lines from end to end, with the points that lie between: ``ADB``."""
     question: str
     goal: str
-    """What is asked, as a logic form."""
+    """The goal, as a logic form."""
     answer: float
     circles: Mapping[str, str] = field(default_factory=dict)
     """By centre: the points on it; the first one makes the radius."""
@@ -45,7 +48,7 @@ class Sketch:
     parallels: tuple[tuple[str, ...], ...] = ()
     """Groups of segments with as many arrow heads as the number of the group."""
     said: tuple[str, ...] = ()
-    """What the words say besides, as logic forms."""
+    """Further statements of the words, as logic forms."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -67,7 +70,7 @@ class Sketch:
 
     @property
     def image_cdl(self) -> tuple[str, ...]:
-        """What is printed and marked."""
+        """The printed values and the marks."""
         return (
             *(f"Equal(LengthOfLine({line}),{text})" for line, text in self.lengths.items()),
             *(f"Equal(MeasureOfAngle({self.turned(corner)}),{text})" for corner, text in self.angles.items()),
@@ -170,3 +173,28 @@ def _translated(value: object, table: Mapping[int, str]) -> object:
             return {_translated(key, table): _translated(one, table) for key, one in value.items()}
         case _:
             return value
+
+
+def placed(length: float, degrees: float) -> complex:
+    return cmath.rect(length, math.radians(degrees))
+
+
+def whole(rng: Generator, least: int, most: int, step: int = 1) -> int:
+    return step * int(rng.integers(-(-least // step), most // step + 1))
+
+
+def triple(rng: Generator) -> tuple[int, int, int]:
+    a, b, c = TRIPLES[int(rng.integers(len(TRIPLES)))]
+    return (a, b, c) if rng.integers(2) else (b, a, c)
+
+
+def triangle_corners(at_first: float, at_second: float) -> tuple[complex, complex, complex]:
+    """A triangle with these angles at its second and third corner."""
+    apex = 180 - at_first - at_second
+    return placed(math.sin(math.radians(at_second)) / math.sin(math.radians(apex)), at_first), 0j, 1 + 0j
+
+
+def in_x(value: int, x: int, factor: int) -> str:
+    """An expression of this value, as ``3x-2``."""
+    rest = value - factor * x
+    return f"{factor if factor > 1 else ''}x" + (f"{rest:+d}" if rest else "")

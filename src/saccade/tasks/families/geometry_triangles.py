@@ -4,8 +4,7 @@ import math
 
 from numpy.random import Generator
 
-from saccade.tasks.families.geometry_numbers import in_x, placed, triangle_corners, triple, whole
-from saccade.tasks.families.geometry_sketch import Sketch
+from saccade.tasks.families.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
 
 
 def _triangle(places: tuple[complex, complex, complex], **more: object) -> Sketch:

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Point
-from saccade.tasks.drawing import SHAPES, Canvas
-from saccade.tasks.palette import COLOUR_NAMES
-from saccade.tasks.scattering import Thing, scattered
+from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered
 from saccade.tasks.scene import (
     Scene,
     SceneQuestion,

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import Canvas
-from saccade.tasks.palette import COLOUR_NAMES, FAINT, INK
-from saccade.tasks.scattering import Thing
+from saccade.tasks.drawing import COLOUR_NAMES, FAINT, INK, Canvas, Thing
 from saccade.tasks.scene import (
     SIZE_PX,
     Scene,
@@ -46,7 +44,7 @@ LETTERS = "ABC"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Event:
-    """What is seen per frame, which thing is in the event, and how it is asked about."""
+    """The things in each frame, the one that is in the event, and the questions on it."""
 
     kind: str
     things: tuple[tuple[Thing, ...], ...]
