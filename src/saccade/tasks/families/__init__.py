@@ -1,4 +1,4 @@
-"""Procedural families: each module draws one kind of task from a generator and a difficulty.
+"""Procedural families: functions that draw a task from a generator and a difficulty, in a module for each figure.
 
 What they are written with is offered here: a ``Scene`` is a drawn picture with its questions, ``knob`` turns the
 difficulty into a size or a count, ``rectangle_target`` and ``look_box`` say where the answer is, ``crop_turn`` is an

@@ -18,15 +18,32 @@ from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, knob, pick_
 from saccade.types import ExpertTurn
 
 LINE_PX = 2
+LABEL_SIZE_PX = 15
+
+# An angle to be measured (``geometry_angle``).
 MARK_RADIUS_PX = 22
 LABEL_DISTANCE_PX = 13
-LABEL_SIZE_PX = 15
 BORDER_PX = 24
 """Room for the labels around a figure."""
 
 LONGEST_PX = 150
 MARK = COLOURS["yellow"]
 CORNERS = ("A", "B", "C")
+
+# Angles that are written (``triangle_angles``).
+LEAST_DEGREES = 30
+RADIUS_PX = 100
+AWAY_PX = 14
+"""From a corner to the middle of its letter."""
+
+CLEAR_PX = 16
+"""From the middle of a written angle to the lines beside it."""
+
+LOGIC_FORMS = (
+    "Triangle(A,B,C), Equals(MeasureOf(Angle(C,A,B)),{first}), Equals(MeasureOf(Angle(A,B,C)),{second}), "
+    "Find(MeasureOf(Angle(B,C,A)))"
+)
+"""The problem in the language of the geometry solver."""
 
 
 def angle_step(difficulty: float) -> int:
@@ -121,19 +138,6 @@ def _measure_arms(corner: Point, first: Point, second: Point) -> tuple[ExpertTur
         call(f"one arm {place_of(first)}", "measure", start=start, end=[round(first.x), round(first.y)]),
         call(f"other arm {place_of(second)}", "measure", start=start, end=[round(second.x), round(second.y)]),
     )
-
-
-LEAST_DEGREES = 30
-RADIUS_PX = 100
-AWAY_PX = 14
-"""From a corner to the middle of its letter."""
-CLEAR_PX = 16
-"""From the middle of a written angle to the lines beside it."""
-LOGIC_FORMS = (
-    "Triangle(A,B,C), Equals(MeasureOf(Angle(C,A,B)),{first}), Equals(MeasureOf(Angle(A,B,C)),{second}), "
-    "Find(MeasureOf(Angle(B,C,A)))"
-)
-"""The problem in the language of the geometry solver."""
 
 
 def draw_triangle_angles(rng: Generator, difficulty: float) -> Scene:

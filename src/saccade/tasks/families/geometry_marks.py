@@ -1,4 +1,4 @@
-"""x"""
+"""The ink of a geometry diagram: lines, circles and marks, with the geometry of points in the picture that it needs."""
 
 import math
 from collections.abc import Mapping
@@ -35,6 +35,7 @@ def opening(first: Point, vertex: Point, second: Point) -> tuple[float, float]:
 
 
 def towards(start: Point, end: Point, far: float) -> Point:
+    """The point at this distance from the start, on the way to the end."""
     share = far / distance(start, end)
     return Point(start.x + share * (end.x - start.x), start.y + share * (end.y - start.y))
 
@@ -44,6 +45,7 @@ def distance(one: Point, other: Point) -> float:
 
 
 def to_segment(point: Point, start: Point, end: Point) -> float:
+    """The distance of a point from a segment."""
     long = distance(start, end)
     share = ((point.x - start.x) * (end.x - start.x) + (point.y - start.y) * (end.y - start.y)) / long**2
     return distance(point, towards(start, end, min(1.0, max(0.0, share)) * long))

@@ -61,10 +61,7 @@ KINDS: Mapping[str, tuple[Draft, ...]] = MappingProxyType(
 )
 """Problems by kind of figure, the easier ones first."""
 
-
 BORDER_PX = 26
-
-
 LABEL_PX = 15
 CLEAR_PX = 2.0
 """Between a label and anything else."""

@@ -1,4 +1,4 @@
-"""A geometry problem before it is drawn: the figure, what is printed into it, what the words say, and the answer.
+"""A geometry problem before it is drawn: its figure, the values printed into it, its words, and the answer.
 
 Points are written as Greek letters until ``named`` gives them capitals, so that a sketch reads like a problem and yet
 every problem has letters of its own. Angles are in degrees, places are complex numbers with y upwards.
@@ -16,7 +16,10 @@ from saccade.geometry import Point
 from saccade.tasks.scene import SIZE_PX
 
 GREEK = "αβγδεζηθο"
+
 TRIPLES = ((3, 4, 5), (6, 8, 10), (5, 12, 13), (8, 15, 17), (9, 12, 15), (7, 24, 25), (20, 21, 29))
+"""Sides of right triangles in whole numbers."""
+
 Names = Sequence[str]
 """A line, an angle, a polygon: its points run together."""
 
@@ -176,14 +179,17 @@ def _translated(value: object, table: Mapping[int, str]) -> object:
 
 
 def placed(length: float, degrees: float) -> complex:
+    """The place at this distance and direction from the origin."""
     return cmath.rect(length, math.radians(degrees))
 
 
 def whole(rng: Generator, least: int, most: int, step: int = 1) -> int:
+    """A random multiple of the step within the limits, both included."""
     return step * int(rng.integers(-(-least // step), most // step + 1))
 
 
 def triple(rng: Generator) -> tuple[int, int, int]:
+    """The sides of a right triangle in whole numbers, the longest last."""
     a, b, c = TRIPLES[int(rng.integers(len(TRIPLES)))]
     return (a, b, c) if rng.integers(2) else (b, a, c)
 

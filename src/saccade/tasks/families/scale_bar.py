@@ -30,18 +30,31 @@ from saccade.tasks.scene import (
 )
 from saccade.types import ExpertTurn, Target
 
+# Lengths in centimetres (``geometry_length``).
 BAR_CM = 10
-CM_BAR_Y_PX = 236
 CM_BAR_X_PX = 24
+CM_BAR_Y_PX = 236
+CM_LINE_PX = 3
 TICK_PX = 5
 LINES_BOTTOM_PX = 208
 """The lines share the height above this; below are the scale bar and its label."""
 
-BORDER_PX = 16
-CM_LINE_PX = 3
 LABEL_SIZE_PX = 13
+BORDER_PX = 16
 TOLERANCE = 0.05
 """Relative; lengths are at most 35 cm, so that no other multiple of 2 or more is accepted."""
+
+# Lengths and areas in units (``scale_bar``).
+BAR_UNITS = (5, 10, 20)
+PX_PER_UNIT = (4, 5, 6)
+BAR_Y_PX = 240
+LINE_PX = 6
+LEAST_UNITS = 8
+"""Least length of a line; a slip of half a unit would be 2 px."""
+
+MARGIN_PX = 16
+THINGS_END_PX = 224
+"""Things lie above this, each in a band of its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,17 +126,6 @@ def _draw_line(rng: Generator, canvas: Canvas, colour: str, band: int, band_px: 
 
 def _measure(thought: str, start: Point, end: Point) -> ExpertTurn:
     return call(thought, "measure", start=[round(start.x), round(start.y)], end=[round(end.x), round(end.y)])
-
-
-PX_PER_UNIT = (4, 5, 6)
-BAR_UNITS = (5, 10, 20)
-LEAST_UNITS = 8
-"""Least length of a line; a slip of half a unit would be 2 px."""
-MARGIN_PX = 16
-BAR_Y_PX = 240
-LINE_PX = 6
-THINGS_END_PX = 224
-"""Things lie above this, each in a band of its own."""
 
 
 def draw_scale_bar(rng: Generator, difficulty: float) -> Scene:

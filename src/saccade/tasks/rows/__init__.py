@@ -1,1 +1,1 @@
-"""Rows of files: read from the files, in the layouts of this field, with one module per step from row to task."""
+"""Rows of files and their layouts: a module for each step from a file to a task."""

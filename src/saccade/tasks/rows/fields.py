@@ -1,4 +1,4 @@
-"""A row of a file, and its values with their types checked; a ``RowError`` names the key."""
+"""Values of a row with their types checked; a ``RowError`` names the key."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Images of a row, and what lies on them: boxes in pixels, and in a video the times of its frames and of its event."""
+"""Images of a row with their targets: boxes in pixels, and in a video the times of its frames and of its event."""
 
 import base64
 import binascii

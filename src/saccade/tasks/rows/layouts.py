@@ -1,4 +1,4 @@
-"""The layouts that this field writes its tasks in, each read to the same ``RowParts``.
+"""The layouts of task files in use (easyr1, verl, sharegpt, plain), each read to the same ``RowParts``.
 
 ====================  =================================================================================================
 ``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
