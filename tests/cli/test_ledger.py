@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from saccade.chat.chat_model import ChatCounts
-from saccade.curation.folder import Ledger
+from saccade.curation.teachers import Ledger
 from saccade.errors import UserError
 
 

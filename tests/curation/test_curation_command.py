@@ -190,7 +190,7 @@ def test_mistakes_are_found_before_work_starts(
 
 
 def test_pass_rates_are_read_from_a_run(tmp_path: Path) -> None:
-    from saccade.curation.pass_rates import recorded_pass_rates
+    from saccade.curation.rows import recorded_pass_rates
     from saccade.runs.position import Position
     from saccade.runs.records import write_records
     from saccade.types import Answer, Attempt, Trajectory, Turn

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.curation.journal import Journal
+from saccade.curation.examples import read_tool_examples
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
 from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.reports import ImitationReport
 from saccade.curation.vista.densifying import Refused, SeenTurn, at_length, densified
 from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
-from saccade.curation.vista.imitation_report import ImitationReport
-from saccade.curation.vista.tool_examples import read_tool_examples
-from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

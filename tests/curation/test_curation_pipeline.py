@@ -12,12 +12,11 @@ from curation_teachers import Knowing, answer_turn, is_about
 from saccade.chat.wire import RefusedRequestError
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Roles
-from saccade.curation.codedance.report import CurationReport
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.examples import read_examples
-from saccade.curation.journal import Journal
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
+from saccade.curation.reports import CurationReport
 from saccade.curation.rows import PassRates
-from saccade.curation.working import FAILURES_IN_A_ROW
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

@@ -2,9 +2,10 @@
 
 import pytest
 
-from saccade.curation.codedance.outcomes import read_boxes, read_verdict, spoken
-from saccade.curation.codedance.report import kind_of
+from saccade.curation.codedance.outcomes import kind_of
+from saccade.curation.codedance.prompts import read_boxes, read_verdict
 from saccade.curation.codedance.rewriting import Rewritten, contradiction, mismatches, normal_output, read_rewritten
+from saccade.rewards.judges.llm_judge import spoken
 from saccade.types import Answer, ExpertTurn, ImageRef, ToolCall
 
 TWO_LINES = "n = 17 * 23\nprint(n)"

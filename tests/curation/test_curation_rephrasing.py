@@ -9,9 +9,8 @@ from stream_samples import COLOURS, plain, telling, thought, trajectories
 
 from saccade.curation.ivgr.cold_start import read_cold_start
 from saccade.curation.ivgr.rephrasing import PAPERS_SHARE, Rephrased, Rephrasing, RephrasingSettings, rephrased_from
-from saccade.curation.ivgr.rephrasing_report import RephrasingReport
-from saccade.curation.journal import Journal
-from saccade.curation.working import FAILURES_IN_A_ROW
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
+from saccade.curation.reports import RephrasingReport
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks

@@ -11,14 +11,9 @@ from PIL import Image
 from stream_samples import COLOURS
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.ivgr.selection import (
-    Measured,
-    QuestionSelection,
-    SelectionReport,
-    SelectionSettings,
-    measured_from,
-)
+from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings, measured_from
 from saccade.curation.journal import Journal
+from saccade.curation.reports import SelectionReport
 from saccade.curation.rows import read_pass_rates
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from saccade.cli import run_command
-from saccade.curation.vista.tool_examples import read_tool_examples
+from saccade.curation.examples import read_tool_examples
 from saccade.media.store import MediaStore
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Answer, ToolCall

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from saccade.config.context import RecipeContext
-from saccade.curation.vista.tool_examples import tool_example_row
+from saccade.curation.examples import tool_example_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions

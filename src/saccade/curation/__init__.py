@@ -1,8 +1,8 @@
 """Curation: questions and attempts made into data to train on, by paper in a room of its own.
 
-``codedance/``, ``ivgr/`` and ``vista/`` are the three pipelines. What they share is here: ``difficulty.py`` sorts
-questions by pass rates, ``playing.py`` lets a chat model play in an environment, ``examples.py`` is the file of
-examples, ``journal.py`` what a stopped curation goes on from.
+``codedance/``, ``ivgr/`` and ``vista/`` are the three pipelines. They share: ``rows.py`` (questions and pass rates),
+``playing.py`` (a chat model plays in an environment), ``examples.py`` (the file of examples), ``journal.py`` (what a
+stopped curation goes on from), ``reports.py`` (the counts in the end) and ``teachers.py`` (the chat models).
 """
 
 from typing import TYPE_CHECKING

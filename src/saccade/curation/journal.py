@@ -1,24 +1,38 @@
-"""A folder of curation on disk: what it was started with, and the outcome of each question as soon as it is known."""
+"""Journal of a curation: the folder that keeps the outcome of each question as soon as it is known.
 
+``work_off`` works questions off into it, many at a time; what the machine failed is left for the next run.
+"""
+
+import asyncio
 import fcntl
+import hashlib
 import json
+import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Generic, Protocol, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from saccade.atomic import write_text_atomic
-from saccade.errors import MachineError, UserError
+from saccade.chat.connect import ChatServerSettings
+from saccade.chat.wire import RefusedRequestError
+from saccade.config.settings import to_json
+from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Json
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+logger = logging.getLogger(__name__)
 
 SETTINGS, OUTCOMES, LOCK = "curation.json", "outcomes.jsonl", ".lock"
 
 
 class Kept(Protocol):
-    """What a journal keeps: an outcome that can be a line of JSON."""
+    """An outcome that a journal can keep: one line of JSON."""
 
     @property
     def task_id(self) -> str: ...
@@ -30,7 +44,7 @@ Outcome = TypeVar("Outcome", bound=Kept)
 
 
 class Journal(Generic[Outcome]):
-    """The folder, which this process alone may write while it is open."""
+    """A folder with what the curation was started with and its outcomes; this process alone may write it while open."""
 
     def __init__(
         self,
@@ -143,3 +157,99 @@ class Journal(Generic[Outcome]):
                 raise UserError(f"{path}, row {numbered.number}: {error.key}: {error.why}; delete this row") from error
             outcomes[outcome.task_id] = outcome
         return outcomes
+
+
+FAILURES_IN_A_ROW = 8
+"""So many questions that fail by the machine's fault, one after another, end the run: the server is gone."""
+
+Item = TypeVar("Item")
+
+
+async def work_off(
+    items: Mapping[str, Item],
+    outcome_of: Callable[[Item], Awaitable[Outcome]],
+    journal: Journal[Outcome],
+    *,
+    at_once: int,
+    on_outcome: Callable[[Outcome], None],
+) -> None:
+    """Works off the items, by their ids, that have no outcome in the journal yet, in their order.
+
+    An item that fails by the machine's fault has no outcome, and is tried again when the run is resumed. Raises
+    MachineError when many in a row fail, UserError when the server refuses all that it is asked.
+    """
+    waiting = {key: item for key, item in items.items() if key not in journal.outcomes}
+    failures = _Failures()
+    left = iter(waiting.items())
+
+    async def work() -> None:
+        for key, item in left:
+            try:
+                outcome = await outcome_of(item)
+            except (MachineError, RefusedRequestError) as error:
+                failures.add(key, error)
+                continue
+            failures.in_a_row = 0
+            journal.add(outcome)
+            on_outcome(outcome)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(at_once, len(waiting))):
+                group.create_task(work())
+    except* SaccadeError as errors:
+        # One of them is enough to read; the others were cut short.
+        raise errors.exceptions[0] from None
+
+
+class _Failures:
+    """Questions that failed one after another by the machine's fault."""
+
+    def __init__(self) -> None:
+        self.in_a_row = 0
+
+    def add(self, key: str, error: MachineError | RefusedRequestError) -> None:
+        """Raises the error when there is no hope that the next question fares better."""
+        self.in_a_row += 1
+        is_hopeless = isinstance(error, RefusedRequestError) and not error.is_about_one_request
+        if is_hopeless or self.in_a_row >= FAILURES_IN_A_ROW:
+            raise error
+        logger.warning("question %s failed, to be tried again when resumed: %s", key, error)
+
+
+PICTURES = ".pictures"
+"""Folder of a run's pictures, for they are many; it is hidden and deleted in the end."""
+
+
+def deciding(settings: "DataclassInstance", server: ChatServerSettings) -> dict[str, Json]:
+    """The settings that decide what is asked and kept; how fast one asks decides nothing."""
+    values = to_json(settings)
+    values["server"] = {"max_tokens": server.max_tokens, "extra_body": server.extra_body}
+    del values["questions_at_once"]
+    return values
+
+
+def digest(lines: Iterable[str]) -> str:
+    """SHA-256 of what is worked on, so that a changed file of questions is noticed when resumed."""
+    return hashlib.sha256("\n".join(lines).encode("utf-8", errors="replace")).hexdigest()
+
+
+def telling(journal: Journal[Outcome], total: int, is_kept: Callable[[Outcome], bool]) -> Callable[[Outcome], None]:
+    """Says every twentieth of the way how far it is."""
+
+    def tell(_: Outcome) -> None:
+        done = len(journal.outcomes)
+        if done % max(1, total // 20) == 0:
+            kept = sum(is_kept(outcome) for outcome in journal.outcomes.values())
+            logger.info("%d of %d questions, %d kept", done, total, kept)
+
+    return tell
+
+
+def remove_pictures(out: Path) -> None:
+    """Deletes the pictures that only the run itself needed."""
+    directory = out / PICTURES
+    for picture in directory.glob("*.png"):
+        picture.unlink(missing_ok=True)
+    if directory.is_dir():
+        directory.rmdir()

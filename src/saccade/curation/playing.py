@@ -1,4 +1,4 @@
-"""A teacher in the environment: it answers turn by turn in text, and what it calls is really run."""
+"""A teacher that plays in the environment: it answers turn by turn in text, and its calls are really run."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -78,7 +78,7 @@ def demonstration_fault(turn: Turn) -> str:
 
 
 def as_example(task: Task, turns: Sequence[Turn]) -> Example:
-    """What was played, as an expert's turns; UserError when a turn did nothing."""
+    """The turns that were played, as an expert's; UserError when a turn did nothing."""
     expert = []
     for turn in turns:
         if not isinstance(turn.action, ToolCall | Answer):

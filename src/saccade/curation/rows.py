@@ -1,12 +1,14 @@
-"""Rows of curation: by id, with pass rates, and the choice of questions by difficulty."""
+"""Rows of curation: questions, chains of thought and pass rates by id, and the levels that pass rates sort into."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
 from saccade.rewards.reward import counts_as_right
+from saccade.runs.records import read_records
 from saccade.tasks.rows.fields import Row, RowError, listed, optional_number, required_text
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Attempt, ImageRef, Json, Task
@@ -15,7 +17,7 @@ IMAGES = "images"
 
 
 def exported(image: ImageRef) -> str:
-    """Where ``MediaStore.export`` puts an image, from the file of rows."""
+    """The path at which ``MediaStore.export`` puts an image, from the file of rows."""
     return f"{IMAGES}/{image.hash}.png"
 
 
@@ -143,3 +145,32 @@ def check_covered(tasks: Iterable[Task], rates: PassRates, name: str) -> None:
             f"{name} has no pass rate for {len(missing)} of the questions ({listed}); measure them on the same file "
             "of questions, or leave those questions out"
         )
+
+
+def recorded_pass_rates(path: Path) -> dict[str, float]:
+    """From a file ``{"id", "pass_rate"}`` a line, a file of trajectories, or all those of a run or a folder."""
+    if path.is_dir():
+        trajectories = path / "trajectories"
+        files = sorted((trajectories if trajectories.is_dir() else path).rglob("*.jsonl"))
+        if not files:
+            raise UserError(f"{path} holds no trajectories (*.jsonl); give a run, one of its files, or pass rates")
+        return pass_rates_of(_attempts(files))
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file, run or checkpoint, and an address begins with http://")
+    return pass_rates_of(read_records(path)) if _is_of_trajectories(path) else read_pass_rates(path)
+
+
+def _attempts(files: list[Path]) -> Iterator[Attempt]:
+    for file in files:
+        yield from read_records(file)
+
+
+def _is_of_trajectories(path: Path) -> bool:
+    """Whether the file begins with the header of records."""
+    with path.open("rb") as file:
+        first = file.readline(1 << 16)
+    try:
+        header = json.loads(first)
+    except ValueError:
+        return False
+    return isinstance(header, dict) and header.get("kind") == "header"

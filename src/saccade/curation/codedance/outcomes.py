@@ -1,82 +1,21 @@
-"""Replies of a checker, read strictly: what is not clearly a verdict is none."""
+"""Outcomes of CodeDance's curation: the example of a question, with the kind of its code, or why there is none."""
 
-import json
-import re
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast, get_args
 
 from saccade.curation.codedance.settings import KINDS, Kind, Level, Way
-from saccade.geometry import Box
 from saccade.tasks.rows.fields import (
     Row,
     RowError,
     RowValue,
-    as_number,
     listed,
     mapping,
     optional_number,
     required_text,
 )
-from saccade.types import ImageRef, Json, Target
-
-MAX_BOXES = 64
-MAX_LABEL_CHARS = 200
-EDGE_SLACK_PX = 1.0
-
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
-_MARKS = " \t\r\n*_`\"'“”.!"
-
-
-def spoken(reply: str) -> str:
-    """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
-    return _THOUGHTS.sub("", reply, count=1).strip()
-
-
-def read_verdict(reply: str, *, good: str, bad: str) -> bool | None:
-    """True for the word ``good`` alone, False for ``bad`` alone, in any case and marks; None for anything else."""
-    word = spoken(reply).strip(_MARKS).casefold()
-    return {good.casefold(): True, bad.casefold(): False}.get(word)
-
-
-def read_boxes(reply: str, image: ImageRef) -> tuple[Target, ...] | None:
-    """The objects of a JSON list of ``{"label": …, "bbox_2d": [x1, y1, x2, y2]}`` in pixels; None when it is no such.
-
-    The list may stand in a fence. One box that is empty, inverted or outside of the image spoils the list, for then the
-    model counts in another frame.
-    """
-    text = spoken(reply)
-    fenced = _FENCED.match(text)
-    try:
-        value: Json = json.loads(fenced.group(1) if fenced else text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, list) or not 0 < len(value) <= MAX_BOXES:
-        return None
-    targets = [_target(item, image) for item in value]
-    known = tuple(target for target in targets if target is not None)
-    return known if len(known) == len(targets) else None
-
-
-def _target(item: Json, image: ImageRef) -> Target | None:
-    if not isinstance(item, dict) or set(item) != {"label", "bbox_2d"}:
-        return None
-    label, corners = item["label"], item["bbox_2d"]
-    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL_CHARS or not isinstance(corners, list):
-        return None
-    numbers = [
-        number for corner in corners if isinstance(corner, int | float) and (number := as_number(corner)) is not None
-    ]
-    if len(corners) != 4 or len(numbers) != 4:
-        return None
-    box = Box(*numbers)
-    clipped = box.clipped(image.width, image.height)
-    reach = max(abs(a - b) for a, b in zip(box.as_tuple(), clipped.as_tuple()))
-    if not (box.is_ordered and clipped.is_ordered) or reach > EDGE_SLACK_PX:
-        return None
-    return Target(label=label, box=clipped, point=clipped.center)
-
+from saccade.types import Json
 
 Reason = Literal[
     "unsuitable_image",
@@ -140,7 +79,7 @@ class Rejected:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionOutcome:
-    """What became of a question."""
+    """Outcome of a question."""
 
     task_id: str
     level: Level
@@ -151,9 +90,9 @@ class QuestionOutcome:
     """None when there is an example."""
     way: Way | None = None
     asked_kind: Kind | None = None
-    """What the teacher of the example was asked for."""
+    """The kind that the teacher of the example was asked for."""
     kind: Kind | None = None
-    """What its code does; None for a bare answer."""
+    """The kind of its code; None for a bare answer."""
     row: Mapping[str, Json] | None = None
     """The example, as it stands in the file of examples."""
     tries: tuple[Rejected, ...] = ()
@@ -219,3 +158,53 @@ def _one_of(row: Row, key: str, names: tuple[Name, ...]) -> Name:
         if value == name:
             return name
     raise RowError(key, f"must be one of {', '.join(names)}, not {value!r}")
+
+
+_DRAWING = """
+Draw Annotator rectangle rounded_rectangle ellipse polygon line multiline_text arc chord pieslice regular_polygon
+circle polylines putText drawContours drawMarker arrowedLine fillPoly fillConvexPoly add_patch annotate plot scatter
+bar barh hist pie axhline axvline vlines hlines errorbar fill_between stem contour contourf quiver draw_boxes
+mark_boundaries
+"""
+_TRANSFORMS = """
+crop resize rotate transpose thumbnail flip mirror fliplr flipud rot90 warpAffine warpPerspective getRotationMatrix2D
+autocontrast equalize equalizeHist enhance Contrast Brightness Sharpness Color invert posterize solarize filter2D
+GaussianBlur medianBlur bilateralFilter createCLAHE copyMakeBorder pyrUp pyrDown rescale zoom unsharp_mask
+"""
+
+DRAWING = frozenset(_DRAWING.split())
+"""Names of calls that draw."""
+TRANSFORMS = frozenset(_TRANSFORMS.split())
+"""Names of calls that change an image to see more."""
+
+CLIPPING_AXES = 2
+"""An array cut along so many axes at once is a crop of an image."""
+
+
+def kind_of(codes: Iterable[str]) -> Kind:
+    """The kind of a trajectory: drawing if any of its code draws, else a transform if any changes the image.
+
+    Code that is no Python has the kind of the rest; nothing but numbers, and nothing at all, is a computation.
+    """
+    names = {name for code in codes for name in _names(code)}
+    if names & DRAWING:
+        return "draw"
+    return "transform" if names & TRANSFORMS else "compute"
+
+
+def _names(code: str) -> Iterator[str]:
+    """Names of what is called, and ``crop`` for an array that is cut like an image."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                yield node.func.attr
+            elif isinstance(node.func, ast.Name):
+                yield node.func.id
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            cuts = [part for part in node.slice.elts if isinstance(part, ast.Slice) and (part.lower or part.upper)]
+            if len(cuts) >= CLIPPING_AXES:
+                yield "crop"

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
-from saccade.curation.codedance.report import Counts, CurationReport, curation_report
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
 from saccade.curation.codedance.solutions import PLAYED, Checker, MakeSeededEnvironment, Solved, Solver
 from saccade.curation.examples import EXAMPLES, code_kind, example_row
-from saccade.curation.journal import Journal
+from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import final_answer, play
+from saccade.curation.reports import Counts, CurationReport, curation_report
 from saccade.curation.rows import IMAGES, PassRates, level_of
-from saccade.curation.working import work_off
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -170,7 +169,7 @@ class Curation:
         return [(way, attempt) for way in ways for attempt in range(self.settings.attempts)]
 
     def _objection(self, value: Value, reason: Reason) -> Reason | None:
-        """What a verdict comes to: no verdict is not a bad one."""
+        """The reason that a verdict gives: no verdict is not a bad one."""
         if value == "none":
             return None if self.settings.keeps_unjudged else "no_verdict"
         return reason if value == "bad" else None

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.curation.codedance.outcomes import spoken
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.fences import find_fences
+from saccade.rewards.judges.llm_judge import spoken
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 
 MAX_REWRITTEN_CHARS = 1 << 18

@@ -1,23 +1,23 @@
-"""Puts a curation together from what the command line says: questions, who does what, sandbox, folder."""
+"""Command of CodeDance's curation: questions, roles, sandbox and folder, from what the command line says."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
 from saccade.chat.chat_model import ChatModel
+from saccade.chat.connect import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks
 from saccade.config.inputs import family_inputs
 from saccade.config.settings import apply_overrides
-from saccade.curation.all_settings import CodeDanceCuration
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Player, Roles
-from saccade.curation.codedance.report import CurationReport
+from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.codedance.solutions import REPLAYED, MakeSeededEnvironment
-from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
-from saccade.curation.journal import Journal
+from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
 from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.reports import CurationReport
 from saccade.curation.rows import check_covered, read_chains
 from saccade.curation.teachers import Teachers
 from saccade.envs.visual_reasoning import VisualReasoningEnv
@@ -32,6 +32,17 @@ from saccade.types import Json, Task
 Role = Literal["teacher", "weak", "strong", "checker"]
 
 FAMILY_QUESTIONS = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeDanceCuration(CurationSettings):
+    """The pipeline's settings and those of the servers."""
+
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
+    difficulty: float = 0.5
+    """Difficulty of the questions of a procedural family."""
+    run_timeout_s: float = 15.0
+    """Time limit of one piece of code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,7 +162,7 @@ def _questions(request: CodeDanceRequest, settings: CodeDanceCuration, media: Me
 
 
 def _started_with(request: CodeDanceRequest, settings: CodeDanceCuration, tasks: Sequence[Task]) -> dict[str, Json]:
-    """What must be the same for a curation to be resumed: everything that decides what is asked and kept."""
+    """Everything that decides what is asked and kept, which must be the same for a curation to be resumed."""
     return {
         "questions": len(tasks),
         "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),

@@ -1,4 +1,4 @@
-"""How questions are sorted, solved and checked on their way to a file of examples."""
+"""Settings of CodeDance's curation: how questions are sorted, solved and checked."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Level = Literal["easy", "medium", "hard", "unsolved", "unsorted"]
 """``unsolved``: neither model answers it, so it is left out. ``unsorted``: no model was asked; taken as hard."""
 
 Kind = Literal["transform", "compute", "draw"]
-"""What the code of a trajectory does: change the image to see more, work numbers out, draw or annotate."""
+"""The purpose of a trajectory's code: change the image to see more, work numbers out, draw or annotate."""
 
 Way = Literal["direct", "play", "rewrite"]
 """How an example comes about: the bare answer; the teacher's turns in the environment; a chain of thought without code,
@@ -21,7 +21,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
-    """Where pass rates part the levels. The paper gives no numbers; these suit four samples a question."""
+    """Pass rates at which levels begin. The paper gives no numbers; these suit four samples a question."""
 
     easy_from: float = 0.75
     """Pass rate of the weak model from which a question is easy."""
@@ -59,9 +59,9 @@ class CurationSettings:
     """Tried in this order until one gives an example that holds."""
     hard_ways: tuple[Way, ...] = ("play", "rewrite")
     kinds: tuple[Kind, ...] = KINDS
-    """What the teacher is asked for when it plays; tasks begin at different ones and go through them in turn."""
+    """Kinds that the playing teacher is asked for; tasks begin at different ones and go through them in turn."""
     on_mismatch: Literal["reject", "replace"] = "reject"
-    """What becomes of a rewriting whose claimed output is not what the code prints: left out, or kept with the real
+    """Treatment of a rewriting whose claimed output is not what the code prints: left out, or kept with the real
     output when nothing after it speaks of the wrong one."""
     checks_images: bool = False
     """Ask the checker first whether the image is rich enough to ask about."""

@@ -5,16 +5,8 @@ from dataclasses import dataclass, field
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance import prompts
-from saccade.curation.codedance.outcomes import (
-    Reason,
-    Rejected,
-    Step,
-    StepVerdict,
-    Value,
-    read_boxes,
-    read_verdict,
-    spoken,
-)
+from saccade.curation.codedance.outcomes import Reason, Rejected, Step, StepVerdict, Value
+from saccade.curation.codedance.prompts import read_boxes, read_verdict
 from saccade.curation.codedance.rewriting import contradiction, mismatches, read_rewritten
 from saccade.curation.codedance.settings import CurationSettings, Kind, Way
 from saccade.curation.playing import (
@@ -27,6 +19,7 @@ from saccade.curation.playing import (
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.judges.llm_judge import spoken
 from saccade.rewards.tool_use import call_outcome
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
@@ -161,7 +154,7 @@ class Solver:
 
 
 def answer_of(text: str) -> str | None:
-    """What stands between the last ``<answer>`` and its end, or None."""
+    """The text between the last ``<answer>`` and its end, or None."""
     _, opened, rest = text.rpartition("<answer>")
     answer, closed, _ = rest.partition("</answer>")
     return answer.strip() if opened and closed else None
@@ -219,7 +212,7 @@ class Checker:
         return await self._verdict("solution", messages, good=prompts.AGREES, bad=prompts.DISAGREES)
 
     async def boxes(self) -> tuple[Target, ...]:
-        """Where to look; empty when the reply cannot be read."""
+        """Boxes to look at; empty when the reply cannot be read."""
         [reply] = await self._ask("boxes", prompts.locating(self.task), attempt=0)
         boxes = read_boxes(reply, self.task.images[0])
         self.verdicts.append(StepVerdict(step="boxes", value="none" if boxes is None else "good"))

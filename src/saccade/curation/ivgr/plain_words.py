@@ -1,4 +1,4 @@
-"""Reasoning with boxes told anew in plain words: what is asked of a teacher, and whether its text holds."""
+"""Reasoning with boxes rephrased in plain words: the prompt of a teacher, and the checks of its reply."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _COORDINATES = (
     re.compile(r"\b[xy][12]?\s?[=:≈]\s?\d", re.IGNORECASE),
     re.compile(r"[\[(]\s?[+-]?\d{1,9}(?:\.\d{1,9})?(?:\s?[,;]\s?[+-]?\d{1,9}(?:\.\d{1,9})?){1,5}\s?[\])]"),
 )
-"""What gives coordinates away, the last of them numbers in brackets."""
+"""Patterns that give coordinates away, the last of them numbers in brackets."""
 _THOUSANDS = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
 
 _PASSED_OVER = """

@@ -1,4 +1,4 @@
-"""The textual part of iVGR's cold start: grounded trajectories told anew in plain words by a teacher."""
+"""The textual part of iVGR's cold start: grounded trajectories rephrased in plain words by a teacher."""
 
 import json
 import math
@@ -18,10 +18,9 @@ from saccade.curation.ivgr.plain_words import (
     named_objects,
     plain_reply,
 )
-from saccade.curation.ivgr.rephrasing_report import RephrasingReport, rephrasing_report
-from saccade.curation.journal import Journal
+from saccade.curation.journal import Journal, work_off
+from saccade.curation.reports import RephrasingReport, rephrasing_report
 from saccade.curation.rows import IMAGES
-from saccade.curation.working import work_off
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -76,7 +75,7 @@ class FailedTry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rephrased:
-    """What became of a trajectory; without a ``thought`` every try failed."""
+    """Outcome of a trajectory; without a ``thought`` every try failed."""
 
     task_id: str
     thought: str | None = None
@@ -104,7 +103,7 @@ def rephrased_from(row: Row) -> Rephrased:
 
 @dataclass(kw_only=True)
 class Rephrasing:
-    """Tells trajectories anew into the folder of a journal."""
+    """Rephrases trajectories into the folder of a journal."""
 
     teacher: ChatModel
     media: MediaStore
@@ -189,7 +188,7 @@ class Rephrasing:
     def _kept(
         self, examples: Sequence[ColdStartExample], outcomes: Mapping[str, Rephrased]
     ) -> Sequence[ColdStartExample]:
-        """What the file holds, in the order of the trajectories."""
+        """The examples of the file, in the order of the trajectories."""
         kept = []
         for one in examples:
             outcome = outcomes.get(one.example.task.id)

@@ -1,23 +1,36 @@
-"""Puts the curations of iVGR together from what the command line says: data, who answers, folder."""
+"""Commands of iVGR's curations: data, teachers and folder, from what the command line says."""
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from saccade.chat.connect import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
-from saccade.curation.all_settings import RewriteSettings, SelectSettings
-from saccade.curation.folder import deciding, digest, telling
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
-from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, rephrased_from
-from saccade.curation.ivgr.rephrasing_report import RephrasingReport
-from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionReport, measured_from
-from saccade.curation.journal import Journal
+from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, RephrasingSettings, rephrased_from
+from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings, measured_from
+from saccade.curation.journal import Journal, deciding, digest, telling
+from saccade.curation.reports import RephrasingReport, SelectionReport
 from saccade.curation.rows import check_covered
 from saccade.curation.teachers import Teachers
 from saccade.media.store import MediaStore
 from saccade.types import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewriteSettings(RephrasingSettings):
+    """The settings of telling trajectories anew and those of the servers."""
+
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectSettings(SelectionSettings):
+    """The settings of selecting questions and those of the servers."""
+
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

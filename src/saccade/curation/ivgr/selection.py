@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.journal import Journal
+from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import ORIGINAL_VIEW, up_to_stop
+from saccade.curation.reports import Counts, SelectionReport
 from saccade.curation.rows import IMAGES, boxes_of, question_row
-from saccade.curation.working import work_off
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import TEXTUAL, textual_protocol
@@ -25,8 +25,6 @@ from saccade.tasks.rows.fields import Row, RowError, optional_number, required_t
 from saccade.types import Answer, Json, Task
 
 QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
-
-Counts = Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,43 +66,6 @@ def measured_from(row: Row) -> Measured:
     if rate is None:
         raise RowError("pass_rate", "is missing")
     return Measured(task_id=required_text(row, "id"), pass_rate=rate)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SelectionReport:
-    """Counts over questions; ``failed`` ones have no pass rate yet, by the machine's fault, and can be resumed."""
-
-    questions: int
-    kept: int
-    failed: int
-    dropped: Counts
-    """Questions that are too easy (``above``) or too hard (``below``)."""
-    pass_rates: Counts
-    asked: Mapping[str, Counts]
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "kept": self.kept,
-            "failed": self.failed,
-            "dropped": dict(self.dropped),
-            "pass_rates": dict(self.pass_rates),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
-
-    def describe(self) -> str:
-        """The counts as lines of text."""
-        lines = [f"{self.kept} of {self.questions} questions kept"]
-        if self.failed:
-            lines.append(f"{self.failed} questions failed by no fault of theirs; resume to try them again")
-        for title, counts in (
-            ("questions left out", self.dropped),
-            ("questions by pass rate", self.pass_rates),
-            *((f"asked of the {role}", counts) for role, counts in self.asked.items()),
-        ):
-            if any(counts.values()):
-                lines.append(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
-        return "\n".join(lines) + "\n"
 
 
 @dataclass(kw_only=True)

@@ -13,14 +13,12 @@ from functools import partial
 from typing import Literal, cast, get_args
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.examples import EXAMPLES
-from saccade.curation.journal import Journal
+from saccade.curation.examples import EXAMPLES, read_tool_turns, tool_example_row, tool_turn_rows
+from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import as_example, demonstration_fault, final_answer, no_fault, play, replay
+from saccade.curation.reports import ImitationReport, imitation_report
 from saccade.curation.rows import IMAGES
 from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified
-from saccade.curation.vista.imitation_report import ImitationReport, imitation_report
-from saccade.curation.vista.tool_examples import read_tool_turns, tool_example_row, turn_rows
-from saccade.curation.working import work_off
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -104,7 +102,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Imitable:
-    """What became of a question; without ``turns`` nothing is kept of it."""
+    """Outcome of a question; without ``turns`` nothing is kept of it."""
 
     task_id: str
     turns: tuple[ExpertTurn, ...] = ()
@@ -114,7 +112,7 @@ class Imitable:
 
     def as_json(self) -> dict[str, Json]:
         tries: list[Json] = [{"reason": one.reason, "detail": one.detail} for one in self.tries]
-        return {"id": self.task_id, "turns": turn_rows(self.turns), "is_dense": self.is_dense, "tries": tries}
+        return {"id": self.task_id, "turns": tool_turn_rows(self.turns), "is_dense": self.is_dense, "tries": tries}
 
 
 def imitable_from(row: Row) -> Imitable:

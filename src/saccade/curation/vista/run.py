@@ -1,19 +1,18 @@
-"""Puts the curation of trajectories with tools together from what the command line says."""
+"""Command of VISTA-R1's curation: questions, tools, teachers and folder, from what the command line says."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from saccade.chat.connect import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
-from saccade.curation.all_settings import VistaCuration
-from saccade.curation.folder import PICTURES, deciding, digest, remove_pictures, telling
-from saccade.curation.journal import Journal
+from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
 from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.reports import ImitationReport
 from saccade.curation.teachers import Teachers
-from saccade.curation.vista.imitation import Imitation, Player, imitable_from, shown, taught
-from saccade.curation.vista.imitation_report import ImitationReport
+from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -24,6 +23,13 @@ from saccade.tools.tool import Tool
 from saccade.types import Example, Json, Task
 
 EXPERT = "expert"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VistaCuration(VistaImitationSettings):
+    """The settings of making trajectories with tools and those of the servers."""
+
+    server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
