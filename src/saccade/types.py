@@ -225,6 +225,8 @@ class Score:
     """Whether the answer is right, whatever else is rewarded; None where the reward tells no right from wrong."""
     notes: Mapping[str, float] = field(default_factory=dict)
     """How the score came about, for curves and counts; nothing of it is in ``total``."""
+    evidence: Mapping[str, Json] = field(default_factory=dict)
+    """What it was found on, for records and reports alone: which scorers were chosen, which points hit, say."""
 
     def __post_init__(self) -> None:
         names = [term.name for term in self.terms]
@@ -342,7 +344,8 @@ class Tokens:
 class ExpertTurn:
     """What an expert thinks and does in one turn, before any protocol writes it down.
 
-    Boxes in the thought, ``<box>[x1,y1,x2,y2]</box>``, are in pixels of the original of the task's first image.
+    Boxes in the thought, ``<box>[x1,y1,x2,y2]</box>``, are in pixels of the original of the task's first image, points,
+    ``<points x1="4" y1="5" alt="cup">cup</points>``, in those of the picture or frame that their sentence names.
     """
 
     thought: str

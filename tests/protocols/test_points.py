@@ -1,10 +1,28 @@
 """Points of a reasoning, as the paper, Molmo and hostile policies write them."""
 
-import pytest
+from dataclasses import replace
 
-from saccade.geometry import Point
+import pytest
+from PIL import Image
+
+from saccade.envs import VisualReasoningEnv
+from saccade.geometry import CoordinateConvention, Point
+from saccade.media.resize import ResizeRule
+from saccade.media.store import MediaStore
 from saccade.protocols.moments import FrameMention, SegmentMention, find_moments
-from saccade.protocols.points import MAX_POINTS, find_points, has_point_tag, without_points, without_tags, written_point
+from saccade.protocols.pointed import pointed_protocol
+from saccade.protocols.points import (
+    MAX_POINTS,
+    find_points,
+    has_point_tag,
+    points_to_model,
+    points_to_original,
+    without_points,
+    without_tags,
+    written_point,
+)
+from saccade.testing import TINY_VIEW
+from saccade.types import Answer, ExpertTurn, ImageRef, Task
 
 
 def pairs(text: str) -> list[tuple[str, tuple[float, float] | None]]:
@@ -125,3 +143,56 @@ def test_points_are_written_and_taken_out() -> None:
     assert has_point_tag(text)
     assert not has_point_tag("points at it")
     assert find_points(text).is_well_formed
+
+
+def view_of(convention: CoordinateConvention) -> ResizeRule:
+    return replace(TINY_VIEW, convention=convention)
+
+
+@pytest.mark.parametrize("convention", ["absolute", "relative_1000"])
+def test_points_are_converted_on_the_picture_that_is_named(convention: CoordinateConvention) -> None:
+    view = view_of(convention)
+    images = (ImageRef(hash="a", width=200, height=100), ImageRef(hash="b", width=400, height=400))
+    cup, dog, cat = Point(100, 50), Point(100, 300), Point(3, 4)
+    thought = (
+        f"Here is {written_point('cup', [cup])}. In image 2 there is {written_point('dog', [dog])}, "
+        f"and in image 7 {written_point('cat', [cat])}."
+    )
+    text = points_to_model(thought, images, view)
+    shown = [view.frame_for(image).point_to_model(point) for image, point in zip(images, (cup, dog))]
+    assert [one.point for one in find_points(text)] == [*shown, cat]
+    found = points_to_original(find_points(text), images, view)
+    assert [one.image_index for one in found] == [0, 1, 6]
+    for mention, wanted in zip(found, (cup, dog, cat)):
+        assert mention.point is not None
+        assert (mention.point.x, mention.point.y) == pytest.approx((wanted.x, wanted.y), abs=3)
+
+
+def test_the_pointed_protocol_reads_points_of_the_thought_alone() -> None:
+    parse = pointed_protocol().parse
+    point = written_point("cup", [Point(4, 5)])
+    fine = parse(f"<think>a {point}</think><answer>red</answer>")
+    assert (fine.is_well_formed, [one.label for one in fine.points]) == (True, ["cup"])
+    none = parse("<think>a cup</think><answer>red</answer>")
+    assert (none.is_well_formed, none.points) == (True, ())
+    elsewhere = parse(f"<think>a cup</think><answer>red {point}</answer>")
+    assert (elsewhere.is_well_formed, elsewhere.points) == (False, ())
+    assert not parse("<think>a <points x1='3'>b</points></think><answer>red</answer>").is_well_formed
+
+
+def test_a_turn_of_the_environment_has_points_in_original_pixels() -> None:
+    media = MediaStore()
+    image = media.add(Image.new("RGB", (200, 100), "red"))
+    task = Task(id="t", family="f", question="?", answer="red", answer_kind="exact", images=(image,))
+    env = VisualReasoningEnv(media=media, view=TINY_VIEW, protocol=pointed_protocol(style="brief"), max_turns=1)
+    env.reset(options={"task": task})
+    thought = f"a {written_point('cup', [Point(150, 50)])}"
+    text = env.write_turn(ExpertTurn(thought=thought, action=Answer(text="red")))
+    env.step(text)
+    [mention] = env.turns[0].points
+    assert mention.point is not None
+    assert (mention.label, mention.point.x, mention.point.y) == (
+        "cup",
+        pytest.approx(150, abs=3),
+        pytest.approx(50, abs=3),
+    )

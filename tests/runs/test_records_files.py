@@ -14,9 +14,11 @@ from saccade.runs.records import position_of, read_records, write_records
 from saccade.types import (
     Answer,
     Attempt,
+    BoxMention,
     ImageRef,
     Malformed,
     Observation,
+    PointMention,
     Score,
     Segment,
     Target,
@@ -80,12 +82,22 @@ def trajectory_at(task: Task, crop: ImageRef, sample: int = 0) -> Trajectory:
                 is_well_formed=True,
                 result=ToolResult(text="ok", images=(crop,), data={"size": [3, 4]}),
                 observation=Observation(text="here", images=(crop,)),
+                boxes=(BoxMention(text="[1,2,3,4]", box=Box(1, 2, 3, 4.5)), BoxMention(text=HOSTILE, box=None)),
+                points=(
+                    PointMention(text="<points>", label=HOSTILE, point=Point(1 / 3, -2), frame=3, time_s=0.1),
+                    PointMention(text="", label="", point=None, image_index=1),
+                ),
             ),
             Turn(index=1, text="x", thought="", action=Malformed(why="neither"), is_well_formed=False),
             Turn(index=2, text="y", thought="", action=Answer(text="rows"), is_well_formed=True),
         ),
         status="answered",
-        score=Score(terms=(Term("correct", 1.0), Term("format", 1.0, 0.1, filled_from="a sibling")), is_right=True),
+        score=Score(
+            terms=(Term("correct", 1.0), Term("format", 1.0, 0.1, filled_from="a sibling")),
+            is_right=True,
+            notes={"points": 2.0},
+            evidence={"hits": [True, None], "chosen": {"grounding": "detector"}},
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.box_text import thought_to_model
 from saccade.protocols.coordinates import call_to_model
+from saccade.protocols.points import points_to_model
 from saccade.protocols.protocol import ChatProtocol
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import ExpertTurn, ImageRef, Message, ToolCall, ToolSpec, Turn
@@ -88,7 +89,7 @@ def in_model_frame(
     Boxes of the thought are on the first of the ``asked`` images, those of a call on the one of the ``shown`` images
     that it names. ``UserError`` for a call of a tool that is not in ``specs``.
     """
-    thought = thought_to_model(turn.thought, asked, view)
+    thought = points_to_model(thought_to_model(turn.thought, asked, view), asked, view)
     if not isinstance(turn.action, ToolCall):
         return ExpertTurn(thought=thought, action=turn.action)
     spec = next((spec for spec in specs if spec.name == turn.action.name), None)

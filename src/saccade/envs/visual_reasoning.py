@@ -18,6 +18,7 @@ from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.coordinates import mentions_to_original
+from saccade.protocols.points import points_to_original
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -259,6 +260,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
             result=result,
             observation=observation,
             boxes=mentions_to_original(parsed.boxes, self.task.images, self.view),
+            points=points_to_original(parsed.points, self.task.images, self.view),
         )
 
     def _act(self, action: Action, is_last: bool) -> tuple[Action, ToolResult | None, Observation | None]:

@@ -1,7 +1,8 @@
 """Protocols: how a task is put to a model as chat messages, and how the model's turns are read back.
 
 Start in ``protocol.py``, then ``tagged.py`` (thought, tool call, answer, each in a tag). ``code.py`` has Python instead
-of tool calls, ``two_streams.py`` the two ways of iVGR. What cannot be read is the value ``Malformed``, never an error.
+of tool calls, ``two_streams.py`` the two ways of iVGR, ``pointed.py`` that of Argos. What cannot be read is the value
+``Malformed``, never an error.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from saccade.protocols.code_words import PYTHON_TOOL
     from saccade.protocols.instructions import Style
     from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
+    from saccade.protocols.pointed import POINTED, pointed_protocol, pointed_with_tools_protocol
+    from saccade.protocols.points import find_points
     from saccade.protocols.protocol import ChatProtocol, ParsedTurn
     from saccade.protocols.tagged import direct_protocol, tagged_protocol
     from saccade.protocols.two_streams import (
@@ -29,6 +32,7 @@ else:
 __all__ = [
     "EVALUATION_TURNS",
     "GROUNDED",
+    "POINTED",
     "PROTOCOLS",
     "PYTHON_TOOL",
     "TEXTUAL",
@@ -40,9 +44,12 @@ __all__ = [
     "Style",
     "code_protocol",
     "direct_protocol",
+    "find_points",
     "grounded_protocol",
     "grounded_with_crop_protocol",
     "known_name",
+    "pointed_protocol",
+    "pointed_with_tools_protocol",
     "protocol_named",
     "tagged_protocol",
     "textual_protocol",

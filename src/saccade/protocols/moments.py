@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_MOMENTS = 64
-POINTED = "\0"
+POINT_SIGN = "\0"
 """Stands where a text had a point; its sentence's single moments belong to that point."""
 MAX_DESCRIPTION_CHARS = 400
 
@@ -129,16 +129,16 @@ class NamedMoments:
 def find_moments(text: str) -> FoundMoments:
     """The single moments and ranges of a text, at most ``MAX_MOMENTS`` of each; linear in the text, never raises.
 
-    ``text`` has ``POINTED`` in place of points (``points.without_tags``), which are scored by themselves.
+    ``text`` has ``POINT_SIGN`` in place of points (``points.without_tags``), which are scored by themselves.
     """
     frames: list[FrameMention] = []
     segments: list[SegmentMention] = []
     start = 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         sentence, start = text[start:end], end
-        said = " ".join(sentence.replace(POINTED, " ").split())[:MAX_DESCRIPTION_CHARS]
+        said = " ".join(sentence.replace(POINT_SIGN, " ").split())[:MAX_DESCRIPTION_CHARS]
         segments += [_segment(match, said) for match in _RANGE.finditer(sentence)]
-        if POINTED in sentence:
+        if POINT_SIGN in sentence:
             continue
         singles = _without_ranges(sentence)
         numbers = [int(one.group(1) or one.group(2)) for one in _SINGLE_FRAME.finditer(singles)]

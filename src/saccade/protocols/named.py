@@ -5,11 +5,14 @@ from typing import Literal, get_args
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
 from saccade.protocols.instructions import Style
+from saccade.protocols.pointed import pointed_protocol, pointed_with_tools_protocol
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 
-ProtocolName = Literal["tagged", "direct", "code", "grounded", "textual", "grounded_with_crop"]
+ProtocolName = Literal[
+    "tagged", "direct", "code", "grounded", "textual", "grounded_with_crop", "pointed", "pointed_with_tools"
+]
 
 PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
 
@@ -31,6 +34,10 @@ def protocol_named(
             return grounded_protocol(style=style, max_turns=max_turns, form=box_form)
         case "grounded_with_crop":
             return grounded_with_crop_protocol(style=style, max_turns=max_turns, form=box_form)
+        case "pointed":
+            return pointed_protocol(style=style, max_turns=max_turns)
+        case "pointed_with_tools":
+            return pointed_with_tools_protocol(style=style, max_turns=max_turns)
 
 
 def name_of(protocol: ChatProtocol) -> ProtocolName | None:

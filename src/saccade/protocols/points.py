@@ -21,12 +21,14 @@ single frame.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from saccade.geometry import Point
+from saccade.geometry import Frame, Point
+from saccade.media.resize import ViewRule
 from saccade.protocols.coordinates import MAX_COORDINATE
-from saccade.protocols.moments import POINTED, NamedMoment, NamedMoments
-from saccade.types import PointMention
+from saccade.protocols.moments import POINT_SIGN, NamedMoment, NamedMoments
+from saccade.types import ImageRef, PointMention
 
 MAX_POINTS = 64
 MAX_LABEL_CHARS = 200
@@ -76,13 +78,18 @@ def find_points(text: str) -> FoundPoints:
         mentions += found[:room]
         is_well_formed &= len(found) <= room and all(one.point is not None for one in found)
     result = FoundPoints(mentions)
-    result.is_well_formed = is_well_formed and opened is None and len(tags) == len(_ANY_TAG.findall(text))
+    result.is_well_formed = is_well_formed and opened is None and len(tags) == count_point_tags(text)
     return result
 
 
 def has_point_tag(text: str) -> bool:
     """Whether a tag of a point stands anywhere in the text."""
     return _ANY_TAG.search(text) is not None
+
+
+def count_point_tags(text: str) -> int:
+    """Opening and closing tags of points, in pairs or not."""
+    return len(_ANY_TAG.findall(text))
 
 
 def without_points(text: str) -> str:
@@ -102,8 +109,76 @@ def written_point(label: str, points: Sequence[Point]) -> str:
     return f'<points {pairs} alt="{plain}">{plain}</points>'
 
 
-def _mentions(text: str, attributes: str, inner: str, place: NamedMoment) -> list[PointMention]:
+def points_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) -> str:
+    """An expert's thought with its points, which are in pixels of their pictures' originals, as the model writes them.
+
+    What is no point stays as it is.
+    """
+    if not images or not has_point_tag(thought):
+        return thought
+    named = NamedMoments(without_tags(thought))
+
+    def converted(tag: re.Match[str]) -> str:
+        read = _read(tag.group(2))
+        frame = frame_of_mention(named.of(tag.start()), images, view)
+        if tag.group(1) or not read.pairs or frame is None:
+            return tag.group()
+        points = {index: frame.point_to_model(Point(x, y)) for index, (x, y) in read.pairs.items()}
+        sides = " ".join(f'x{index}="{one.x:g}" y{index}="{one.y:g}"' for index, one in points.items())
+        return f'<points {sides} alt="{read.alt}">'
+
+    return _TAG.sub(converted, thought)
+
+
+def points_to_original(
+    mentions: Sequence[PointMention], images: Sequence[ImageRef], view: ViewRule
+) -> tuple[PointMention, ...]:
+    """Points of a thought in pixels of the originals of the pictures that they are on; not clipped.
+
+    A point on a picture or a frame that the question does not have stays as it was written: it is a miss.
+    """
+
+    def converted(mention: PointMention) -> PointMention:
+        frame = frame_of_mention(mention, images, view)
+        if mention.point is None or frame is None:
+            return mention
+        return replace(mention, point=frame.point_to_original(mention.point))
+
+    return tuple(map(converted, mentions))
+
+
+def frame_of_mention(named: NamedMoment | PointMention, images: Sequence[ImageRef], view: ViewRule) -> Frame | None:
+    """The coordinate frame of the picture that is named; a time alone is on the first, as large as all of a video."""
+    index = named.image_index if named.frame is None else named.frame - 1
+    return view.frame_for(images[index]) if 0 <= index < len(images) else None
+
+
+def _mentions(text: str, attributes: str, inner: str, moment: NamedMoment) -> list[PointMention]:
     """One for each pair of coordinates; a single unreadable one where the pairs are in no order."""
+    read = _read(attributes)
+    label = (inner.strip() or read.alt)[:MAX_LABEL_CHARS]
+    return [
+        PointMention(
+            text=text[:MAX_LABEL_CHARS],
+            label=label,
+            point=None if pair is None else Point(*pair),
+            frame=moment.frame,
+            time_s=moment.time_s,
+            image_index=moment.image_index,
+        )
+        for pair in (read.pairs.values() if read.pairs else [None])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attributes:
+    """What stands in an opening tag: pairs of coordinates by their index, none where they are in no order; the name."""
+
+    pairs: Mapping[str, tuple[float, float]]
+    alt: str
+
+
+def _read(attributes: str) -> _Attributes:
     sides: dict[str, dict[str, float | None]] = {"x": {}, "y": {}}
     alt, is_readable = "", True
     for name, index, value in _ATTRIBUTE.findall(attributes):
@@ -113,20 +188,10 @@ def _mentions(text: str, attributes: str, inner: str, place: NamedMoment) -> lis
         elif name in sides:
             is_readable &= index not in sides[name]
             sides[name][index] = _number(plain)
-    label = (inner.strip() or alt)[:MAX_LABEL_CHARS]
-    is_readable &= bool(sides["x"]) and sides["x"].keys() == sides["y"].keys()
-    pairs = [(x, sides["y"][index]) for index, x in sides["x"].items()] if is_readable else [(None, None)]
-    return [
-        PointMention(
-            text=text[:MAX_LABEL_CHARS],
-            label=label,
-            point=None if x is None or y is None else Point(x, y),
-            frame=place.frame,
-            time_s=place.time_s,
-            image_index=place.image_index,
-        )
-        for x, y in pairs
-    ]
+    pairs = {index: (x, sides["y"].get(index)) for index, x in sides["x"].items()}
+    readable = {index: (x, y) for index, (x, y) in pairs.items() if x is not None and y is not None}
+    is_readable &= len(readable) == len(pairs) and sides["x"].keys() == sides["y"].keys()
+    return _Attributes(readable if is_readable else {}, alt)
 
 
 def _number(text: str) -> float | None:
@@ -136,15 +201,15 @@ def _number(text: str) -> float | None:
 
 
 def without_tags(text: str) -> str:
-    """The text with ``POINTED`` and spaces in place of each point and its label, which name no frame; as long as it."""
+    """The text with ``POINT_SIGN`` and spaces in place of points and labels, which name no frame; as long."""
     parts, end = [], 0
     is_open = False
     for tag in _TAG.finditer(text):
         if not is_open:
-            parts.append(text[end : tag.start()].replace(POINTED, " "))
+            parts.append(text[end : tag.start()].replace(POINT_SIGN, " "))
             end = tag.start()
         is_open = not tag.group(1) and not tag.group(2).rstrip().endswith("/")
         if not is_open:
-            parts.append(POINTED + " " * (tag.end() - end - 1))
+            parts.append(POINT_SIGN + " " * (tag.end() - end - 1))
             end = tag.end()
-    return "".join([*parts, text[end:].replace(POINTED, " ")])
+    return "".join([*parts, text[end:].replace(POINT_SIGN, " ")])

@@ -7,7 +7,18 @@ from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.types import Action, BoxMention, ExpertTurn, Malformed, Message, Observation, Task, ToolResult, ToolSpec
+from saccade.types import (
+    Action,
+    BoxMention,
+    ExpertTurn,
+    Malformed,
+    Message,
+    Observation,
+    PointMention,
+    Task,
+    ToolResult,
+    ToolSpec,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +31,8 @@ class ParsedTurn:
     """Follows the format exactly; always False for ``Malformed``."""
     boxes: tuple[BoxMention, ...] = ()
     """The boxes of the thought, in the model's frame, where the protocol asks for them."""
+    points: tuple[PointMention, ...] = ()
+    """The points of the thought, in the model's frame, where the protocol asks for them."""
 
 
 Prompt = Callable[[Task, Sequence[ToolSpec], ViewRule], tuple[Message, ...]]

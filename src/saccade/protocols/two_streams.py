@@ -18,35 +18,14 @@ from dataclasses import replace
 
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm, count_box_tags, find_boxes, has_box_tag
-from saccade.protocols.instructions import (
-    ANSWER,
-    FORMAT_WITH_TOOLS,
-    Style,
-    asked_messages,
-    coordinates,
-    observation,
-    tool_schemas,
-    turn_limit,
-)
-from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, check_written
-from saccade.protocols.tagged import STOP, parse, write
-from saccade.types import (
-    ExpertTurn,
-    Malformed,
-    Message,
-    Observation,
-    Task,
-    ToolResult,
-    ToolSpec,
-)
+from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
+from saccade.protocols.marked import ONE_TURN, OPENING, MarkInstructions, marked_protocol, written
+from saccade.protocols.protocol import ChatProtocol, ParsedTurn
+from saccade.protocols.tagged import STOP, parse
+from saccade.types import Message, Task, ToolSpec
 
 GROUNDED = "grounded"
 TEXTUAL = "textual"
-
-_OPENING = "You answer questions about images."
-
-_TURN = """# Turns
-Reason between <think> and </think>, then finish with <answer>…</answer>."""
 
 _BOXES = """# Boxes
 Say in your reasoning where things are. Each time you name an object that matters for the question, write its box \
@@ -57,6 +36,10 @@ Look carefully at every part of the image that matters, say in plain words what 
 from it. Write no coordinates."""
 
 _CALLS_TOO = """Boxes are always on image 1, also when you have looked closer with a tool."""
+
+_INSTRUCTIONS = MarkInstructions(
+    wording=GROUNDED, word="boxes", section=_BOXES, section_with_tools=f"{_BOXES} {_CALLS_TOO}"
+)
 
 
 def grounded_protocol(
@@ -77,7 +60,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
     """One turn of reasoning in plain words, then the answer."""
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
-        system = "words" if style == "brief" else "\n\n".join([_OPENING, _TURN, _WORDS, ANSWER])
+        system = "words" if style == "brief" else "\n\n".join([OPENING, ONE_TURN, _WORDS, ANSWER])
         return asked_messages(task, system, style=style, wording=TEXTUAL)
 
     def parse_turn(text: str) -> ParsedTurn:
@@ -88,7 +71,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
         name=TEXTUAL,
         prompt=prompt,
         parse=parse_turn,
-        write=lambda turn: _written(turn, parse_turn),
+        write=lambda turn: written(turn, parse_turn),
         observe=lambda outcome, images_before: observation(outcome, images_before, style=style),
         stop=STOP,
         offers_tools=False,
@@ -98,36 +81,17 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
 
 
 def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
-    def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
-        offered = tools if offers_tools else ()
-        if style == "brief":
-            system = " ".join(["boxes", *(tool.name for tool in offered)])
-        elif offered:
-            limit = () if max_turns is None else (turn_limit(max_turns),)
-            sections = (FORMAT_WITH_TOOLS, f"{_BOXES} {_CALLS_TOO}", coordinates(view), ANSWER, *limit)
-            system = "\n\n".join([_OPENING, tool_schemas(offered), *sections])
-        else:
-            system = "\n\n".join([_OPENING, _TURN, _BOXES, coordinates(view), ANSWER])
-        return asked_messages(task, system, style=style, wording=GROUNDED)
-
-    def parse_turn(text: str) -> ParsedTurn:
-        return _with_boxes(parse(text, offers_tools=offers_tools), text, form)
-
-    def observe(outcome: ToolResult | Malformed, images_before: int) -> Observation:
-        return observation(outcome, images_before, style=style)
-
-    return ChatProtocol(
+    protocol = marked_protocol(
         name=f"{GROUNDED}_with_crop" if offers_tools else GROUNDED,
-        prompt=prompt,
-        parse=parse_turn,
-        write=lambda turn: _written(turn, parse_turn),
-        observe=observe,
-        stop=STOP,
-        offers_tools=offers_tools,
-        max_turns=max_turns,
+        marks=MarkInstructions(
+            wording=GROUNDED, word="boxes", section=_BOXES, section_with_tools=f"{_BOXES} {_CALLS_TOO}"
+        ),
+        read=lambda parsed, text: _with_boxes(parsed, text, form),
         style=style,
-        box_form=form,
+        max_turns=max_turns,
+        offers_tools=offers_tools,
     )
+    return replace(protocol, box_form=form)
 
 
 def _with_boxes(parsed: ParsedTurn, text: str, form: BoxForm) -> ParsedTurn:
@@ -136,9 +100,3 @@ def _with_boxes(parsed: ParsedTurn, text: str, form: BoxForm) -> ParsedTurn:
     is_elsewhere = count_box_tags(text) != count_box_tags(parsed.thought)
     is_well_formed = parsed.is_well_formed and found.is_well_formed and not is_elsewhere
     return replace(parsed, boxes=found.mentions, is_well_formed=is_well_formed)
-
-
-def _written(turn: ExpertTurn, parse_turn: Parse) -> str:
-    text = write(turn)
-    check_written(text, parse_turn(text))
-    return text

@@ -6,7 +6,7 @@ Floats survive exactly. Inside tool arguments and tool data, which are JSON alre
 from collections.abc import Mapping
 from typing import get_args
 
-from saccade.geometry import Box
+from saccade.geometry import Box, Point
 from saccade.runs.task_json import Fields, exactly, image_to_json, images_from
 from saccade.types import (
     Action,
@@ -15,6 +15,7 @@ from saccade.types import (
     Json,
     Malformed,
     Observation,
+    PointMention,
     Score,
     Segment,
     Term,
@@ -102,6 +103,7 @@ def _turn_to_json(turn: Turn) -> Json:
         if observation is None
         else {"text": observation.text, "images": [image_to_json(image) for image in observation.images]},
         **({"boxes": [_mention_to_json(one) for one in turn.boxes]} if turn.boxes else {}),
+        **({"points": [_point_to_json(one) for one in turn.points]} if turn.points else {}),
     }
 
 
@@ -126,6 +128,7 @@ def _turn_from(fields: Fields) -> Turn:
         if observation is None
         else Observation(text=observation.text("text"), images=images_from(observation, "images")),
         boxes=tuple(_mention_from(one) for one in fields.objects("boxes")) if fields.has("boxes") else (),
+        points=tuple(_point_from(one) for one in fields.objects("points")) if fields.has("points") else (),
     )
 
 
@@ -136,6 +139,28 @@ def _mention_to_json(mention: BoxMention) -> Json:
 def _mention_from(fields: Fields) -> BoxMention:
     box = Box(*exactly(4, fields, "box")) if fields.has("box") else None
     return BoxMention(text=fields.text("text"), box=box)
+
+
+def _point_to_json(mention: PointMention) -> Json:
+    return {
+        "text": mention.text,
+        "label": mention.label,
+        "point": None if mention.point is None else [mention.point.x, mention.point.y],
+        **({} if mention.frame is None else {"frame": mention.frame}),
+        **({} if mention.time_s is None else {"time_s": mention.time_s}),
+        **({"image_index": mention.image_index} if mention.image_index else {}),
+    }
+
+
+def _point_from(fields: Fields) -> PointMention:
+    return PointMention(
+        text=fields.text("text"),
+        label=fields.text("label"),
+        point=Point(*exactly(2, fields, "point")) if fields.has("point") else None,
+        frame=fields.whole("frame") if fields.has("frame") else None,
+        time_s=fields.number("time_s") if fields.has("time_s") else None,
+        image_index=fields.whole("image_index") if fields.has("image_index") else 0,
+    )
 
 
 def _action_to_json(action: Action) -> Json:
@@ -159,7 +184,9 @@ def _action_from(fields: Fields) -> Action:
 
 def _score_to_json(score: Score) -> Mapping[str, Json]:
     notes: dict[str, Json] = {"notes": dict(score.notes)} if score.notes else {}
-    return {"terms": [_term_to_json(term) for term in score.terms], "is_right": score.is_right, **notes}
+    evidence: dict[str, Json] = {"evidence": dict(score.evidence)} if score.evidence else {}
+    terms: list[Json] = [_term_to_json(term) for term in score.terms]
+    return {"terms": terms, "is_right": score.is_right, **notes, **evidence}
 
 
 def _score_from(fields: Fields) -> Score:
@@ -167,6 +194,7 @@ def _score_from(fields: Fields) -> Score:
         terms=tuple(map(_term_from, fields.objects("terms"))),
         is_right=fields.truth("is_right") if fields.has("is_right") else None,
         notes=_numbers_by_name(fields.fields("notes")) if fields.has("notes") else {},
+        evidence=fields.mapping("evidence") if fields.has("evidence") else {},
     )
 
 
