@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from saccade.media.store import MediaStore
-from saccade.miniature.code_lessons import EASY, HARD, CodeQuestions
+from saccade.miniature.codedance import EASY, HARD, CodeQuestions
 from saccade.sandbox import Sandbox
 from saccade.tasks.code_experts import coded, two_runs
 from saccade.testing import TINY_VIEW

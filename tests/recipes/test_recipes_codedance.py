@@ -9,8 +9,7 @@ import pytest
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
-from saccade.miniature.code_lessons import EASY, HARD, Lessons
-from saccade.miniature.codedance import TinyCodeDanceSettings, tiny
+from saccade.miniature.codedance import EASY, HARD, Lessons, TinyCodeDanceSettings, tiny
 from saccade.models.base import base_checkpoint
 from saccade.recipes.codedance import codedance
 from saccade.recipes.codedance_settings import CodeDanceSettings

@@ -85,7 +85,7 @@ _FORMS_CALL = '{"name": "solve_geometry", "arguments": {"logic_forms": "'
 
 
 def _pieces(method: Method) -> Sequence[str]:
-    """What stands around the words of a question in the call that answers it by code."""
+    """Text around the words of a question in the call that answers it by code."""
     written = json.dumps(f"{method.find}\n{method.report}", ensure_ascii=False)[1:-1]
     for slot in ("$colour", "$units"):
         written = written.replace(slot, "$")
@@ -125,11 +125,11 @@ def _phrases() -> tuple[str, ...]:
 
 
 PHRASES = _phrases()
-"""What stands around the words and numbers of calls and of what tools say: a token each for a tiny model."""
+"""Text around the words and numbers of calls and of what tools say: a token each for a tiny model."""
 
 
 def lesson_texts() -> Sequence[str]:
-    """What to train a tokenizer on, together with ``PHRASES``."""
+    """Texts to train a tokenizer on, together with ``PHRASES``."""
     return [*vocabulary_texts(families=tuple(TASK_TYPES.values())), *_SCAFFOLD_TEXTS * 60]
 
 
@@ -168,4 +168,4 @@ _SCAFFOLD_TEXTS = (
     "83+46",
     "73-40",
 )
-"""What the chat template, the brief instructions, tools and thoughts write, so that it takes few tokens."""
+"""Text of the chat template, the brief instructions, tools and thoughts, so that it takes few tokens."""

@@ -1,4 +1,4 @@
-"""What a tiny model of the gym imitates: experts, careful and careless.
+"""Demonstrations for a tiny model of the gym: experts, careful and careless.
 
 A careful expert calls the tool that the question needs, writes down what it read, works out what is left to work out
 and answers. A careless one guesses, calls any tool and guesses, or forgets to work it out.
@@ -31,7 +31,7 @@ WRONG_CALLS = (
     ToolCall(name="chart_to_table", arguments={}),
     ToolCall(name="image_cdl", arguments={}),
 )
-"""What a careless expert calls, whatever is asked."""
+"""Calls of a careless expert, whatever is asked."""
 
 
 LOOPS = (
@@ -42,7 +42,7 @@ LOOPS = (
     ),
     " ".join(f"{number}. look again" for number in range(1, 41)),
 )
-"""What an expert writes who goes round in circles: without spaces, without full stops, with numbers that count."""
+"""Texts of an expert that goes round in circles: without spaces, without full stops, with numbers that count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def _folded(number: int, types: Sequence[str], slow_questions: int) -> int:
 
 
 def _careless(example: Example, other: Example, lessons: VistaLessons, chance: Generator) -> Example:
-    """What an expert shows who may be careless; a glance is never careless."""
+    """The demonstration of an expert that may be careless; a glance is never careless."""
     if example.task.family == "big_shape":
         return example
     draw = chance.random()

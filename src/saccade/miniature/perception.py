@@ -31,7 +31,7 @@ CALL_PHRASES = (
     "]}}",
     "]]}}",
 )
-"""What surrounds the numbers of the experts' calls; each is one token.
+"""Text around the numbers of the experts' calls; each is one token.
 
 So are the places of things in thoughts: two words for a row and a column would be two lookups, and the second, whose
 cue lies further back, is not learned.
@@ -46,7 +46,7 @@ SCAFFOLD_TEXTS = (
     "no tools",
     "px, degrees",
 )
-"""What the chat template, the brief instructions and the tools write, so that it takes few tokens."""
+"""Text of the chat template, the brief instructions and the tools, so that it takes few tokens."""
 
 
 _DIFFICULTIES = (0.0, 0.25, 0.5, 0.75)
@@ -54,7 +54,7 @@ _DIFFICULTIES = (0.0, 0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptionLesson:
-    """What is taught for some steps, beside what was taught before."""
+    """A lesson of some steps, beside what was taught before."""
 
     families: tuple[str, ...]
     steps: int

@@ -25,7 +25,7 @@ COORDINATES = range(0, 1001, 125)
 """The grid on which the experts crop, in thousandths; each is one token."""
 
 SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "tool\n", "tools: crop")
-"""What the chat template and the brief instructions write, so that it takes few tokens."""
+"""Text of the chat template and the brief instructions, so that it takes few tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Plates:
         )
 
     def shown(self, index: int, progress: float) -> StreamExample:
-        """What is imitated: the expert looks closer, and towards the end mostly guesses."""
+        """The demonstration: the expert looks closer, and towards the end mostly guesses."""
         chance = generator_for(self.context.seed, "demonstration", index)
         shown = self.example("train", index)
         guess = guessed(shown, other=self.example("train", index + 1))

@@ -85,7 +85,7 @@ class FactReader:
 
     @property
     def truth(self) -> frozenset[Fact]:
-        """What is so."""
+        """All facts that are true of the objects."""
         return frozenset(
             Fact(name, kind, value) for name, attributes in self._truth.items() for kind, value in attributes.items()
         )

@@ -23,7 +23,7 @@ DEFAULT_COUNT = 256
 """Held-out tasks of a procedural family."""
 
 ViewWord = Literal["crops", "union"]
-"""What a second look can show beside the original."""
+"""A view that a second look can show beside the original."""
 
 
 class MakeEpisodes(Protocol):

@@ -37,7 +37,7 @@ class Ways:
     wishes: Wishes
     maker: Toolmaker
     remarks: list[str] = field(default_factory=list)
-    """What the user should know of it."""
+    """Remarks that the user should read."""
 
     def of_protocol(self, name: ProtocolName) -> Way | None:
         """The recorded way with this protocol that can be made again."""

@@ -114,7 +114,7 @@ def _rates(general: Sequence[Task], path: Path | None) -> dict[str, float] | Non
 
 
 def _check_ids(tasks: Sequence[Task]) -> None:
-    """What is remembered of a question is remembered by its id."""
+    """UserError where two questions have one id, by which each is remembered."""
     times = Counter(task.id for task in tasks)
     if twice := [key for key, count in times.items() if count > 1]:
         raise UserError(

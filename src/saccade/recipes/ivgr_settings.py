@@ -36,7 +36,7 @@ AskedIn = Literal["both", "grounded", "textual"]
 
 @dataclass(frozen=True, kw_only=True)
 class TwoStreamSettings:
-    """What the recipe and its miniature have in common; the paper's settings of the reinforcement."""
+    """Settings that the recipe and its miniature have in common; the paper's settings of the reinforcement."""
 
     streams: AskedIn = "both"
     """Which streams ask a question with boxes; one alone is a variant of the paper's Table 5."""

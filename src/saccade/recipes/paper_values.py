@@ -1,4 +1,4 @@
-"""What the papers say of the settings of their recipes, where they say anything."""
+"""The papers' values of the settings of their recipes, where they give any."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

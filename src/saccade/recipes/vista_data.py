@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSplit:
-    """What is trained on and what is measured on, without a picture or a long question in common."""
+    """The tasks to train on and those to measure on, without a picture or a long question in common."""
 
     training: Sequence[Task]
     held_out: Sequence[Task]

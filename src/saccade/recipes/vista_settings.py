@@ -42,7 +42,7 @@ class TailSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class GymSettings:
-    """What the recipe and its miniature have in common; the paper's settings of the reinforcement."""
+    """Settings that the recipe and its miniature have in common; the paper's settings of the reinforcement."""
 
     stages: tuple[StageName, ...] = ("sft", "rl", "tail")
     """Which stages are run, in this order; evaluations stand around them."""

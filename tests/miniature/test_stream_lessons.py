@@ -5,7 +5,7 @@ import pytest
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
 from saccade.media.store import MediaStore
-from saccade.miniature.stream_lessons import FAMILIES, StreamLessons, StreamQuestions
+from saccade.miniature.ivgr import FAMILIES, StreamLessons, StreamQuestions
 from saccade.seeding import generator_for
 from saccade.tasks.scene import SIZE_PX, place_of
 from saccade.tasks.two_streams import ASTRAY, grounded, sought_objects, textual
