@@ -57,6 +57,8 @@ class SceneObject:
     attributes: Mapping[str, str] = field(default_factory=dict)
     """By kind: the values of one kind exclude each other (``place``, ``mark``)."""
     image_index: int = 0
+    mask: Mask | None = None
+    """Its pixels, where they are not all of its box."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

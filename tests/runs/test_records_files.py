@@ -19,6 +19,7 @@ from saccade.types import (
     Malformed,
     Observation,
     PointMention,
+    SceneObject,
     Score,
     Segment,
     Target,
@@ -52,6 +53,10 @@ def task_about(image: ImageRef, task_id: str = "search/7") -> Task:
                 mask=Mask(width=2, height=2, counts=(1, 2, 1)),
             ),
             Target(label="other", box=Box(0, 0, 1, 1), point=Point(0, 0), image_index=1),
+        ),
+        objects=(
+            SceneObject(name="cup", box=Box(0, 0, 2, 1), mask=Mask(width=2, height=2, counts=(1, 2, 1)), image_index=1),
+            SceneObject(name="dog", box=Box(0, 0, 2, 1), attributes={"place": "left"}),
         ),
         frame_times_s=(0.0, 0.1),
         event_s=(0.1, 0.3),

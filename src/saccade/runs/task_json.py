@@ -173,27 +173,23 @@ def images_from(fields: Fields, key: str) -> tuple[ImageRef, ...]:
 
 
 def _target_to_json(target: Target) -> Json:
-    mask = target.mask
     return {
         "label": target.label,
         "box": list(target.box.as_tuple()),
         "point": [target.point.x, target.point.y],
-        "mask": None if mask is None else {"width": mask.width, "height": mask.height, "counts": list(mask.counts)},
+        "mask": _mask_to_json(target.mask),
         "image_index": target.image_index,
     }
 
 
 def _target_from(fields: Fields) -> Target:
-    mask = fields.fields("mask") if fields.has("mask") else None
     x1, y1, x2, y2 = exactly(4, fields, "box")
     x, y = exactly(2, fields, "point")
     return Target(
         label=fields.text("label"),
         box=Box(x1, y1, x2, y2),
         point=Point(x, y),
-        mask=None
-        if mask is None
-        else Mask(width=mask.whole("width"), height=mask.whole("height"), counts=mask.wholes("counts")),
+        mask=_mask_from(fields),
         image_index=fields.whole("image_index"),
     )
 
@@ -204,6 +200,7 @@ def _object_to_json(one: SceneObject) -> Json:
         "box": list(one.box.as_tuple()),
         "attributes": dict(one.attributes),
         "image_index": one.image_index,
+        **({"mask": _mask_to_json(one.mask)} if one.mask else {}),
     }
 
 
@@ -213,7 +210,20 @@ def _object_from(fields: Fields) -> SceneObject:
         box=Box(*exactly(4, fields, "box")),
         attributes=_texts_by_name(fields, "attributes"),
         image_index=fields.whole("image_index"),
+        mask=_mask_from(fields),
     )
+
+
+def _mask_to_json(mask: Mask | None) -> Json:
+    return None if mask is None else {"width": mask.width, "height": mask.height, "counts": list(mask.counts)}
+
+
+def _mask_from(fields: Fields) -> Mask | None:
+    """None where the key ``mask`` is missing."""
+    if not fields.has("mask"):
+        return None
+    mask = fields.fields("mask")
+    return Mask(width=mask.whole("width"), height=mask.whole("height"), counts=mask.wholes("counts"))
 
 
 def _texts_by_name(fields: Fields, key: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import MachineError, UserError
+from saccade.geometry import Mask, Point
 from saccade.quantities import Quantity, parse_quantity
 from saccade.rewards.answers.replies import stated_quantity
 
@@ -27,7 +28,7 @@ VAGUE_SHARE = 0.5
 
 def spatial_score(
     points: Sequence[PointForm],
-    regions: Mapping[str, Sequence[NDArray[np.bool_]]],
+    regions: Mapping[str, Sequence[Mask | NDArray[np.bool_]]],
     size: tuple[int, int],
     *,
     grounding_expected: bool = True,
@@ -35,7 +36,8 @@ def spatial_score(
 ) -> float | None:
     """Share of points that lie in the region of what they name (equations 1 to 3): mean of 1[M_i(x_i, y_i) = 1].
 
-    ``regions`` has the masks (height, width) of each label, one for each thing found; the region is their union.
+    ``regions`` has the masks (height, width) of each label, one for each thing found; the region is their union. A
+    ``Mask`` of run lengths is read without being unpacked.
     ``size`` is (width, height) in pixels. A label without masks, a point outside of the picture and an unreadable one
     are misses. A label whose region covers over half of the picture is left out. With ``distinct``, points of one
     label in one of its masks count once, as do points of one label at one pixel: an easy point repeated, moved by a
@@ -44,16 +46,18 @@ def spatial_score(
 
     MachineError for a mask of another size or with values other than 0 and 1: it says nothing about the points.
     """
-    by_label = {plain_label(label): masks for label, masks in regions.items()}
+    by_label = {plain_label(label): [_checked(mask, size, label) for mask in found] for label, found in regions.items()}
+    vague = {label for label, masks in by_label.items() if is_vague(masks, size)}
     hits: dict[Hashable, bool] = {}
     for index, (x, y, label) in enumerate(points):
         name = plain_label(label)
-        masks = [checked_mask(mask, size, label) for mask in by_label.get(name, ())]
-        if is_vague(masks, size):
+        if name in vague:
             continue
-        pixel = _pixel(x, y, size)
-        inside = next((place for place, mask in enumerate(masks) if pixel and mask[pixel[1], pixel[0]]), None)
-        key: Hashable = (name, "mask", inside) if inside is not None else (name, "pixel", pixel or (x, y))
+        at = Point(x, y) if x is not None and y is not None and 0 <= x < size[0] and 0 <= y < size[1] else None
+        masks = by_label.get(name, ())
+        inside = next((place for place, mask in enumerate(masks) if at and mask.contains(at)), None)
+        pixel = (int(at.x), int(at.y)) if at else (x, y)
+        key: Hashable = (name, "pixel", pixel) if inside is None else (name, "mask", inside)
         hits[key if distinct else index] = inside is not None
     if not hits:
         return 0.0 if grounding_expected else None
@@ -62,35 +66,35 @@ def spatial_score(
 
 def plain_label(label: str) -> str:
     """The label by which things are told apart: in lower case, without articles, with single spaces."""
-    words = label.casefold().split()
+    # A policy may write half of a character, which nothing can encode.
+    words = label.encode("utf-8", "replace").decode().casefold().split()
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("a", "an", "the") else words)
 
 
-def checked_mask(mask: NDArray[np.bool_], size: tuple[int, int], label: str) -> NDArray[np.bool_]:
-    """The mask as booleans of shape (height, width); MachineError for one that a back end got wrong."""
-    array = np.asarray(mask)
-    if array.shape != (size[1], size[0]):
+def _checked(mask: Mask | NDArray[np.bool_], size: tuple[int, int], label: str) -> Mask:
+    """The mask of (width, height) ``size``; MachineError for one that a back end got wrong."""
+    shape = (mask.height, mask.width) if isinstance(mask, Mask) else np.asarray(mask).shape
+    if shape != (size[1], size[0]):
         raise MachineError(
-            f"the region of {label!r} has the shape {array.shape} for a picture of {size[0]} x {size[1]} pixels; "
+            f"the region of {label!r} has the shape {shape} for a picture of {size[0]} x {size[1]} pixels; "
             "a mask must be (height, width) of the original"
         )
+    if isinstance(mask, Mask):
+        if sum(mask.counts) != size[0] * size[1] or min(mask.counts, default=0) < 0:
+            raise MachineError(f"the run lengths of the region of {label!r} do not add up to the picture")
+        return mask
+    array = np.asarray(mask)
     if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
         raise MachineError(f"the region of {label!r} has values other than 0 and 1; send a binary mask")
-    return array.astype(np.bool_)
+    return Mask.from_array(array.astype(np.bool_))
 
 
-def is_vague(masks: Sequence[NDArray[np.bool_]], size: tuple[int, int]) -> bool:
-    """Whether the union of the masks covers over half of the picture."""
-    if not masks:
+def is_vague(masks: Sequence[Mask], size: tuple[int, int]) -> bool:
+    """Whether the union of the masks covers over half of the picture of (width, height) ``size``."""
+    limit = VAGUE_SHARE * size[0] * size[1]
+    if sum(mask.area for mask in masks) <= limit:
         return False
-    return int(np.logical_or.reduce(masks).sum()) > VAGUE_SHARE * size[0] * size[1]
-
-
-def _pixel(x: float | None, y: float | None, size: tuple[int, int]) -> tuple[int, int] | None:
-    """The pixel that a point lies in; None outside of the picture."""
-    if x is None or y is None or not (0 <= x < size[0] and 0 <= y < size[1]):
-        return None
-    return int(x), int(y)
+    return int(np.logical_or.reduce([mask.to_array() for mask in masks]).sum()) > limit
 
 
 def frame_of(times_s: Sequence[float], *, frame: int | None = None, time_s: float | None = None) -> int | None:
