@@ -198,7 +198,7 @@ def _call_turn(item: RowValue, key: str) -> ExpertTurn:
 
 
 def _text(value: RowValue, key: str) -> str:
-    """As it stands there: white space means something in code."""
+    """The text unchanged: white space matters in code."""
     if not isinstance(value, str):
         raise RowError(key, f"must be text, not {type_name(value)}")
     if not is_encodable(value):

@@ -81,7 +81,7 @@ class Journal(Generic[Outcome]):
             raise
 
     def add(self, outcome: Outcome) -> None:
-        """Keeps it, on the disk too before this returns."""
+        """Keeps an outcome, flushed to the disk before this returns."""
         line = json.dumps(outcome.as_json()) + "\n"
         try:
             self._file.write(line.encode("ascii"))
@@ -92,7 +92,7 @@ class Journal(Generic[Outcome]):
         self.outcomes[outcome.task_id] = outcome
 
     def write(self, name: str, text: str) -> Path:
-        """A file of the folder, there whole or not at all."""
+        """Writes a file of the folder atomically."""
         path = self.directory / name
         write_text_atomic(path, text)
         return path
@@ -235,7 +235,7 @@ def digest(lines: Iterable[str]) -> str:
 
 
 def telling(journal: Journal[Outcome], total: int, is_kept: Callable[[Outcome], bool]) -> Callable[[Outcome], None]:
-    """Says every twentieth of the way how far it is."""
+    """A callback that logs the progress at every twentieth of the way."""
 
     def tell(_: Outcome) -> None:
         done = len(journal.outcomes)

@@ -41,7 +41,9 @@ _VERDICTS: dict[str, frozenset[JudgedKind]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorJudge:
-    """E4, E6, both or none of them; None without a verdict, and ``attack`` for a trajectory that speaks to the judge.
+    """A judge that finds E4, E6, both or none of them in a wrong trajectory.
+
+    None is no verdict, ``attack`` a trajectory that speaks to the judge.
 
     The teacher sees texts alone, and the boxes of what matters where the task has them. Of several samples the first
     that can be read counts.

@@ -164,7 +164,7 @@ def _first_requests(tasks: Sequence[Task], *, seed: int, name: str) -> list[Roll
 
 
 def _unplayed(request: RolloutRequest, first: Trajectory) -> Attempt:
-    """A second pass that had nothing to look at."""
+    """The second pass of a task whose first pass the machine failed."""
     trajectory = Trajectory(
         task_id=request.task.id,
         family=request.task.family,

@@ -34,7 +34,7 @@ class IouInterval:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grounding:
-    """How well boxes in the reasoning fit. Boxes and targets are those on the first image.
+    """Fit of the boxes in the reasoning. Boxes and targets are those on the first image.
 
     The overlaps are None when no task has a target there.
     """
@@ -143,7 +143,7 @@ LOOKING_TOOLS = ("crop", "zoom")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """How well a trajectory's best crop fits a target of the task."""
+    """Fit of a trajectory's best crop to a target of the task."""
 
     iou: float
     """Largest intersection over union of a crop with a target."""
@@ -152,7 +152,7 @@ class Look:
 
 
 def look_of(task: Task, trajectory: Trajectory) -> Look | None:
-    """None when the task has no targets or no crop of one of its own images ran without an error."""
+    """The best fit of a crop; None without targets, or when no crop of the task's own images ran without an error."""
     pairs = [
         (box, target.box)
         for number, box in _crops(trajectory)

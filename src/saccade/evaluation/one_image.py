@@ -63,7 +63,7 @@ def answer_one(
     style: Style | None = None,
     seed: int = 0,
 ) -> SecondLook:
-    """The answer to a question about a picture or the file of one, by the two passes of ``test_time``.
+    """The answer to a question about a picture or the file of one, by the two passes of ``play_with_views``.
 
     Without ``engine`` one is made for this call. ``style`` is that of the instructions, by default ``brief`` for a tiny
     model and ``full`` for all others. Nothing stays in the model's media store. Raises UserError for a file that is no

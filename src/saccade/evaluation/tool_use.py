@@ -1,4 +1,4 @@
-"""How tools were used: how often, with what success, more where questions are hard, and which by family (figure 3)."""
+"""Tool use: how often, with what success, more where questions are hard, and which tools by family (figure 3)."""
 
 import math
 import re
@@ -35,7 +35,7 @@ class DifficultyBand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolUse:
-    """Over the trajectories that the machine did not fail; means are None where there is nothing to take them of.
+    """Tool use in the trajectories that the machine did not fail; means are None where nothing was counted.
 
     A call that was refused (unknown tool, wrong arguments) is a call that did not succeed. A call that was
     not run, since the episode ended with it, is none.

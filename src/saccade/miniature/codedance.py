@@ -168,7 +168,7 @@ def _solved(
 
 @dataclass(frozen=True, kw_only=True)
 class TinyCodeDanceSettings(CodeDanceSettings):
-    """The same in miniature: minutes on one core."""
+    """Settings of the miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
         steps=600,

@@ -1,4 +1,4 @@
-"""Experts that do not look, or look past the point: bad habits to imitate, so that rewards have one to break."""
+"""Bad habits of experts: they do not look, or look past the point, so that rewards have a habit to break."""
 
 from dataclasses import replace
 

@@ -178,7 +178,7 @@ EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
 
 @dataclass(frozen=True, kw_only=True)
 class TinyIvgrSettings(TwoStreamSettings):
-    """The same in miniature: minutes on one core."""
+    """Settings of the miniature: minutes on one core."""
 
     judge: TinyJudgeSettings = TinyJudgeSettings()
     boxed_per_step: int = 9

@@ -60,7 +60,7 @@ class Fact:
 
 @dataclass(kw_only=True, slots=True)
 class _Reading:
-    """How far a text is read."""
+    """State of reading a text."""
 
     boxes: Iterator[Mapping[str, str]]
     name: str | None = None

@@ -21,7 +21,7 @@ from saccade.types import StreamExample, Task
 
 @dataclass(frozen=True, kw_only=True)
 class TinyVistaSettings(GymSettings):
-    """The same in miniature: minutes on one core."""
+    """Settings of the miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
         steps=750,

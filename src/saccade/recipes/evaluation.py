@@ -1,4 +1,4 @@
-"""Measures a checkpoint on the user's own tasks or on procedural ones, as it was trained to be asked or otherwise."""
+"""Evaluation of a checkpoint on the user's own tasks or procedural ones, as it was trained to be asked or otherwise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

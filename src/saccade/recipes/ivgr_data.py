@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnQuestions:
-    """None of them shows a picture of ``held_out`` but ``held_out`` itself."""
+    """The user's questions; no picture of ``held_out`` is shown by the others."""
 
     boxed: Sequence[Task]
     """With targets on their first image: both streams ask them."""

@@ -1,4 +1,4 @@
-"""The questions of a run: data sets of a folder, each in a folder of its name, or one file of your own."""
+"""Data of a VISTA-R1 run: questions from folders of data sets or one file of your own, and trajectories to imitate."""
 
 import logging
 from collections.abc import Sequence

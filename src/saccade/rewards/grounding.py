@@ -1,4 +1,4 @@
-"""How well predicted boxes cover the target boxes: the paper's measure, and the same where copies of a box never pay.
+"""Grounding reward: how well predicted boxes cover the targets, by the paper's measure or one that copies never raise.
 
 In equation 2 each box that is written has a vote in the precision, so copies of a good box outvote a bad one, and the
 best of many guesses at one place counts in the recall. ``unrepeated_iou`` pays for places and not for boxes:

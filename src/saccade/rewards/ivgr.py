@@ -40,7 +40,7 @@ class AccuracyJudge(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IvgrReward:
-    """A group reward that waits for its judge.
+    """iVGR's group reward, which waits for its judge.
 
     Grounded: ``grounding`` (equation 1). Textual: ``R_format + R_acc + R_consistency`` (equation 3), each weighted;
     without a reference the last is left out. A task without targets on its first image has format and accuracy

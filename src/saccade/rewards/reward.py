@@ -109,7 +109,7 @@ def check_scorable(task: Task, trajectory: Trajectory) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeReward:
-    """A reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
+    """The outcome reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
 
     ``accuracy``: the trajectory ended with an answer, and it is right. ``format``: it ended with an answer, and every
     turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.

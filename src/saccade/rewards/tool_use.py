@@ -38,12 +38,12 @@ class Calls:
 
     @property
     def judged(self) -> int:
-        """Calls that a reward counts: all but the idle ones, which could else dilute a failure."""
+        """Calls that a reward counts: all but the idle ones, which could otherwise dilute a failure."""
         return self.total - self.idle
 
 
 def call_outcome(turn: Turn) -> CallOutcome | None:
-    """None for a turn without a call, a malformed one, and a call that the episode ended with, which is not run."""
+    """The outcome of a turn's call; None without one, for a malformed one, and for one that ended the episode unrun."""
     if not isinstance(turn.action, ToolCall):
         return None
     if turn.result is not None:
@@ -134,7 +134,7 @@ def execution_returns(trajectory: Trajectory, *, penalty: float = -0.5, discount
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeepEyesReward:
-    """A reward: 0.8 accuracy + 0.2 format + 1.2 tool, as DeepEyes' code weighs them.
+    """DeepEyes' reward: 0.8 accuracy + 0.2 format + 1.2 tool, as DeepEyes' code weighs them.
 
     ``tool`` is paid once, for a right answer after at least one call that ran and gave an image back. The code's
     format counts from -1 to 0 where ours counts from 0 to 1: inside a group that is the same.

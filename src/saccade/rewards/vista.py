@@ -56,7 +56,7 @@ def difficulty_weight(mean_reward: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VistaReward:
-    """A reward: ``vista_terms``. ``is_right`` says whether the answer is, whatever else is wrong with the rollout.
+    """VISTA-R1's reward: ``vista_terms``. ``is_right`` is of the answer alone, whatever else is wrong with the rollout.
 
     The notes ``repeats_characters``, ``repeats_words``, ``repeats_phrases``, ``repeats_sentences`` and
     ``repeats_copies`` say by 1.0 which rule fired. Only the model's own turns are read.

@@ -115,7 +115,7 @@ class QuestionOutcome:
 
 
 def outcome_from(row: Row) -> QuestionOutcome:
-    """Raises RowError."""
+    """The outcome from its JSON. Raises RowError."""
     example = row.get("row")
     return QuestionOutcome(
         task_id=required_text(row, "id"),

@@ -1,4 +1,4 @@
-"""From questions to examples: sort, check, solve, check again; each question on its own, many at a time."""
+"""Pipeline of CodeDance's curation: sort, check, solve and check again each question, many at a time."""
 
 import asyncio
 import json

@@ -34,7 +34,7 @@ KIND_ADVICE: Mapping[Kind, str] = {
 
 
 def image_suitability(task: Task) -> tuple[Message, ...]:
-    """Is there enough in the image to ask about? One word, ``SUITABLE`` or ``UNSUITABLE``."""
+    """Prompt: is there enough in the image to ask about? One word, ``SUITABLE`` or ``UNSUITABLE``."""
     return _about(
         task,
         "You select images for questions that need a close look. Look over the whole image and judge it by four "
@@ -50,7 +50,7 @@ def image_suitability(task: Task) -> tuple[Message, ...]:
 
 
 def locating(task: Task) -> tuple[Message, ...]:
-    """Boxes of what the question is about, as JSON that ``verdicts.read_boxes`` reads."""
+    """Prompt for boxes of what the question is about, as JSON that ``read_boxes`` reads."""
     image = task.images[0]
     return _about(
         task,
@@ -63,7 +63,7 @@ def locating(task: Task) -> tuple[Message, ...]:
 
 
 def question_quality(task: Task) -> tuple[Message, ...]:
-    """Is the answer right, and the question worth asking? One word, ``GOOD`` or ``BAD``."""
+    """Prompt: is the answer right, and the question worth asking? One word, ``GOOD`` or ``BAD``."""
     return _about(
         task,
         "You check questions about images before they are used for training.\n"
@@ -75,7 +75,7 @@ def question_quality(task: Task) -> tuple[Message, ...]:
 
 
 def step_by_step(task: Task) -> tuple[Message, ...]:
-    """A plain chain of thought, its answer in ``<answer>`` tags."""
+    """Prompt for a plain chain of thought, its answer in ``<answer>`` tags."""
     return _about(
         task,
         f"{question_of(task)}\n\n"
@@ -86,7 +86,7 @@ def step_by_step(task: Task) -> tuple[Message, ...]:
 
 
 def with_code(task: Task, chain: str) -> tuple[Message, ...]:
-    """The chain of thought again, with code in place of calculation by hand; ``rewriting`` reads it."""
+    """Prompt for the chain of thought again, with code for calculation by hand; ``rewriting`` reads it."""
     return _about(
         task,
         "Somebody solved a question about the image in words alone. Now a Python interpreter is at hand. Write the "
@@ -125,7 +125,7 @@ def playing_advice(kind: Kind | None, hints: Sequence[Target]) -> str:
 
 
 def agreement(task: Task, turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """Does a second model find the solution right? One word, ``AGREES`` or ``DISAGREES``."""
+    """Prompt: is the solution right? One word, ``AGREES`` or ``DISAGREES``."""
     steps = "\n\n".join(_told(turn) for turn in turns)
     shown = tuple(image for turn in turns if turn.observation is not None for image in turn.observation.images)
     return (

@@ -1,4 +1,4 @@
-"""A plain chain of thought rewritten into one with code, taken apart and held against what the code really prints."""
+"""Rewritten chains of thought with code: their turns, and the outputs they claim against the real ones."""
 
 import re
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ FAMILY_QUESTIONS = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeDanceCuration(CurationSettings):
-    """The pipeline's settings and those of the servers."""
+    """Settings of the pipeline and of the servers."""
 
     server: ChatServerSettings = field(default_factory=ChatServerSettings)
     difficulty: float = 0.5
@@ -47,7 +47,7 @@ class CodeDanceCuration(CurationSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodeDanceRequest:
-    """The command line, read."""
+    """Arguments of the command line."""
 
     data: Path | None
     family: str | None

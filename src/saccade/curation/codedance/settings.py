@@ -43,7 +43,7 @@ class Thresholds:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurationSettings:
-    """One field for each choice of the pipeline."""
+    """Settings of the pipeline."""
 
     samples: int = 4
     """Tries of the weak and of the strong model at each question."""

@@ -1,4 +1,4 @@
-"""The ways to an example: the teacher's own turns with code, or its chain of thought rewritten into one with code."""
+"""Solutions of a question: the teacher's own turns with code, or its chain of thought rewritten into one with code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -35,7 +35,7 @@ _NO_NAMES = frozenset(_PASSED_OVER.split())
 
 
 def in_plain_words(task: Task, thought: str) -> tuple[Message, ...]:
-    """The reasoning anew without boxes, and after it the answer; ``plain_reply`` reads it."""
+    """Prompt for the reasoning without boxes, and after it the answer; ``plain_reply`` reads the reply."""
     image = task.images[0]
     words = (
         "Somebody solved a question about the image, and noted after each thing where it is: "
@@ -117,7 +117,7 @@ def lost_objects(thought: str, text: str) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """The word, and what it may be the plural of."""
+    """The word, and the singulars that it may be the plural of."""
     forms = {word}
     for ending, singular in (("s", ""), ("es", ""), ("ies", "y")):
         if word.endswith(ending) and len(word) > len(ending) + 2:

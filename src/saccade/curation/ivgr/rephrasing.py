@@ -40,7 +40,7 @@ is left; a thing that had a box is not named any more; tags in it that the textu
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RephrasingSettings:
-    """One field for each choice."""
+    """Settings of rephrasing trajectories."""
 
     textual_share: float = PAPERS_SHARE
     """Share of the grounded trajectories that are told anew, at least one; chosen by seed and id."""
@@ -87,7 +87,7 @@ class Rephrased:
 
 
 def rephrased_from(row: Row) -> Rephrased:
-    """Raises RowError."""
+    """The outcome from its JSON. Raises RowError."""
     thought = row.get("thought")
     if thought is not None and not isinstance(thought, str):
         raise RowError("thought", "must be text")
@@ -111,7 +111,7 @@ class Rephrasing:
     seed: int = 0
 
     def chosen(self, examples: Sequence[ColdStartExample]) -> Sequence[ColdStartExample]:
-        """The grounded trajectories that are told anew, in their order; UserError when there is none to choose from."""
+        """The grounded trajectories to rephrase, in their order; UserError when there is none to choose from."""
         grounded = [one for one in examples if one.stream == "grounded"]
         if not grounded:
             raise UserError(f"none of the {len(examples)} trajectories has a box; there is nothing to tell anew")

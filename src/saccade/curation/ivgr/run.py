@@ -21,21 +21,21 @@ from saccade.types import Json
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewriteSettings(RephrasingSettings):
-    """The settings of telling trajectories anew and those of the servers."""
+    """Settings of rephrasing trajectories and of the servers."""
 
     server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectSettings(SelectionSettings):
-    """The settings of selecting questions and those of the servers."""
+    """Settings of selecting questions and of the servers."""
 
     server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IvgrRequest:
-    """The command line, read."""
+    """Arguments of the command line."""
 
     data: Path
     count: int | None
@@ -50,7 +50,7 @@ class IvgrRequest:
 
 
 def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
-    """Tells trajectories anew into ``request.out`` and gives the counts."""
+    """Rephrases trajectories into ``request.out`` and gives the counts."""
     settings = apply_overrides(RewriteSettings(), request.overrides)
     media = MediaStore()
     read = read_cold_start(request.data, media, skip_bad_rows=request.skip_bad_rows)

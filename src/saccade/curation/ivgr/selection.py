@@ -1,4 +1,4 @@
-"""The general subset of iVGR: questions of the textual stream that a model answers right now and then.
+"""Selection of iVGR's general subset: questions of the textual stream that a model answers right now and then.
 
 A model answers each question ``samples`` times as the textual stream asks it, and those with a pass rate in a band are
 kept; in the paper 1 or 2 right of 5 by the model after its cold start (iVGR, appendix B).
@@ -29,7 +29,7 @@ QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectionSettings:
-    """One field for each choice."""
+    """Settings of selecting questions by pass rate."""
 
     samples: int = 5
     low: float = HARD_OF_FIVE.low
@@ -61,7 +61,7 @@ class Measured:
 
 
 def measured_from(row: Row) -> Measured:
-    """Raises RowError."""
+    """The pass rate from its JSON. Raises RowError."""
     rate = optional_number(row, "pass_rate", low=0.0, high=1.0)
     if rate is None:
         raise RowError("pass_rate", "is missing")

@@ -1,4 +1,4 @@
-"""A trajectory whose thoughts are written anew, at length, by a second model; calls and answer must stay as they are.
+"""Densified trajectories: a second model writes the thoughts at length; calls and answer must stay as they are.
 
 What comes back is a trajectory again, read by the same parser as any. It is refused when a call or the answer has
 changed, when a thought knows what only a later turn finds out, when it tells of being rewritten, or when it says no
@@ -33,7 +33,7 @@ _TOLD_OF = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """A rewriting that is not taken."""
+    """A refused rewriting."""
 
     reason: DenseReason
     detail: str = ""
@@ -48,7 +48,7 @@ class SeenTurn:
 
 
 def at_length(task: Task, seen: Sequence[SeenTurn]) -> tuple[Message, ...]:
-    """Asks for the thoughts anew, at length; ``densified`` reads the reply."""
+    """Prompt for the thoughts at length; ``densified`` reads the reply."""
     told = "\n".join(
         f"<turn>{write(one.turn)}</turn>" + (f"\n(the tool then said: {one.shown})" if one.shown else "")
         for one in seen

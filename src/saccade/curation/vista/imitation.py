@@ -40,7 +40,7 @@ Player = Callable[[Task, ExpertEnvironment, int], Awaitable[tuple[Turn, ...]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VistaImitationSettings:
-    """One field for each choice."""
+    """Settings of VISTA-R1's trajectories to imitate."""
 
     attempts: int = 4
     """Tries of the teacher at a question."""
@@ -116,7 +116,7 @@ class Imitable:
 
 
 def imitable_from(row: Row) -> Imitable:
-    """Raises RowError."""
+    """The outcome from its JSON. Raises RowError."""
     tries = [mapping(item, "tries") for item in listed(row.get("tries"), "tries")]
     known = {reason for member in get_args(Reason) for reason in (get_args(member) or (member,))}
     if any(one.get("reason") not in known for one in tries):

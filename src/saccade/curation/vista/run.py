@@ -27,7 +27,7 @@ EXPERT = "expert"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VistaCuration(VistaImitationSettings):
-    """The settings of making trajectories with tools and those of the servers."""
+    """Settings of making trajectories with tools and of the servers."""
 
     server: ChatServerSettings = field(default_factory=ChatServerSettings)
 
@@ -45,7 +45,7 @@ class DrawnGym:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VistaRequest:
-    """The command line, read."""
+    """Arguments of the command line."""
 
     data: Path | None
     data_set: str | None

@@ -1,4 +1,4 @@
-"""The metric by which each data set counts an answer: a credit between 0 and 1, and right or wrong.
+"""Answer metrics by data set: a credit between 0 and 1, and right or wrong.
 
 =============================================  ====================================================================
 data set (``Task.source``)                     answers that are not an option

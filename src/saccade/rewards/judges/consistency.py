@@ -35,12 +35,12 @@ def thoughts_of(trajectory: Trajectory) -> str:
 
 
 def may_be_reference(score: Score, tau: float = TAU) -> bool:
-    """Format 1, right, and a box reward above ``tau``; never where there were no targets."""
+    """Whether a score has format 1, is right and has a box reward above ``tau``; never so without targets."""
     return score.is_right is True and score.values["format"] == 1.0 and score.values.get("box", -math.inf) > tau
 
 
 def best_reference(scored: Iterable[tuple[Trajectory, Score]], tau: float = TAU) -> Reference | None:
-    """The one with the highest box reward among grounded trajectories that may be a reference; None without any.
+    """The reference with the highest box reward among grounded trajectories that may be one; None without any.
 
     Of equally good ones the first sample counts.
     """
@@ -67,7 +67,7 @@ def reference_to_json(reference: Reference) -> Json:
 
 
 def reference_from_json(memory: Json, task_id: str) -> Reference | None:
-    """None for a task that nothing is known of; ``UserError`` for what ``reference_to_json`` never wrote."""
+    """The reference; None for a task without one; ``UserError`` for what ``reference_to_json`` never wrote."""
     if memory is None:
         return None
     if isinstance(memory, Mapping) and set(memory) == {"text", "boxes", "box_reward"}:

@@ -46,7 +46,7 @@ class Replies(Generic[Value]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeClient:
-    """How a judge is asked: the same of every judge that is a model."""
+    """The client of a judge that is a language model."""
 
     model: ChatModel
     """Says when it is too late for an answer: ``ChatClient`` by its time-out and its retries."""
@@ -228,7 +228,7 @@ _ANSWER_MARKS = " \t\r\n*_`\"'“”.!"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerJudge:
-    """1.0 for a right answer, 0.0 for a wrong one; None where a judge is needed and its machine fails.
+    """A judge of answers: 1.0 for a right one, 0.0 for a wrong one; None where it is needed and its machine fails.
 
     The rules of ``answers`` come first. The model is asked when all of this holds; in every other case the rules have
     the last word:

@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """The judge of iVGR is Qwen2.5-72B-Instruct at a server, asked once at a temperature of 0.01."""
+    """Settings of the judge; iVGR's is Qwen2.5-72B-Instruct at a server, asked once at a temperature of 0.01."""
 
     kind: Literal["server", "checkpoint", "exact", "none"] = "server"
     """``checkpoint`` runs in this process; ``exact`` compares with ground truth, which drawn questions alone have;
