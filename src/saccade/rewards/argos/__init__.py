@@ -1,8 +1,11 @@
 """Argos (Multimodal Reinforcement Learning with Agentic Verifier): scorers picked for each task, gated by its answer.
 
-Start in ``scores.py``, which has the equations and what was decided where the paper is silent.
+Start in ``scores.py``, which has the equations and what was decided where the paper is silent, then ``reward.py``
+(equation 9) over ``verifier.py``. ``regions.py`` is what points are held against, ``selection.py`` picks the scorers.
 """
 
+from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
+from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.scores import (
     answer_probability,
     frame_of,
@@ -12,8 +15,24 @@ from saccade.rewards.argos.scores import (
     spatial_score,
     video_score,
 )
+from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
+from saccade.rewards.argos.verifier import AnswerRequest, AnswerScorer, Verifier, VerifierForms, VideoJudge
 
 __all__ = [
+    "AnswerRequest",
+    "AnswerScorer",
+    "ArgosReward",
+    "ExactRegions",
+    "ModelSelector",
+    "NoisyRegions",
+    "RegionRequest",
+    "Regions",
+    "RuleSelector",
+    "Selection",
+    "Selector",
+    "Verifier",
+    "VerifierForms",
+    "VideoJudge",
     "answer_probability",
     "frame_of",
     "gated",

@@ -5,8 +5,8 @@ passes. Layers over one another: ``CachedRegions`` over ``NoisyRegions`` over ``
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -28,15 +28,17 @@ class RegionRequest:
     image_index: int
     label: str
     """As ``scores.plain_label`` gives it."""
+    finder: Literal["detector", "pointer"] = "detector"
+    """Which kind of model finds it: a pointing model where a detector does not work well, on charts and maps."""
 
     @property
     def image(self) -> ImageRef:
         return self.task.images[self.image_index]
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Requests of one key have one answer: the picture's hash and the label."""
-        return (self.image.hash, self.label)
+    def key(self) -> tuple[str, str, str]:
+        """Requests of one key have one answer: the picture's hash, the label and the finder."""
+        return (self.image.hash, self.label, self.finder)
 
 
 class Regions(Protocol):
@@ -109,4 +111,4 @@ class NoisyRegions:
         if not others:
             return None
         label = others[int(chance.integers(len(others)))]
-        return RegionRequest(task=request.task, image_index=request.image_index, label=label)
+        return replace(request, label=label)

@@ -46,22 +46,41 @@ def spatial_score(
 
     MachineError for a mask of another size or with values other than 0 and 1: it says nothing about the points.
     """
-    by_label = {plain_label(label): [_checked(mask, size, label) for mask in found] for label, found in regions.items()}
+    hits = point_hits(points, regions, size, distinct=distinct)
+    counted = [hit for hit in hits if hit is not None]
+    if not counted:
+        return 0.0 if grounding_expected else None
+    return sum(counted) / len(counted)
+
+
+def point_hits(
+    points: Sequence[PointForm],
+    regions: Mapping[str, Sequence[Mask | NDArray[np.bool_]]],
+    size: tuple[int, int],
+    *,
+    distinct: bool = True,
+) -> list[bool | None]:
+    """For each point whether it hits; None where it does not count: it repeats an earlier one, or its label is vague.
+
+    The rules and arguments are those of ``spatial_score``.
+    """
+    by_label = {
+        plain_label(label): [checked_mask(mask, size, label) for mask in found] for label, found in regions.items()
+    }
     vague = {label for label, masks in by_label.items() if is_vague(masks, size)}
-    hits: dict[Hashable, bool] = {}
-    for index, (x, y, label) in enumerate(points):
+    seen: set[Hashable] = set()
+    hits: list[bool | None] = []
+    for x, y, label in points:
         name = plain_label(label)
-        if name in vague:
-            continue
         at = Point(x, y) if x is not None and y is not None and 0 <= x < size[0] and 0 <= y < size[1] else None
         masks = by_label.get(name, ())
         inside = next((place for place, mask in enumerate(masks) if at and mask.contains(at)), None)
-        pixel = (int(at.x), int(at.y)) if at else (x, y)
+        pixel = (int(at.x), int(at.y)) if at else (repr(x), repr(y))
         key: Hashable = (name, "pixel", pixel) if inside is None else (name, "mask", inside)
-        hits[key if distinct else index] = inside is not None
-    if not hits:
-        return 0.0 if grounding_expected else None
-    return sum(hits.values()) / len(hits)
+        counts = name not in vague and not (distinct and key in seen)
+        seen.add(key)
+        hits.append(inside is not None if counts else None)
+    return hits
 
 
 def plain_label(label: str) -> str:
@@ -71,7 +90,7 @@ def plain_label(label: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("a", "an", "the") else words)
 
 
-def _checked(mask: Mask | NDArray[np.bool_], size: tuple[int, int], label: str) -> Mask:
+def checked_mask(mask: Mask | NDArray[np.bool_], size: tuple[int, int], label: str) -> Mask:
     """The mask of (width, height) ``size``; MachineError for one that a back end got wrong."""
     shape = (mask.height, mask.width) if isinstance(mask, Mask) else np.asarray(mask).shape
     if shape != (size[1], size[0]):

@@ -1,0 +1,181 @@
+"""Argos' reward: the answer's accuracy, and where it is right, what its reasoning points at and whether it leads there.
+
+Equation 9: R = R_acc below tau, else (w_A R_acc + w_G R_grounding + w_R R_reasoning) / (w_A + w_G + w_R). Weights and
+tau are nowhere given in the paper: 1, 1, 1 and 0.5 are ours. Only parts that the task selects stand in both sums,
+whatever the response holds. A part that a machine failed on takes the mean of the siblings that have it, and says so;
+where none has it, none has the part.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.errors import UserError
+from saccade.rewards.argos.scores import relative_accuracy
+from saccade.rewards.argos.selection import RuleSelector, Selection, Selector, selection_to_json
+from saccade.rewards.argos.verifier import Grounding, Verifier
+from saccade.rewards.ivgr import AccuracyJudge
+from saccade.rewards.reward import GroupScores, is_correct
+from saccade.seeding import generator_for
+from saccade.types import Json, Score, Task, Term, Trajectory
+
+Aggregation = Literal["gate", "sum"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgosReward:
+    """A group reward over a ``Verifier``; with ``verifier=None`` it is to be given one before the run."""
+
+    accuracy_weight: float = 1.0
+    grounding_weight: float = 1.0
+    """0 leaves the part out (Tables 6 to 8, "- VG")."""
+    reasoning_weight: float = 1.0
+    """0 leaves the part out ("- RQ")."""
+    tau: float = 0.5
+    aggregation: Aggregation = "gate"
+    """``sum`` pays the parts of wrong answers too: what the gate is there against."""
+    tolerance: float | None = 0.05
+    """Tolerance of answers that measure something (equations 7 and 8); None leaves it to each task."""
+    measured_share: float = 0.1
+    """Share of responses below tau that are measured all the same, for curves; it changes no reward."""
+    seed: int = 0
+    """Chooses those."""
+    verifier: Verifier | None = None
+    selector: Selector = RuleSelector()
+    accuracy: AccuracyJudge | None = None
+    """A judge of answers that rules cannot compare; None leaves them to the rules."""
+
+    def __post_init__(self) -> None:
+        weights = (self.accuracy_weight, self.grounding_weight, self.reasoning_weight)
+        if not all(0 <= weight < math.inf for weight in weights) or self.accuracy_weight == 0:
+            raise UserError(f"weights {weights} must be finite numbers of 0 or more, that of accuracy above 0")
+        if not 0 < self.tau <= 1:
+            raise UserError(f"tau={self.tau} must lie above 0 and at most at 1: right answers have an accuracy of 1")
+        if not 0 <= self.measured_share <= 1:
+            raise UserError(f"measured_share={self.measured_share} is a share and must lie between 0 and 1")
+
+    async def score_groups(
+        self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+    ) -> GroupScores:
+        selection = await self.selector(task, memory)
+        scores = {stream: self._scores(task, members, selection) for stream, members in groups.items()}
+        found = await asyncio.gather(*scores.values())
+        return GroupScores(scores=dict(zip(scores, found)), memory=selection_to_json(selection))
+
+    async def _scores(self, task: Task, members: Sequence[Trajectory], selection: Selection) -> list[Score | None]:
+        accuracies = await asyncio.gather(*(self._accuracy(task, one) for one in members))
+        pays = [one is not None and (self.aggregation == "sum" or one >= self.tau) for one in accuracies]
+        measures = [paid or self._is_sampled(one) for paid, one in zip(pays, members)]
+        groundings, reasonings = await asyncio.gather(
+            self._groundings(task, members, measures, selection), self._reasonings(task, members, pays, selection)
+        )
+        points = _filled([None if one is None else one.value for one in groundings], pays)
+        thoughts = _filled(reasonings, pays)
+        return [
+            None
+            if accuracy is None
+            else Score(
+                terms=self._terms(accuracy, points[index], thoughts[index]) if pays[index] else _alone(accuracy),
+                is_right=accuracy >= self.tau,
+                notes=_notes(members[index], selection, groundings[index], thoughts[index]),
+                evidence=_evidence(selection, groundings[index]),
+            )
+            for index, accuracy in enumerate(accuracies)
+        ]
+
+    async def _accuracy(self, task: Task, trajectory: Trajectory) -> float | None:
+        answer = trajectory.answer if trajectory.status == "answered" else None
+        if answer is None:
+            return 0.0
+        if is_correct(task, trajectory):
+            return 1.0
+        is_measure = task.answer_kind == "number" and self.tolerance is not None
+        if is_measure and relative_accuracy(answer, task.answer, self.tolerance or 0.0):
+            return 1.0
+        return 0.0 if self.accuracy is None else await self.accuracy(task, answer)
+
+    def _is_sampled(self, trajectory: Trajectory) -> bool:
+        labels = (trajectory.task_id, trajectory.stream, trajectory.sample, trajectory.policy_version)
+        return bool(generator_for(self.seed, "measured", *labels).random() < self.measured_share)
+
+    async def _groundings(
+        self, task: Task, members: Sequence[Trajectory], measures: Sequence[bool], selection: Selection
+    ) -> list[Grounding | None]:
+        if not self.grounding_weight or not selection.wants_points:
+            return [None] * len(members)
+        asked = [self._verifier.grounding(task, one, selection) for one, is_one in zip(members, measures) if is_one]
+        found = iter(await asyncio.gather(*asked))
+        return [next(found) if is_one else None for is_one in measures]
+
+    async def _reasonings(
+        self, task: Task, members: Sequence[Trajectory], pays: Sequence[bool], selection: Selection
+    ) -> list[float | None]:
+        if not self.reasoning_weight or "teacher" not in selection.scorers:
+            return [None] * len(members)
+        found = iter(
+            await asyncio.gather(*(self._verifier.reasoning(task, one) for one, is_one in zip(members, pays) if is_one))
+        )
+        return [next(found) if is_one else None for is_one in pays]
+
+    @property
+    def _verifier(self) -> Verifier:
+        if self.verifier is None:
+            raise UserError(
+                "this reward weights grounding or reasoning, but has no verifier; pass verifier=Verifier(...), or set "
+                "grounding_weight=0 and reasoning_weight=0 for the answer alone"
+            )
+        return self.verifier
+
+    def _terms(self, accuracy: float, grounding: "_Part | None", reasoning: "_Part | None") -> tuple[Term, ...]:
+        weights = {"accuracy": self.accuracy_weight}
+        parts = {"accuracy": _Part(accuracy)}
+        if grounding is not None:
+            parts["grounding"], weights["grounding"] = grounding, self.grounding_weight
+        if reasoning is not None:
+            parts["reasoning"], weights["reasoning"] = reasoning, self.reasoning_weight
+        total = math.fsum(weights.values())
+        return tuple(
+            Term(name, part.value, weights[name] / total, filled_from=part.filled_from) for name, part in parts.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    value: float
+    filled_from: str = ""
+
+
+def _alone(accuracy: float) -> tuple[Term, ...]:
+    return (Term("accuracy", accuracy),)
+
+
+def _filled(values: Sequence[float | None], pays: Sequence[bool]) -> list[_Part | None]:
+    """The part of each trajectory that is paid for it: found, or the mean of the siblings that have one."""
+    given = [value for value, is_paid in zip(values, pays) if is_paid and value is not None]
+    if not given:
+        return [None] * len(values)
+    filled = _Part(math.fsum(given) / len(given), "no verdict: the mean of its siblings")
+    return [filled if value is None else _Part(value) for value in values]
+
+
+def _notes(
+    trajectory: Trajectory, selection: Selection, grounding: Grounding | None, reasoning: _Part | None
+) -> dict[str, float]:
+    notes = {f"scorer/{name}": 1.0 for name in selection.scorers}
+    if selection.wants_points:
+        points = sum(len(turn.points) for turn in trajectory.turns)
+        notes |= {"points": float(points), "no_points": float(points == 0)}
+    if grounding is not None:
+        notes["no_verdict"] = float(grounding.no_verdict)
+        if grounding.value is not None:
+            notes["grounding"] = grounding.value
+    if reasoning is not None and reasoning.filled_from:
+        notes["no_teacher"] = 1.0
+    return notes
+
+
+def _evidence(selection: Selection, grounding: Grounding | None) -> dict[str, Json]:
+    hits: dict[str, Json] = {} if grounding is None else {"hits": list(grounding.hits)}
+    return {"scorers": list(selection.scorers), **hits}

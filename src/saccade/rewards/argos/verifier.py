@@ -1,0 +1,252 @@
+"""Verifier: what points, moments and reasoning of a response are worth, by back ends asked in few large batches."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from saccade.errors import MachineError, UserError
+from saccade.protocols.moments import find_moments
+from saccade.protocols.points import without_points, without_tags
+from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
+from saccade.rewards.argos.scores import (
+    PointForm,
+    ProbabilityForm,
+    VideoForm,
+    answer_probability,
+    checked_mask,
+    frame_of,
+    plain_label,
+    point_hits,
+    segment_of,
+    video_score,
+)
+from saccade.rewards.argos.selection import Selection
+from saccade.rewards.gathered import Gathered
+from saccade.types import PointMention, Task, Trajectory
+
+Conclusion = Literal["shown", "hidden", "gain"]
+"""What the teacher sees of a reasoning: all of it (the paper); without the sentences that say the answer; or all of it,
+and the score is how much more probable it makes the answer."""
+
+Hit = bool | None
+"""None for a point that does not count: it repeats an earlier one, or its label is vague."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerRequest:
+    """An answer whose probability after a reasoning is asked for."""
+
+    task: Task
+    reasoning: str
+    answer: str
+
+
+class AnswerScorer(Protocol):
+    """A teacher: log-probabilities of an answer's own tokens, given question, pictures and reasoning (equation 5)."""
+
+    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
+        """For each request those of the answer's tokens, or why its machine gave none; safe to call from threads."""
+        ...
+
+
+class VideoJudge(Protocol):
+    """Judges what is said of a frame, or of a segment of a video (equation 4)."""
+
+    async def __call__(self, task: Task, first: int, last: int, description: str, /) -> float | None:
+        """1.0 or 0.0 for frames ``first`` to ``last``, counted from 0, both included; None without a verdict."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grounding:
+    """What the points and moments of a response are worth."""
+
+    value: float | None
+    """None where the machine failed."""
+    hits: tuple[Hit, ...] = ()
+    """For each point in order."""
+    judged: int = 0
+    """Descriptions of frames and segments with a verdict."""
+    no_verdict: int = 0
+    """Points and descriptions that a machine failed on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierForms:
+    """Which of the paper's readings are taken, where it has several."""
+
+    distinct: bool = True
+    """Whether points of one label on one thing count once."""
+    video: VideoForm = "three_lists"
+    probability: ProbabilityForm = "mean"
+    conclusion: Conclusion = "shown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verifier:
+    """The back ends of a verifier; those that are None measure nothing, and a selection that needs one is refused."""
+
+    regions: Regions | None = None
+    video: VideoJudge | None = None
+    teacher: AnswerScorer | None = None
+    forms: VerifierForms = VerifierForms()
+    _find: "Gathered[RegionRequest, Masks | MachineError] | None" = field(init=False, repr=False, compare=False)
+    _score: "Gathered[AnswerRequest, tuple[float, ...] | MachineError] | None" = field(
+        init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_find", None if self.regions is None else Gathered(self.regions.find))
+        object.__setattr__(self, "_score", None if self.teacher is None else Gathered(self.teacher.logprobs))
+
+    async def grounding(self, task: Task, trajectory: Trajectory, selection: Selection) -> Grounding:
+        """The grounding score of a response; UserError where the back end of the selection is missing."""
+        if self._find is None:
+            raise UserError("grounding is selected, but the verifier has no regions; give it some, or weight it 0")
+        if not selection.grounding:
+            raise UserError("no scorer of grounding is selected for this task; nothing can be measured")
+        mentions = tuple(point for turn in trajectory.turns for point in turn.points)
+        is_video = selection.grounding == ("video",)
+        places = [_picture_of(one, task, is_video=is_video) for one in mentions]
+        finder: Literal["detector", "pointer"] = "pointer" if selection.grounding == ("pointer",) else "detector"
+        asked = {
+            (place, label): RegionRequest(task=task, image_index=place, label=label, finder=finder)
+            for place, one in zip(places, mentions)
+            if place is not None and one.point is not None and (label := plain_label(one.label))
+        }
+        found = dict(zip(asked, await self._find([*asked.values()])))
+        hits, failed = _hits(task, mentions, places, found, distinct=self.forms.distinct)
+        counted = [float(hit) for hit in hits if hit is not None]
+        if not is_video:
+            value = None if failed else sum(counted) / len(counted) if counted else 0.0
+            return Grounding(value=value, hits=tuple(hits), no_verdict=failed)
+        frames, segments = await self._moments(task, trajectory)
+        value = video_score([*counted, *[None] * failed], frames, segments, form=self.forms.video)
+        missing = sum(one is None for one in (*frames, *segments))
+        judged = len(frames) + len(segments) - missing
+        return Grounding(value=value, hits=tuple(hits), judged=judged, no_verdict=failed + missing)
+
+    async def _moments(self, task: Task, trajectory: Trajectory) -> tuple[list[float | None], list[float | None]]:
+        """Scores of what is said of frames and of segments; the same words on the same place count once."""
+        times = task.frame_times_s
+        found = [find_moments(without_tags(turn.thought)) for turn in trajectory.turns]
+        frames = [
+            (index, index, one.description)
+            for of_turn in found
+            for one in of_turn.frames
+            for index in [frame_of(times, frame=one.frame, time_s=one.time_s)]
+        ]
+        segments = [
+            (*(ends or (None, None)), one.description)
+            for of_turn in found
+            for one in of_turn.segments
+            for ends in [
+                segment_of(
+                    times,
+                    start_frame=one.start_frame,
+                    end_frame=one.end_frame,
+                    start_time=one.start_time,
+                    end_time=one.end_time,
+                )
+            ]
+        ]
+
+        async def judged(said: Sequence[tuple[int | None, int | None, str]]) -> list[float | None]:
+            different = list(dict.fromkeys(said))
+            return list(await asyncio.gather(*(self._judged(task, *one) for one in different)))
+
+        return await judged(frames), await judged(segments)
+
+    async def _judged(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
+        if first is None or last is None:
+            return 0.0
+        if self.video is None:
+            raise UserError("a video's moments are selected, but the verifier has no video judge; give it one")
+        return await self.video(task, first, last, description)
+
+    async def reasoning(self, task: Task, trajectory: Trajectory) -> float | None:
+        """P(answer given question, reasoning, pictures) of a response; None where the machine failed.
+
+        A response without an answer, or with one that has no tokens, is worth 0.
+        """
+        if self._score is None:
+            raise UserError("reasoning is weighted, but the verifier has no teacher; give it one, or weight it 0")
+        answer = trajectory.answer
+        if answer is None or not answer.strip():
+            return 0.0
+        thoughts = without_points("\n".join(turn.thought for turn in trajectory.turns if turn.thought))
+        if self.forms.conclusion == "hidden":
+            thoughts = without_conclusion(thoughts, answer)
+        requests = [AnswerRequest(task=task, reasoning=thoughts, answer=answer)]
+        if self.forms.conclusion == "gain":
+            requests.append(AnswerRequest(task=task, reasoning="", answer=answer))
+        values = []
+        for found in await self._score(requests):
+            if isinstance(found, MachineError):
+                return None
+            try:
+                values.append(answer_probability(found, self.forms.probability) or 0.0)
+            except MachineError:
+                return None
+        return values[0] if len(values) == 1 else max(0.0, values[0] - values[1])
+
+
+def without_conclusion(thoughts: str, answer: str) -> str:
+    """The thoughts without the sentences that say the answer as a word."""
+    said = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
+    sentences = re.split(r"(?<=[.!?])\s+|\n+", thoughts)
+    return " ".join(one for one in sentences if not said.search(one))
+
+
+def _picture_of(mention: PointMention, task: Task, *, is_video: bool) -> int | None:
+    """Index of the picture that a point is on; None where it refers to none."""
+    if is_video:
+        return frame_of(task.frame_times_s, frame=mention.frame, time_s=mention.time_s)
+    return mention.image_index if 0 <= mention.image_index < len(task.images) else None
+
+
+def _hits(
+    task: Task,
+    mentions: Sequence[PointMention],
+    places: Sequence[int | None],
+    found: Mapping[tuple[int, str], Masks | MachineError],
+    *,
+    distinct: bool,
+) -> tuple[list[Hit], int]:
+    """For each point whether it hits, and how many points a machine failed on; these have None."""
+    hits: list[Hit] = [False] * len(mentions)
+    failed = 0
+    for place in sorted({place for place in places if place is not None}):
+        image = task.images[place]
+        labels = {label: masks for (at, label), masks in found.items() if at == place}
+        regions = {label: masks for label, masks in labels.items() if not isinstance(masks, MachineError)}
+        indices = [index for index, at in enumerate(places) if at == place]
+        points: list[PointForm] = [_form(mentions[index]) for index in indices]
+        broken = {label for label, masks in labels.items() if isinstance(masks, MachineError)}
+        broken |= _lying(regions, (image.width, image.height))
+        fine = {label: masks for label, masks in regions.items() if label not in broken}
+        of_place = point_hits(points, fine, (image.width, image.height), distinct=distinct)
+        for index, hit in zip(indices, of_place):
+            is_broken = plain_label(mentions[index].label) in broken
+            failed += is_broken
+            hits[index] = None if is_broken else hit
+    return hits, failed
+
+
+def _lying(regions: Mapping[str, Masks], size: tuple[int, int]) -> set[str]:
+    """Labels whose masks are none of a picture of this size."""
+    lying = set()
+    for label, masks in regions.items():
+        try:
+            for mask in masks:
+                checked_mask(mask, size, label)
+        except MachineError:
+            lying.add(label)
+    return lying
+
+
+def _form(mention: PointMention) -> PointForm:
+    point = mention.point
+    return (None, None, mention.label) if point is None else (point.x, point.y, mention.label)
