@@ -15,7 +15,7 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.rewards.argos.scores import relative_accuracy
 from saccade.rewards.argos.selection import RuleSelector, Selection, Selector, selection_to_json
-from saccade.rewards.argos.verifier import Grounding, Verifier
+from saccade.rewards.argos.verifier import MeasuredPoints, Verifier
 from saccade.rewards.ivgr import AccuracyJudge
 from saccade.rewards.reward import GroupScores, is_correct
 from saccade.seeding import generator_for
@@ -102,7 +102,7 @@ class ArgosReward:
 
     async def _groundings(
         self, task: Task, members: Sequence[Trajectory], measures: Sequence[bool], selection: Selection
-    ) -> list[Grounding | None]:
+    ) -> list[MeasuredPoints | None]:
         if not self.grounding_weight or not selection.wants_points:
             return [None] * len(members)
         asked = [self._verifier.grounding(task, one, selection) for one, is_one in zip(members, measures) if is_one]
@@ -161,7 +161,7 @@ def _filled(values: Sequence[float | None], pays: Sequence[bool]) -> list[_Part 
 
 
 def _notes(
-    trajectory: Trajectory, selection: Selection, grounding: Grounding | None, reasoning: _Part | None
+    trajectory: Trajectory, selection: Selection, grounding: MeasuredPoints | None, reasoning: _Part | None
 ) -> dict[str, float]:
     notes = {f"scorer/{name}": 1.0 for name in selection.scorers}
     if selection.wants_points:
@@ -176,6 +176,6 @@ def _notes(
     return notes
 
 
-def _evidence(selection: Selection, grounding: Grounding | None) -> dict[str, Json]:
+def _evidence(selection: Selection, grounding: MeasuredPoints | None) -> dict[str, Json]:
     hits: dict[str, Json] = {} if grounding is None else {"hits": list(grounding.hits)}
     return {"scorers": list(selection.scorers), **hits}

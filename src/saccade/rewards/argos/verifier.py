@@ -60,7 +60,7 @@ class VideoJudge(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Grounding:
+class MeasuredPoints:
     """What the points and moments of a response are worth."""
 
     value: float | None
@@ -101,7 +101,7 @@ class Verifier:
         object.__setattr__(self, "_find", None if self.regions is None else Gathered(self.regions.find))
         object.__setattr__(self, "_score", None if self.teacher is None else Gathered(self.teacher.logprobs))
 
-    async def grounding(self, task: Task, trajectory: Trajectory, selection: Selection) -> Grounding:
+    async def grounding(self, task: Task, trajectory: Trajectory, selection: Selection) -> MeasuredPoints:
         """The grounding score of a response; UserError where the back end of the selection is missing."""
         if self._find is None:
             raise UserError("grounding is selected, but the verifier has no regions; give it some, or weight it 0")
@@ -121,12 +121,12 @@ class Verifier:
         counted = [float(hit) for hit in hits if hit is not None]
         if not is_video:
             value = None if failed else sum(counted) / len(counted) if counted else 0.0
-            return Grounding(value=value, hits=tuple(hits), no_verdict=failed)
+            return MeasuredPoints(value=value, hits=tuple(hits), no_verdict=failed)
         frames, segments = await self._moments(task, trajectory)
         value = video_score([*counted, *[None] * failed], frames, segments, form=self.forms.video)
         missing = sum(one is None for one in (*frames, *segments))
         judged = len(frames) + len(segments) - missing
-        return Grounding(value=value, hits=tuple(hits), judged=judged, no_verdict=failed + missing)
+        return MeasuredPoints(value=value, hits=tuple(hits), judged=judged, no_verdict=failed + missing)
 
     async def _moments(self, task: Task, trajectory: Trajectory) -> tuple[list[float | None], list[float | None]]:
         """Scores of what is said of frames and of segments; the same words on the same place count once."""
