@@ -97,7 +97,7 @@ class RephrasingReport:
 
     trajectories: int
     chosen: int
-    """Those that were to be told anew."""
+    """Those that were to be rephrased."""
     told: int
     failed: int
     streams: Counts

@@ -63,7 +63,7 @@ PLACES: tuple[str, ...] = tuple(
 
 
 def place_of_box(box: Box) -> str:
-    """Where the box's centre is, in the words of drawn pictures."""
+    """The place of the box's centre, in the words of drawn pictures."""
     return place_of(box.center)
 
 

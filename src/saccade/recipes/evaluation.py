@@ -43,9 +43,9 @@ class EvaluationSettings:
     difficulty: float = 0.5
     """Difficulty of procedural tasks."""
     with_tools: bool = True
-    """Where neither a record nor the command names a protocol: the tagged one with all image tools."""
+    """Without a protocol by record or command: the tagged one with all image tools."""
     without_tools: bool = True
-    """Where neither a record nor the command names a protocol: the direct one."""
+    """Without a protocol by record or command: the direct one."""
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
     isolation: Isolation | None = None

@@ -43,9 +43,9 @@ class RephrasingSettings:
     """Settings of rephrasing trajectories."""
 
     textual_share: float = PAPERS_SHARE
-    """Share of the grounded trajectories that are told anew, at least one; chosen by seed and id."""
+    """Share of the grounded trajectories that are rephrased, at least one; chosen by seed and id."""
     keeps_grounded: bool = True
-    """Whether the file holds the other trajectories too, and those whose telling failed, as they are."""
+    """Whether the file holds the other trajectories too, and those whose rephrasing failed, as they are."""
     attempts: int = 2
     """Tries of the teacher at a trajectory."""
     teacher_temperature: float = 0.7

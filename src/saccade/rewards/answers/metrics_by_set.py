@@ -18,7 +18,7 @@ thinkvl and whatever is no set of the table    by the kind of the answer (``answ
 =============================================  ====================================================================
 
 Options are named by letter or by their whole text; in the mathematical sets also by their value. No metric looks for
-an answer inside a longer text: an answer counts as it was given, or as ``replies`` undresses it.
+an answer inside a longer text: an answer counts as it was given, or as ``replies`` strips it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The answer that a reply commits to, without emphasis, a box, "The answer is", "is correct" or a noun.
 
 ``**B**``, ``$\\boxed{B}$``, ``Option B is correct`` and ``There are 3 cats`` say what ``B`` and ``3`` say. A reply is
-undressed from the outside, layer by layer, and whatever is left counts whole: nothing is ever searched for inside it.
+stripped from the outside, layer by layer, and whatever is left counts whole: nothing is ever searched for inside it.
 What it commits to does not depend on the right answer, so that a reply which offers several commits to none of them.
 """
 

@@ -1,6 +1,6 @@
 """Answer metrics, the standard ones of the field; none of them ever looks for a substring.
 
-Each compares the answer as it was given and as ``replies`` undresses it: ``**B**`` and ``The answer is B`` are ``B``.
+Each compares the answer as it was given and as ``replies`` strips it: ``**B**`` and ``The answer is B`` are ``B``.
 """
 
 import re
@@ -63,7 +63,7 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
 
 
 def exact_match(prediction: str, gold: str) -> bool:
-    """Equal up to dress, case, white space, surrounding quotes and one final full stop; empty is never right.
+    """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
 
     A sentence that says yes or no, such as ``No, it is not``, is that word.
     """
@@ -133,7 +133,7 @@ def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
 
 
 def said_forms(prediction: str) -> tuple[str, str]:
-    """The answer as it was given, and undressed."""
+    """The answer as it was given, and stripped."""
     return prediction, bare(prediction)
 
 

@@ -46,7 +46,7 @@ class JudgeSettings:
     api_key_env: str = API_KEY_VARIABLE
     """Name of the variable that holds the server's key."""
     cache_dir: Path | None = None
-    """Where replies are kept: what was asked once is not asked again, and a resumed run is told the same again."""
+    """Directory of kept replies: what was asked once is not asked again, and a resumed run is told the same again."""
     server: ChatServerSettings = ChatServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
     """``server.max_tokens`` also bounds what a checkpoint says."""
 
