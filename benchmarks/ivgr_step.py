@@ -35,10 +35,10 @@ from saccade.media.store import MediaStore
 from saccade.miniature.ivgr import tiny
 from saccade.runs.checkpoints import latest_checkpoint
 from saccade.runs.progress import Progress
+from saccade.train.loops import RLLoop
 from saccade.train.plan import RLStage, SFTStage
-from saccade.train.reinforce import RLLoop
-from saccade.train.repeatable import repeatable
 from saccade.train.run import run_plan
+from saccade.train.state import repeatable
 from saccade.types import Json
 
 BOTH, UNJUDGED, TEXTUAL, GROUNDED = "both", "both, no judge", "textual", "grounded"

@@ -18,7 +18,7 @@ WATCHED = (
     ("evaluation", "saccade.train.run", "evaluate_stage"),
     ("optimizer made or restored", "saccade.train.run", "restore_learner"),
     ("rollout", "saccade.train.collect", "Collector.collect"),
-    ("engine against learner", "saccade.train.reinforce", "check_parity"),
+    ("engine against learner", "saccade.train.loops", "check_parity"),
     ("learner: pictures", "saccade.models.vlm", "VisionLanguageModel.encode_images"),
     ("learner: forward", "saccade.learner.learner", "Learner._forward"),
     ("learner: backward", "torch", "Tensor.backward"),

@@ -1,8 +1,13 @@
-"""Files that are there whole or not at all, and messages for what can go wrong while writing them."""
+"""Atomic writes: files that are there whole or not at all, with messages for a disk that refuses them.
+
+``write_bytes_atomic`` also forces them to the disk; ``write_whole`` and ``link_or_copy`` do not, and many threads may
+write one file.
+"""
 
 import errno
 import json
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,3 +80,30 @@ def disk_errors(path: Path) -> Iterator[None]:
         if error.errno == errno.ENAMETOOLONG:
             raise UserError(f"{at}: {reason}; choose a shorter --out") from error
         raise MachineError(f"{at}: {reason}; the disk failed, not the run") from error
+
+
+def link_or_copy(source: Path, path: Path) -> Path:
+    """The content of ``source`` at ``path``, which is given back."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # A link to a link would break with the first one.
+        os.link(source.resolve(), path)
+    except OSError:
+        # Another disk, or one without links.
+        return write_whole(source.read_bytes(), path)
+    return path
+
+
+def write_whole(content: bytes, path: Path) -> Path:
+    """Write beside and rename, so that no half file is ever seen."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The system's umask says who may read it, as of any file; what tempfile makes is for its owner alone.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path

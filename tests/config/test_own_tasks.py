@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from saccade.config.context import RecipeContext, read_own_tasks
-from saccade.config.inputs import inputs_of
+from saccade.config.sources import inputs_of
 
 
 def rows(directory: Path, *, bad: int) -> Path:

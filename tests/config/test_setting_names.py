@@ -11,8 +11,7 @@ from saccade.config.settings import apply_overrides, setting_keys
 from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
-from saccade.train.recipe_loading import load_recipe, shipped_recipes
-from saccade.train.setting_docs import SettingDoc, documented, field_docs, settings_of
+from saccade.train.recipe_loading import SettingDoc, documented, field_docs, load_recipe, settings_of, shipped_recipes
 
 KNOWN = list(setting_keys(QuestionsSettings))
 

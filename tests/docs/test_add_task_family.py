@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from saccade.cli.entry import run_command
-from saccade.config.inputs import families_in, family_inputs
+from saccade.config.sources import families_in, family_inputs
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore

@@ -23,17 +23,16 @@ from saccade.protocols.tagged import direct_protocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.runs.asked import read_asked
+from saccade.runs.asking import read_asked
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.scripted_engine import ScriptedEngine
 from saccade.testing.tasks import tiny_example
-from saccade.train.algorithm_choice import AlgorithmSettings, chosen
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import RLSettings, SFTSettings
+from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen
 from saccade.types import Answer, BoxMention, Example, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)

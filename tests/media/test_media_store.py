@@ -225,7 +225,7 @@ def test_an_image_that_came_as_bytes_is_exported_as_a_picture(tmp_path: Path) ->
 def test_an_exported_picture_may_be_read_by_whom_the_umask_says(tmp_path: Path) -> None:
     store = MediaStore()
     program = (
-        "import os, sys; from pathlib import Path; from saccade.media.files import write_whole\n"
+        "import os, sys; from pathlib import Path; from saccade.atomic import write_whole\n"
         "os.umask(int(sys.argv[2], 8)); write_whole(b'x', Path(sys.argv[1]))"
     )
     for umask, mode in (("022", 0o644), ("077", 0o600)):

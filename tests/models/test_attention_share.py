@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from saccade.geometry import Box
-from saccade.media.coverage import token_coverage
-from saccade.media.resize import TokenBlock
+from saccade.media.resize import TokenBlock, token_coverage
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.attention_share import AttentionShare, MeanAttention, attention_shares, mean_attention

@@ -18,9 +18,8 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_res
 
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.media.resize import ResizeRule
+from saccade.media.resize import ResizeRule, TileRule
 from saccade.media.store import MediaStore
-from saccade.media.tiling import TileRule
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
 from saccade.models.families import FAMILIES, family_of

@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
 
+from saccade.media.resize import TileRule
 from saccade.media.store import MediaStore
-from saccade.media.tiling import TileRule
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel

@@ -21,8 +21,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.recipes.evaluation import evaluation
 from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.runs.asked import read_asked
-from saccade.runs.asking import read_asking
+from saccade.runs.asking import read_asked, read_asking
 from saccade.runs.progress import Progress
 from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError, origin_of
 from saccade.runs.trained_on import read_trained_on

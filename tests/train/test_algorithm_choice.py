@@ -6,7 +6,7 @@ from saccade.algorithms.critic import Critic
 from saccade.algorithms.losses import PolicyOptions
 from saccade.config.settings import check_settings
 from saccade.errors import UserError
-from saccade.train.algorithm_choice import AlgorithmSettings, chosen
+from saccade.train.stage_settings import AlgorithmSettings, chosen
 
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),

@@ -20,7 +20,7 @@ from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.tasks.procedural import generate
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
-from saccade.train.parity import check_parity
+from saccade.train.loops import check_parity
 from saccade.types import ToolCall, Trajectory
 
 TEMPERATURE = 0.8

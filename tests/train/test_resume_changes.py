@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from saccade.algorithms.critic_free import grpo
-from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import apply_overrides
+from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model

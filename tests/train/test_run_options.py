@@ -21,11 +21,10 @@ from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixtu
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
-from saccade.train.algorithm_choice import chosen
+from saccade.train.loops import mean_of_updates
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
-from saccade.train.reinforce import mean_of_updates
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import RLSettings
+from saccade.train.stage_settings import RLSettings, chosen
 from saccade.types import Score, Task, Term, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)

@@ -27,7 +27,7 @@ from saccade.testing.tasks import tiny_example
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings, SFTSettings
-from saccade.train.stopping import SkippedSteps
+from saccade.train.state import SkippedSteps
 from saccade.types import Task, bare_answer
 
 MEDIA = MediaStore()

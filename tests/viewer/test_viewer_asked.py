@@ -12,8 +12,7 @@ from saccade.cli import run_command
 from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.rollout.settings import RolloutSettings
-from saccade.runs.asked import AskedIn, open_asked
-from saccade.runs.asking import ToolRecord, Way
+from saccade.runs.asking import AskedIn, ToolRecord, Way, open_asked
 from saccade.runs.directory import RunDirectory
 from saccade.runs.position import Position
 from saccade.runs.records import write_records

@@ -1,4 +1,4 @@
-"""Saccade's side of the benchmark: the rollout, the advantages and the update that ``train/reinforce.py`` calls."""
+"""Saccade's side of the benchmark: the rollout, the advantages and the update that ``train/loops.py`` calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext

@@ -4,9 +4,9 @@ import hashlib
 import json
 from pathlib import Path
 
+from saccade.atomic import write_whole
 from saccade.chat.wire import ChatReply
 from saccade.errors import UserError
-from saccade.media.files import write_whole
 from saccade.types import Json
 
 

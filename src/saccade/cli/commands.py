@@ -184,7 +184,7 @@ def evaluate(
     if greedy and temperature:
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     threads = prepare_machine(threads)
-    from saccade.config.recipe_source import recipe_source
+    from saccade.config.sources import recipe_source
     from saccade.recipes.evaluation import evaluation, view_words
     from saccade.rewards import OutcomeReward
     from saccade.rewards.reward import own_reward, reward_file

@@ -9,7 +9,7 @@ import click
 from saccade.cli.running import PATH, existing, prepare_machine
 
 if TYPE_CHECKING:
-    from saccade.train.setting_docs import SettingDoc
+    from saccade.train.recipe_loading import SettingDoc
 
 
 @click.command()
@@ -35,8 +35,7 @@ def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) 
     prepare_machine(None)
     from saccade.config.context import RecipeContext
     from saccade.recipes.paper_values import PAPER_VALUES
-    from saccade.train.recipe_loading import load_recipe
-    from saccade.train.setting_docs import documented, settings_of
+    from saccade.train.recipe_loading import documented, load_recipe, settings_of
 
     loaded = load_recipe(recipe)
     context = RecipeContext(data=existing("--data", data), model=existing("--model", model))

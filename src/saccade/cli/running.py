@@ -13,7 +13,7 @@ from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
-    from saccade.config.recipe_source import RecipeSource
+    from saccade.config.sources import RecipeSource
     from saccade.train.plan import Plan
 
 DEFAULT_THREADS = 1
@@ -98,9 +98,9 @@ def start(
     arguments: list[str] = click.get_current_context().obj
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(context)
-    from saccade.config.inputs import families_in, inputs_of
     from saccade.config.settings import to_json
-    from saccade.runs.asked import read_asked
+    from saccade.config.sources import families_in, inputs_of
+    from saccade.runs.asking import read_asked
     from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.progress import Progress
     from saccade.runs.runinfo import RunPaths

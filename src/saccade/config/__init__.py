@@ -1,7 +1,7 @@
 """Settings of a run: nested frozen dataclasses, changed by name (``--set rl.steps=30``), kept as JSON.
 
-Start in ``context.py``, what the command line gives a recipe, then ``settings.py``. ``own_tasks.py`` reads the user's
-questions, ``held_out.py`` parts them into those to train on and those to measure on.
+Start in ``context.py``, what the command line gives a recipe with the user's own questions and those that are held
+out; then ``settings.py``. ``sources.py`` hashes what a run was made from.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """Pictures: a store that holds each image once by its content, safe decoding, and the resize rule of each model family.
 
-Start in ``store.py``. ``decode.py`` checks untrusted bytes before a pixel is decoded; ``resize.py`` and ``tiling.py``
-say at which size a model sees an image.
+Start in ``store.py``. ``decode.py`` checks untrusted bytes before a pixel is decoded; ``resize.py``
+says at which size a model sees an image.
 """
 
 from typing import TYPE_CHECKING
@@ -10,9 +10,8 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.media.decode import ImageLimits, MediaError, decode_image
-    from saccade.media.resize import ResizeRule, ViewRule
+    from saccade.media.resize import ResizeRule, TileRule, ViewRule
     from saccade.media.store import MediaStore, image_hash, png_bytes
-    from saccade.media.tiling import TileRule
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

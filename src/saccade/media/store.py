@@ -15,8 +15,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from saccade.atomic import link_or_copy, write_whole
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
-from saccade.media.files import link_or_copy, write_whole
 from saccade.types import ImageRef
 
 BYTES_PER_PIXEL = 3

@@ -13,7 +13,7 @@ from itertools import zip_longest
 import torch
 from torch import Tensor
 
-from saccade.media.coverage import token_coverage
+from saccade.media.resize import token_coverage
 from saccade.models.attention import tree
 from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel

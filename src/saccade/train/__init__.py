@@ -2,8 +2,8 @@
 
 Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``RLStage`` and ``Evaluate``, checked before the
 first step. ``material.py`` holds what a method is put together from, ``stage_settings.py`` how long and how fast stages
-learn. ``run.py`` runs a plan: ``supervise.py`` and ``reinforce.py`` are the loops, ``collect.py`` the rollout with
-refills, ``credit.py`` the way from scored groups to advantages on tokens.
+learn and by which algorithm. ``run.py`` runs a plan: ``loops.py`` holds the training loops, ``collect.py`` the rollout
+with refills, ``credit.py`` the way from scored groups to advantages on tokens.
 """
 
 from typing import TYPE_CHECKING
@@ -12,12 +12,11 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.rollout import EpisodeSpec
-    from saccade.train.algorithm_choice import AlgorithmSettings
     from saccade.train.material import ExampleSource, Material
     from saccade.train.plan import Demonstration, DemonstrationSource, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
     from saccade.train.recipe_loading import load_recipe
     from saccade.train.run import run_plan
-    from saccade.train.stage_settings import ImitationSettings, RLSettings, SFTSettings
+    from saccade.train.stage_settings import AlgorithmSettings, ImitationSettings, RLSettings, SFTSettings
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

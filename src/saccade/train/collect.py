@@ -1,7 +1,7 @@
-"""What a training step learns from: groups of trajectories, rolled out, scored, and filtered with refills."""
+"""Batches of a training step: groups of trajectories, rolled out, scored, filtered with refills, and kept as JSON."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +12,8 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import score_questions
 from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.settings import RolloutRequest
+from saccade.runs.task_json import Fields, task_from_json, task_to_json
+from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.train.plan import RLStage
@@ -151,3 +153,44 @@ def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None
                 f"the question about task {question.task.id} is to be asked in streams {question.streams}, but the "
                 f"stage has {', '.join(streams)}"
             )
+
+
+def batch_to_json(batch: Batch) -> Mapping[str, Json]:
+    return {
+        "step": batch.step,
+        "rounds": batch.rounds,
+        "groups": _groups_to_json(batch.groups),
+        "evicted": _groups_to_json(batch.evicted),
+    }
+
+
+def batch_from_json(fields: Fields) -> Batch:
+    """Raises BrokenRecordError."""
+    return Batch(
+        step=fields.whole("step"),
+        rounds=fields.whole("rounds"),
+        groups=_groups_from(fields, "groups"),
+        evicted=_groups_from(fields, "evicted"),
+    )
+
+
+def _groups_to_json(groups: Sequence[Group]) -> list[Json]:
+    return [
+        {
+            "task": task_to_json(group.task),
+            "stream": group.stream,
+            "trajectories": [trajectory_to_json(one) for one in group.trajectories],
+        }
+        for group in groups
+    ]
+
+
+def _groups_from(fields: Fields, key: str) -> tuple[Group, ...]:
+    return tuple(
+        Group(
+            task=task_from_json(group.fields("task").values),
+            stream=group.text("stream"),
+            trajectories=tuple(trajectory_from_json(one) for one in group.items("trajectories")),
+        )
+        for group in fields.objects(key)
+    )

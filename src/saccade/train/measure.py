@@ -10,15 +10,14 @@ from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play, play_with_views, view_metrics
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.rollout.batch import PlayedAs, ignore_trajectory
-from saccade.runs.asked import AskedIn
+from saccade.runs.asking import AskedIn
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
-from saccade.train.asking_of_plan import way_of
 from saccade.train.fitting import check_prompts_fit
 from saccade.train.plan import EpisodeSpec, Evaluate
+from saccade.train.plan_record import way_of
 from saccade.train.rollout_metrics import rollout_metrics
-from saccade.train.state import NamedPass, RunState, is_done
-from saccade.train.stopping import check_scored
+from saccade.train.state import NamedPass, RunState, check_scored, is_done
 from saccade.types import Attempt, Task, Trajectory
 
 

@@ -21,8 +21,7 @@ from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
 from saccade.rollout.settings import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
-from saccade.train.algorithm_choice import chosen
-from saccade.train.stage_settings import RLSettings, SFTSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
 from saccade.types import Attempt, Example, Task
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import ABSENT, Change, to_json
+from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
 from saccade.runs.position import Position
 from saccade.train.plan import Plan, RLStage

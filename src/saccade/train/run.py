@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from saccade import metric_names as metric
-from saccade.config.recipe_source import RecipeSource
 from saccade.config.settings import to_json
+from saccade.config.sources import RecipeSource
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.critic import ValueHead
@@ -22,23 +22,18 @@ from saccade.runs.checkpoints import (
     save_checkpoint,
 )
 from saccade.runs.directory import RunDirectory
-from saccade.runs.nonfinite import write_nonfinite
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
-from saccade.runs.records import export_images, images_of
+from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.runs.runinfo import RunPaths
 from saccade.seeding import seed_for
 from saccade.train.fitting import check_stage_fits, check_training_fits
+from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
-from saccade.train.outcome import StepOutcome
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.train.plan_record import described, tell_of_own_algorithms
-from saccade.train.reinforce import RLLoop
-from saccade.train.repeatable import repeatable
 from saccade.train.resume_rules import ResumeRules
-from saccade.train.state import RunState, first_policy, is_done, open_run
-from saccade.train.stopping import SkippedSteps, check_scored
-from saccade.train.supervise import supervise
+from saccade.train.state import RunState, SkippedSteps, check_scored, first_policy, is_done, open_run, repeatable
 from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)

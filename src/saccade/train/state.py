@@ -1,27 +1,88 @@
-"""A run in progress: what its stages share, and how it is taken up where the newest checkpoint left it."""
+"""A run in progress: what its stages share, how it resumes from its newest checkpoint, and when it must stop."""
 
 import logging
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+import torch
+
+from saccade import metric_names as metric
 from saccade.engines.engine import Engine, EngineContext
+from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
-from saccade.runs.asked import AskedFile, open_asked
-from saccade.runs.asking import AskingRecord
+from saccade.runs.asking import AskedFile, AskingRecord, open_asked
 from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
 from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
-from saccade.train.asking_of_plan import asking_of
 from saccade.train.plan import EpisodeSpec, Plan, Stage
+from saccade.train.plan_record import asking_of
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end
+
+
+@contextmanager
+def repeatable(*, threads: int, device: str) -> Iterator[None]:
+    """This many threads and, on a CPU, deterministic kernels only; afterwards torch is as it was.
+
+    On a GPU torch would refuse some kernels: there a run repeats closely, not to the bit.
+    """
+    threads_before, was_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(device == "cpu")
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(was_deterministic)
+        torch.set_num_threads(threads_before)
+
+
+SKIPPED_IN_A_ROW = 5
+"""So many steps without a finite loss, one after the other, are no accident."""
+
+
+def check_scored(attempts: Sequence[Attempt], where: str) -> None:
+    """MachineError that shows the first failure when every trajectory failed; some that did are only counted."""
+    failed = [attempt.trajectory for attempt in attempts if attempt.trajectory.status == "failed"]
+    if not failed or len(failed) < len(attempts):
+        return
+    first = failed[0]
+    raise MachineError(
+        f"{where}: all {len(failed)} trajectories failed, so there is nothing to score. The first "
+        f"({first.task_id}, sample {first.sample}) says: {first.failure}. Mend the cause, then continue with --resume, "
+        "or choose another --out where a setting has to change"
+    )
+
+
+class SkippedSteps:
+    """Counts steps that were skipped because their loss or gradient was not finite."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+        self._in_a_row = 0
+
+    def count(self, metrics: Mapping[str, float]) -> None:
+        """MachineError after ``SKIPPED_IN_A_ROW`` steps one after the other in which every update was skipped.
+
+        A step that had nothing to learn from is none of them, and ends no row of them either.
+        """
+        updates = metrics.get(metric.UPDATES, 1.0)
+        if not updates:
+            return
+        self._in_a_row = self._in_a_row + 1 if metrics.get(metric.SKIPPED, 0.0) >= updates else 0
+        if self._in_a_row >= SKIPPED_IN_A_ROW:
+            raise MachineError(
+                f"stage {self._stage!r}: the last {self._in_a_row} steps gave no finite loss or gradient and changed "
+                "no weight: training has diverged. Start a new run with a lower learning rate, from an earlier "
+                "checkpoint if there is one"
+            )
+
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from saccade import metric_names as metric
 from saccade.errors import UserError
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.runs.asked import AskedIn, AskedRecord, read_asked
+from saccade.runs.asking import AskedIn, AskedRecord, read_asked
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object

@@ -9,8 +9,8 @@ from typing import Literal, cast
 from saccade.chat.chat_model import ChatModel
 from saccade.chat.connect import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks
-from saccade.config.inputs import family_inputs
 from saccade.config.settings import apply_overrides
+from saccade.config.sources import family_inputs
 from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
 from saccade.curation.codedance.pipeline import Curation, Player, Roles
 from saccade.curation.codedance.settings import CurationSettings

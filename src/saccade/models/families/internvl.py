@@ -13,7 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
-from saccade.media.tiling import TileRule
+from saccade.media.resize import TileRule
 from saccade.models.families.family import ImageFeatures
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.models.positions import plain_positions

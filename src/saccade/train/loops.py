@@ -1,29 +1,97 @@
-"""Reinforcement learning: roll out, score, compare inside groups, take a step. It reads like the algorithm."""
+"""Training loops of supervised fine-tuning and of reinforcement learning, one step at a time."""
 
 import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
+
+import torch
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
+from saccade.algorithms.algorithm import Aggregation
+from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
+from saccade.errors import MachineError
 from saccade.learner.learner import Learner
+from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.demonstration import demonstrate
 from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
-from saccade.train.batch_json import batch_from_json, batch_to_json
-from saccade.train.collect import Batch, Collector
+from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
 from saccade.train.credit import LogProbabilities, compute_advantages
-from saccade.train.outcome import StepOutcome
-from saccade.train.parity import check_parity
-from saccade.train.plan import RLStage
+from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
-from saccade.types import Attempt, Json
+from saccade.types import Attempt, Json, Task, Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepOutcome:
+    """Metrics and trajectories of a step; ``step`` counts finished steps of the stage, so the first is 1."""
+
+    step: int
+    metrics: Mapping[str, float]
+    tokens: int
+    """Tokens that the learner saw, padding left out."""
+    tasks: tuple[Task, ...] = ()
+    """What it was trained on."""
+    attempts: tuple[Attempt, ...] = ()
+    ahead: tuple[Attempt, ...] = ()
+    """Those that were rolled out and wait to be trained on; their pictures are still needed."""
+
+
+BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
+"""Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
+
+
+def check_parity(model: VisionLanguageModel, sampled: TrainingSequence, *, temperature: float) -> float:
+    """Mean |log p of the learner - log p of the engine| over the action tokens of a sampled trajectory, in nats.
+
+    Raises MachineError when it is over the bound: rewards would push on tokens that the policy did not choose.
+    """
+    with torch.no_grad():
+        tokens = action_tokens(model, [sampled], temperature=temperature)
+    gap = float((tokens.logprobs - tokens.sampled_logprobs).abs().mean())
+    bound = BOUNDS.get(model.dtype, max(BOUNDS.values()))
+    if not gap <= bound:
+        raise MachineError(
+            f"engine and learner disagree by {gap:.2g} nats a token (at most {bound} is accepted for {model.dtype}); "
+            "check that both use the same weights, chat template and image size"
+        )
+    return gap
+
+
+def supervise(
+    stage: SFTStage, model: VisionLanguageModel, learner: Learner, *, first_step: int
+) -> Iterator[StepOutcome]:
+    """Runs the stage's steps from ``first_step`` on, one at a time."""
+    settings = stage.settings
+    for step in range(first_step, settings.steps):
+        demonstrations = stage.demonstrations(step)
+        trajectories = [_played(one, model) for one in demonstrations]
+        metrics = learner.update(
+            weighted([training_sequence(trajectory) for trajectory in trajectories], Aggregation(over="tokens")),
+            negative_log_likelihood,
+            temperature=1.0,
+            learning_rate=rate_at(settings, step),
+        )
+        tokens = sum(len(trajectory.ids) for trajectory in trajectories)
+        tasks = tuple(one.example.task for one in demonstrations)
+        yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
+
+
+def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
+    env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
+    with closing(env):
+        return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)
+
 
 logger = logging.getLogger(__name__)
 
