@@ -38,7 +38,7 @@ from saccade.errors import SaccadeError
 from saccade.media.store import MediaStore
 from saccade.services.client.remote_tools import RemoteTools
 from saccade.services.settings import SHARED, serving_of
-from saccade.testing.all_tools import example_picture
+from saccade.testing.tiny_specialists import example_picture
 from saccade.tools.catalogue.catalogue import entry_of, toolset
 from saccade.tools.catalogue.settings import ToolSettings, read_tools_file
 from saccade.types import ImageRef, Json, ToolResult

@@ -17,10 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from PIL import Image, ImageDraw
 
-from saccade.testing.all_tools import example_picture, write_tools_file
-from saccade.testing.chat_server import ChatServer
-from saccade.testing.tool_fuzz import FuzzedTool, fuzz
-from saccade.testing.vision_server import expert_reply
+from saccade.testing.chat_server import ChatServer, expert_reply
+from saccade.testing.tiny_specialists import example_picture, write_tools_file
+from saccade.testing.tool_check import FuzzedTool, fuzz
 from saccade.tools.catalogue.catalogue import entry_of, toolset
 from saccade.tools.catalogue.settings import read_tools_file
 

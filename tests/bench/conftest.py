@@ -5,7 +5,7 @@ from bench_small import SMALL, SMALL_SIZE
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from saccade.bench.checkpoint import write_checkpoint
-from saccade.bench.spec import BenchSpec
+from saccade.bench.workload import BenchSpec
 
 
 @pytest.fixture(scope="session")

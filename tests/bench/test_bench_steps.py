@@ -14,8 +14,8 @@ from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
 from saccade.bench.results import Agreement, write_figures
 from saccade.bench.script import Script
-from saccade.bench.spec import BenchSpec
 from saccade.bench.worker import started
+from saccade.bench.workload import BenchSpec
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
 

@@ -7,9 +7,8 @@ import pytest
 from bench_small import SMALL
 from transformers import PreTrainedTokenizerFast
 
-from saccade.bench.measuring import fingerprint
+from saccade.bench.measuring import StepWork, fingerprint
 from saccade.bench.script import Script
-from saccade.bench.work import StepWork
 from saccade.bench.workload import WORKLOADS, image_tokens, with_image
 from saccade.errors import UserError
 from saccade.protocols.tagged import tagged_protocol

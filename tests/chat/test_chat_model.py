@@ -6,8 +6,7 @@ import pytest
 
 from saccade.chat.local_chat import EngineChat
 from saccade.errors import SaccadeError
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW
 from saccade.types import Message
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from saccade.curation.codedance import prompts
 from saccade.protocols.code import code_protocol
-from saccade.testing.scripted_teacher import text_of
+from saccade.testing.scripted import text_of
 from saccade.types import Example, ImageRef, Message, ToolCall
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from saccade.testing.scripted_teacher import text_of
+from saccade.testing.scripted import text_of
 from saccade.types import Message
 
 COLOURS = ("red", "green", "blue", "black", "white", "yellow", "brown", "orange")

@@ -22,7 +22,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rollout.demonstration import demonstrate
 from saccade.tasks.rows.fields import RowError
-from saccade.testing.letters import letter_chat
+from saccade.testing.scripted import letter_chat
 from saccade.types import Answer, ExpertTurn, ImageRef
 
 SIZE = (200, 100)

@@ -23,7 +23,7 @@ from saccade.miniature.gym import VistaQuestions, gym_tools
 from saccade.miniature.gym_lessons import careful
 from saccade.protocols.tagged import tagged_protocol, write
 from saccade.tasks.files import read_tasks
-from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
+from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall
 
 TOOLS = tuple(gym_tools().values())

@@ -22,8 +22,7 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.rollout.demonstration import demonstrate
 from saccade.tasks.procedural import generate
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_teacher import ScriptedTeacher
+from saccade.testing.scripted import ScriptedTeacher, letter_chat
 from saccade.testing.tasks import TINY_VIEW
 from saccade.types import Example, Message, ToolCall
 

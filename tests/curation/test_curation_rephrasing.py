@@ -15,7 +15,7 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
 from saccade.tasks.rows.fields import RowError
-from saccade.testing.scripted_teacher import ScriptedTeacher
+from saccade.testing.scripted import ScriptedTeacher
 
 
 def rewrite(

@@ -19,7 +19,7 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.curriculum import HARD_OF_FIVE
 from saccade.tasks.files import read_tasks
-from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
+from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Message, Task
 
 RIGHT = "<think>I look.</think><answer>{}</answer>"

@@ -15,7 +15,7 @@ from saccade.curation.playing import play, up_to_stop
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.geometry import Box
-from saccade.testing.scripted_teacher import ScriptedTeacher, text_of
+from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, Malformed, Message, Target, ToolCall
 
 Make = Callable[[int], VisualReasoningEnv]

@@ -17,7 +17,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
-from saccade.protocols.blocks import MAX_TURN_CHARS
+from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.tasks.procedural import FAMILIES
 from saccade.tools.images import IMAGE_TOOLS, crop

@@ -14,8 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.reward import AnyReward, GroupScores, OutcomeReward
 from saccade.rollout.settings import RolloutSettings
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.tool import tool_from
 from saccade.types import Attempt, Json, Score, Task, Term, Trajectory

@@ -19,8 +19,7 @@ from saccade.rewards.grounding import readable_boxes
 from saccade.rewards.reward import AnyReward, OutcomeReward
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.settings import RolloutSettings
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import Tool, tool_from

@@ -28,7 +28,7 @@ from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.tasks.curriculum import InOrder
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan

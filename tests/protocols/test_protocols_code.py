@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.code import MAX_CODE_CHARS, code_protocol, parse, write
-from saccade.protocols.fences import fenced, find_fences
+from saccade.protocols.markup import MAX_TURN_CHARS, fenced, find_fences
 from saccade.protocols.protocol import ParsedTurn
 from saccade.testing import check_protocol
 from saccade.types import Action, Answer, ExpertTurn, Malformed, ToolCall, ToolSpec

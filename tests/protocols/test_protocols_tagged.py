@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.protocols.blocks import MAX_TURN_CHARS
-from saccade.protocols.call_json import MAX_CALL_CHARS
+from saccade.protocols.markup import MAX_CALL_CHARS, MAX_TURN_CHARS
 from saccade.protocols.protocol import ParsedTurn
 from saccade.protocols.tagged import direct_protocol, parse, tagged_protocol
 from saccade.types import Answer, ExpertTurn, Malformed, ToolCall

@@ -15,9 +15,9 @@ from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.box_text import MAX_BOXES
 from saccade.protocols.instructions import Style
+from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 from saccade.rollout.demonstration import demonstrate

@@ -9,7 +9,7 @@ from saccade.media.store import MediaStore
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
 from saccade.testing import TINY_VIEW, ScriptedEngine, letter_chat, tiny_example
-from saccade.testing.scripted_engine import Script
+from saccade.testing.scripted import Script
 from saccade.types import Message, Observation
 
 CHAT = letter_chat(TINY_VIEW)

@@ -15,8 +15,7 @@ from saccade.runs.directory import RunDirectory
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.testing.hostile import HOSTILE_TEXTS
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.rollout_metrics import rollout_metrics

@@ -22,9 +22,8 @@ from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.types import Attempt, ToolCall, Turn
-from saccade.viewer.comparisons import comparisons_of
 from saccade.viewer.evidence import Evaluation, collect
-from saccade.viewer.novelty import novelty_sentences
+from saccade.viewer.story import comparisons_of, novelty_sentences
 from saccade.viewer.tool_section import tool_usages
 
 NEW = Novelty(questions=4, trained_on=0, on_trained_pictures=0, is_history_known=True)

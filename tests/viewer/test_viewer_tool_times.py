@@ -1,6 +1,6 @@
 """The report tells how long tools took, over all steps of a stage."""
 
-from saccade.viewer.tool_times import ToolTime, tool_times_of
+from saccade.viewer.tool_section import ToolTime, tool_times_of
 
 
 def test_steps_are_weighted_by_their_calls_and_the_worst_step_gives_the_upper_end() -> None:

@@ -11,8 +11,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.bench.checkpoint import SIZES, write_checkpoint
     from saccade.bench.results import BenchResult, write_figures
-    from saccade.bench.spec import BenchSpec
-    from saccade.bench.workload import WORKLOADS, Workload
+    from saccade.bench.workload import WORKLOADS, BenchSpec, Workload
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

@@ -9,8 +9,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from saccade.bench.words import WORDS
-from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS
+from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS, WORDS
 from saccade.models.quiet import quiet_transformers
 from saccade.models.tokenizer import build_tokenizer
 

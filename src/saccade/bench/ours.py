@@ -11,10 +11,9 @@ from torch import Tensor
 
 import saccade
 from saccade.algorithms.critic_free import grpo
-from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
+from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
-from saccade.bench.spec import BenchSpec, Channel, Ready, StepReport
-from saccade.bench.work import WorkCounter
+from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.engines.sampling import Drawn, draw_tokens

@@ -13,9 +13,8 @@ from safetensors.torch import load_file
 
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
-from saccade.bench.spec import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport
 from saccade.bench.worker import started
-from saccade.bench.workload import Workload
+from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import MachineError, UserError, install_command
 
 logger = logging.getLogger(__name__)

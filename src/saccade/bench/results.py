@@ -9,9 +9,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from saccade.bench.spec import DeviceName, DtypeName, FrameworkName, StepReport
-from saccade.bench.work import StepWork
-from saccade.bench.workload import Workload
+from saccade.bench.measuring import StepWork
+from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import UserError
 from saccade.types import Json
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerFast
 
-from saccade.bench.words import WORDS
-from saccade.bench.workload import Workload, image_tokens
+from saccade.bench.workload import WORDS, Workload, image_tokens
 from saccade.errors import UserError
 from saccade.seeding import generator_for
 

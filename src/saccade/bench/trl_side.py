@@ -32,11 +32,9 @@ from transformers import (
 )
 from trl import GRPOConfig, GRPOTrainer
 
-from saccade.bench.measuring import Moment, fingerprint, peak_mb, save_gradients
+from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
-from saccade.bench.spec import BenchSpec, Channel, Ready, StepReport
-from saccade.bench.work import WorkCounter
-from saccade.bench.workload import Workload
+from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport, Workload
 
 RESPONSE_TEMPLATE: Mapping[str, object] = {
     "defaults": {"role": "assistant"},

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Literal
 
-from saccade.bench.spec import BenchSpec, FrameworkName, PeerFailed, PeerReply, Ready, StepReport
+from saccade.bench.workload import BenchSpec, FrameworkName, PeerFailed, PeerReply, Ready, StepReport
 from saccade.errors import MachineError
 
 _GRACE_S = 20.0

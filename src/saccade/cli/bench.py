@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.spec import DeviceName, DtypeName, FrameworkName
-    from saccade.bench.workload import WorkloadName
+    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, WorkloadName
 
 
 @click.group()

@@ -8,10 +8,9 @@ import click
 from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
-from saccade.cli.mcp import mcp, openenv
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
-from saccade.cli.serve import serve
+from saccade.cli.serve import mcp, openenv, serve
 from saccade.cli.show import show
 from saccade.cli.tools import tools
 from saccade.errors import UserError

@@ -1,15 +1,94 @@
-"""``saccade curate``: questions made into examples to imitate."""
+"""``saccade curate``: questions made into examples to imitate, by CodeDance and VISTA-Gym (iVGR: ``curate_ivgr``)."""
 
 from pathlib import Path
 
 import click
 
 from saccade.cli.curate_ivgr import ivgr
-from saccade.cli.curate_vista import vista
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
 
 WHO = "URL of a server (http://host/v1), or a checkpoint directory"
+
+
+@click.command("vista")
+@click.option("--data", type=PATH, help="Your own questions: a file or a folder; or a data set's release.")
+@click.option("--data-set", help="Name of the data set whose release --data is, such as chartqa.")
+@click.option("--split", default="train", show_default=True, help="Of the data set.")
+@click.option("--drawn", is_flag=True, help="Or: drawn questions of the seven types, with tools of their own.")
+@click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (70 drawn).")
+@click.option("--teacher", required=True, help=f"Who plays: {WHO}; or, for drawn questions, the word expert.")
+@click.option("--teacher-model", help="Its name at the server.")
+@click.option("--densifier", help=f"Who writes the thoughts anew, at length: {WHO}.")
+@click.option("--densifier-model", help="Its name at the server.")
+@click.option("--tools", type=PATH, help="A tools.toml that says which tools there are.")
+@click.option("--service", help="Or the address of a tool service.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--out", type=PATH, required=True, help="Folder of the examples.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
+@click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def vista(
+    data: Path | None,
+    data_set: str | None,
+    split: str,
+    drawn: bool,
+    count: int | None,
+    teacher: str,
+    teacher_model: str | None,
+    densifier: str | None,
+    densifier_model: str | None,
+    tools: Path | None,
+    service: str | None,
+    api_key_env: str,
+    skip_bad_rows: bool,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Trajectories of a teacher with real tools, kept when right and in good form, thought out at length.
+
+    What is kept ends with the right answer by the metric of its data set. The densifier's text is taken only where
+    calls and answer are unchanged and no thought knows what a later turn finds out.
+    """
+    if (data is None) == (not drawn):
+        raise UserError("give either --data PATH or --drawn, so that there are questions")
+    prepare_machine(threads)
+    log_to_stderr(is_quiet=quiet)
+    from saccade.curation.vista.run import VistaRequest, curate_vista
+    from saccade.miniature.gym_lessons import drawn_gym
+
+    report = curate_vista(
+        VistaRequest(
+            data=existing("--data", data),
+            data_set=data_set,
+            split=split,
+            drawn=drawn_gym() if drawn else None,
+            count=count,
+            teacher=teacher,
+            teacher_model=teacher_model,
+            densifier=densifier,
+            densifier_model=densifier_model,
+            tools=existing("--tools", tools),
+            service=service,
+            api_key_env=api_key_env,
+            skip_bad_rows=skip_bad_rows,
+            out=out,
+            seed=seed,
+            overrides=overrides,
+            resume=resume,
+        )
+    )
+    click.echo(report.describe(), nl=False)
+    click.echo(f"Examples: {out / 'examples.jsonl'}")
+
+
 RATES = "; or a file or run with its answers or pass rates"
 
 

@@ -105,8 +105,8 @@ def start(
     from saccade.runs.progress import Progress
     from saccade.runs.runinfo import RunPaths
     from saccade.train.run import run_plan
-    from saccade.viewer.novelty import seen_text
     from saccade.viewer.report import write_report
+    from saccade.viewer.story import seen_text
 
     summaries = run_plan(
         plan,

@@ -1,12 +1,18 @@
-"""``saccade serve``: tools over HTTP, with resident models."""
+"""``saccade serve``, ``saccade mcp`` and ``saccade openenv``: tools and the environment for other programs."""
 
+import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.errors import UserError
 from saccade.types import Json
+
+if TYPE_CHECKING:
+    from saccade.tools.tool import Tool
 
 
 @click.command()
@@ -49,3 +55,130 @@ def serve(
         from saccade.services.http.server import serve as serve_here
 
         serve_here(serving, token)
+
+
+PORT = click.IntRange(1, 65_535)
+
+
+@click.command()
+@click.argument("tools_file", type=PATH, metavar="[TOOLS.toml]", required=False)
+@click.option("--http", is_flag=True, help="Serve on HTTP at /mcp, instead of on standard input and output.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http. Beyond loopback a token is needed.")
+@click.option("--port", type=PORT, default=8401, show_default=True, help="With --http.")
+@click.option(
+    "--token-env",
+    default="SACCADE_TOKEN",
+    show_default=True,
+    help="Variable with the token that clients must bring, with --http.",
+)
+@click.option(
+    "--images", "folders", type=PATH, multiple=True, help="Folder from which pictures may be named by path. Repeatable."
+)
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+def mcp(
+    tools_file: Path | None,
+    http: bool,
+    host: str,
+    port: int,
+    token_env: str,
+    folders: tuple[Path, ...],
+    threads: int | None,
+) -> None:
+    """Offer tools to any client of the Model Context Protocol: those of a configuration, or those on images."""
+    prepare_machine(threads)
+    tools = _tools(tools_file)
+    from saccade.interop.mcp.images import ReceivedImages
+    from saccade.interop.mcp.server import mcp_server
+    from saccade.interop.mcp.serving import MCP_PATH, serve_http, serve_stdio
+
+    server = mcp_server(tools, images=ReceivedImages(folders=folders))
+    # The end of serving, by Ctrl-C or SIGTERM, is no failure.
+    with contextlib.suppress(KeyboardInterrupt):
+        if http:
+            click.echo(f"saccade: {len(tools)} tools at http://{host}:{port}{MCP_PATH}", err=True)
+            serve_http(server, host=host, port=port, token=os.environ.get(token_env) or None)
+        else:
+            serve_stdio(server)
+
+
+@click.command()
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
+@click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
+@click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default those on images.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="OpenEnv knows no tokens: keep it to networks of yours."
+)
+@click.option("--port", type=PORT, default=8402, show_default=True)
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, help="Name under which clients reach it, as in a cluster. Repeatable."
+)
+@click.option("--sessions", type=click.IntRange(min=1), default=64, show_default=True, help="Episodes at a time.")
+@click.option("--max-turns", type=click.IntRange(min=1), default=6, show_default=True)
+@click.option("--split", type=click.Choice(["train", "validation", "held_out"]), default="train", show_default=True)
+@click.option(
+    "--difficulty", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the family's tasks."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+def openenv(
+    family: str | None,
+    data: Path | None,
+    tools_file: Path | None,
+    host: str,
+    port: int,
+    allow_hosts: tuple[str, ...],
+    sessions: int,
+    max_turns: int,
+    split: str,
+    difficulty: float,
+    seed: int,
+    skip_bad_rows: bool,
+    threads: int | None,
+) -> None:
+    """Serve our environment to trainers that speak OpenEnv; each connection is an episode of its own."""
+    if (data is None) == (family is None):
+        raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
+    prepare_machine(threads)
+    tools = _tools(tools_file)
+    from saccade.interop.openenv.server import openenv_app
+    from saccade.interop.openenv.serving import serve
+    from saccade.media.store import MediaStore
+    from saccade.tasks.files import read_tasks
+
+    media = MediaStore()
+    path = existing("--data", data)
+    read = None if path is None else read_tasks(path, media=media, skip_bad_rows=skip_bad_rows)
+    if read is not None and read.skipped:
+        click.echo(f"saccade: left {len(read.skipped)} bad rows out", err=True)
+    app = openenv_app(
+        family=family,
+        tasks=() if read is None else read.tasks,
+        media=media,
+        split=split,
+        seed=seed,
+        difficulty=difficulty,
+        tools=tools,
+        max_turns=max_turns,
+        max_sessions=sessions,
+    )
+    click.echo(f"saccade: environment at http://{host}:{port}", err=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(app, host=host, port=port, allow_hosts=allow_hosts)
+
+
+def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":
+    """Those that can be made; why the others are left out goes to standard error."""
+    if tools_file is None:
+        from saccade.tools.images import IMAGE_TOOLS
+
+        return IMAGE_TOOLS
+    from saccade.tools.catalogue.catalogue import toolset
+    from saccade.tools.catalogue.settings import read_tools_file
+
+    tools = toolset(read_tools_file(tools_file))
+    for name, why in tools.left_out.items():
+        click.echo(f"saccade: {name} is left out: {why}", err=True)
+    if not tools.ready:
+        raise UserError(f"no tool of {tools_file} can be made; see above why")
+    return tools.ready

@@ -17,15 +17,14 @@ def show(run_directory: Path, stage: str | None, step: int | None, worst: int, t
     """Explain rewards: turns, every term with value and weight, the group and the advantage."""
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
-    from saccade.viewer import recorded
-    from saccade.viewer.explained import explained, overview
+    from saccade.viewer.explained import chosen_file, explained, groups_of, lowest_rewards, overview, recorded_files
 
-    files = recorded.recorded_files(RunPaths(root=run_directory))
-    file = recorded.chosen_file(files, stage=stage, step=step, task_id=task_id)
-    groups = recorded.groups_of(list(read_records(file.path)))
+    files = recorded_files(RunPaths(root=run_directory))
+    file = chosen_file(files, stage=stage, step=step, task_id=task_id)
+    groups = groups_of(list(read_records(file.path)))
     click.echo(overview(file, groups))
     if task_id is None:
-        chosen = recorded.worst(groups, worst)
+        chosen = lowest_rewards(groups, worst)
         click.echo(
             f"the {len(chosen)} with the lowest reward:" if len(chosen) > 1 else "the one with the lowest reward:"
         )

@@ -18,8 +18,8 @@ from saccade.curation.codedance.settings import Kind, Level, Way
 from saccade.curation.rows import check_images, exported, question_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.protocols.call_json import read_call
 from saccade.protocols.code_words import PYTHON_TOOL
+from saccade.protocols.markup import read_call
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, check_bad_rows, read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping

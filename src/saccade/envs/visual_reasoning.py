@@ -16,8 +16,8 @@ from saccade.envs.spaces import Picture, RgbImages, TaskSource, UnicodeText, che
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.blocks import MAX_TURN_CHARS
 from saccade.protocols.coordinates import mentions_to_original
+from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.points import points_to_original
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol

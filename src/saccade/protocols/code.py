@@ -57,11 +57,24 @@ from collections.abc import Sequence
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
-from saccade.protocols.blocks import Block, find_blocks, is_strict, outside, tag_pattern, unreadable
-from saccade.protocols.call_json import read_call, written_call
 from saccade.protocols.code_words import PYTHON_TOOL, observation, prompt
-from saccade.protocols.fences import Fence, fenced, find_fences, holds_marks, one_line_fence, outdented
 from saccade.protocols.instructions import Style
+from saccade.protocols.markup import (
+    Block,
+    Fence,
+    fenced,
+    find_blocks,
+    find_fences,
+    holds_marks,
+    is_strict,
+    one_line_fence,
+    outdented,
+    outside,
+    read_call,
+    tag_pattern,
+    unreadable,
+    written_call,
+)
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
 from saccade.types import (
     Action,

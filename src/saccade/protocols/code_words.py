@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols import instructions
-from saccade.protocols.blocks import defused
 from saccade.protocols.instructions import ANSWER, Style, coordinates, image_numbers, image_parts, question_text
+from saccade.protocols.markup import defused
 from saccade.types import Json, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 PYTHON_TOOL = "execute_python_code"

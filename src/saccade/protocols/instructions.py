@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from saccade.media.resize import ViewRule
-from saccade.protocols.blocks import defused
+from saccade.protocols.markup import defused
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 Style = Literal["brief", "full"]

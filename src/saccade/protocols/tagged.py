@@ -38,9 +38,8 @@ Tags are case-sensitive. A server that strips stop strings must put them back be
 from collections.abc import Sequence
 
 from saccade.media.resize import ViewRule
-from saccade.protocols.blocks import Block, find_blocks, is_strict, tag_pattern, unreadable
-from saccade.protocols.call_json import read_call, written_call
 from saccade.protocols.instructions import Style, observation, prompt
+from saccade.protocols.markup import Block, find_blocks, is_strict, read_call, tag_pattern, unreadable, written_call
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
 from saccade.types import (
     Action,

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
-from saccade.learner.learner import NonFiniteStep
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
 from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json, task_to_json
@@ -21,6 +21,9 @@ from saccade.runs.trajectory_json import (
     trajectory_to_json,
 )
 from saccade.types import Attempt, ImageRef, Json, Task
+
+if TYPE_CHECKING:
+    from saccade.learner.learner import NonFiniteStep
 
 _VERSION = 2
 """Version 1 had a score's parts without their weights."""
@@ -130,7 +133,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Fields]]:
 logger = logging.getLogger(__name__)
 
 
-def write_nonfinite(directory: Path, position: Position, steps: Sequence[NonFiniteStep]) -> Path:
+def write_nonfinite(directory: Path, position: Position, steps: "Sequence[NonFiniteStep]") -> Path:
     """``<stage>-<step>.json``: of each skipped optimiser step its sums, its suspects and every sequence it was given.
 
     The JSON is Python's dialect, since what is looked for are NaN and Infinity.

@@ -2,11 +2,9 @@
 
 from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.testing.environment_check import check_environment
-from saccade.testing.letters import letter_chat
 from saccade.testing.protocol_check import check_protocol
 from saccade.testing.reward_check import check_reward
-from saccade.testing.scripted_engine import SampleRequest, ScriptedEngine
-from saccade.testing.scripted_teacher import ScriptedTeacher
+from saccade.testing.scripted import SampleRequest, ScriptedEngine, ScriptedTeacher, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.testing.tool_check import check_tool
 

@@ -15,8 +15,7 @@ from saccade.rewards.reward import AnyReward, GroupReward, Reward
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.episodes import visual_reasoning
 from saccade.rollout.settings import RolloutRequest, RolloutSettings
-from saccade.testing.letters import letter_chat
-from saccade.testing.scripted_engine import ScriptedEngine
+from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Group, Observation, Score, Task, Trajectory, Turn

@@ -1,13 +1,15 @@
-"""Tiny checkpoints of the real classes of specialist models, with random weights, saved as published ones are.
+"""Tiny checkpoints of specialist models' real classes, with random weights, and a configuration of all tools with them.
 
-They prove that loading and inference work; what these detectors and segmenters find means nothing.
+They prove that loading and inference work and that tools keep their contract. What random models find means nothing.
 """
 
+import json
 import string
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
+from PIL import Image
 from transformers import (
     BertTokenizerFast,
     CLIPTokenizerFast,
@@ -24,7 +26,14 @@ from transformers.models.grounding_dino.image_processing_pil_grounding_dino impo
 from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProcessorPil
 from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPil
 
+from saccade.media.store import MediaStore
+from saccade.models.base import base_checkpoint
+from saccade.tasks.procedural import ALL_FAMILIES, generate
+from saccade.testing.tasks import tiny_example
 from saccade.testing.tiny_chart_models import deplot, save_parts, unichart
+from saccade.tools.catalogue.catalogue import CATALOGUE
+from saccade.tools.catalogue.entries import Entry
+from saccade.types import Json
 
 LETTERS = string.ascii_lowercase + string.digits
 
@@ -182,3 +191,36 @@ def _letters(special: list[str], inside: str) -> dict[str, int]:
     """A vocabulary of special tokens and of letters, at the beginning of words and inside of them."""
     words = [*special, *LETTERS, *(f"{inside}{letter}" for letter in LETTERS)]
     return {word: index for index, word in enumerate(words)}
+
+
+def write_tools_file(folder: Path, url: str) -> Path:
+    """``tools.toml`` in the folder, beside the checkpoints that it names; ``url`` is that of a ``ChatServer``."""
+    server: dict[str, Json] = {"backend": "openai", "url": url, "model": "expert", "timeout_s": 20.0, "retries": 1}
+    local: dict[str, Json] = {"backend": "transformers", "model": str(base_checkpoint()), "max_tokens": 8}
+    configured: Mapping[str, Mapping[str, Json]] = {
+        "detect_objects": {"backend": "transformers", "model": save_tiny("grounding_dino", folder / "dino").name},
+        "segment": {"backend": "transformers", "model": save_tiny("sam2", folder / "sam2").name},
+        "g_llava": server,
+        "multimath": {**local, "max_pixels": 64 * 64},
+        "execute_python_code": {"timeout_s": 5.0},
+    }
+    sections = [
+        "\n".join([f"[tools.{entry.name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())])
+        for entry in CATALOGUE
+        for options in [configured.get(entry.name, {})]
+    ]
+    path = folder / "tools.toml"
+    path.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    return path
+
+
+def example_picture(entry: Entry) -> Image.Image:
+    """What the entry's example may be called on: a chart, a figure, a text or a scene."""
+    media = MediaStore()
+    family = {"charts": "chart_bars", "diagrams": "geometry_problem"}.get(entry.family)
+    if entry.name in ("read_text", "read_region"):
+        family = "document_text"
+    if family is None or family not in ALL_FAMILIES:
+        return media.get(tiny_example(media).task.images[0])
+    example = generate(family, split="train", index=0, seed=7, media=media)
+    return media.get(example.task.images[0])

@@ -14,19 +14,14 @@ from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
-from saccade.viewer.bars import Bar, bar_of
-from saccade.viewer.by_iou import ByIou, evaluations_by_iou, iou_table, training_by_iou
-from saccade.viewer.comparisons import comparisons_of
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
-from saccade.viewer.novelty import are_held_out, novelty_sentences, questions_text
+from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
 from saccade.viewer.pictures import Album
-from saccade.viewer.story import comparison_text, story
-from saccade.viewer.stream_section import stream_section
-from saccade.viewer.tool_section import KINDS, tool_usages
-from saccade.viewer.tool_times import tool_times_of
-from saccade.viewer.words import percent_text, readable, visible
+from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, questions_text, story
+from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
+from saccade.viewer.words import Bar, bar_of, percent_text, readable, visible
 
 _TEMPLATE = "report.html.jinja"
 

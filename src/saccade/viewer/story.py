@@ -1,13 +1,138 @@
-"""What happened in a run, in two sentences with the numbers."""
+"""Story of a run: how evaluations compare, whether their questions were held out, and all of it in two sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from saccade import metric_names as metric
+from saccade.evaluation.statistics import Difference, paired_difference
+from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import duration
-from saccade.viewer.comparisons import Comparison
+from saccade.runs.trained_on import Novelty
+from saccade.types import Json
 from saccade.viewer.evidence import Evaluation, Evidence
-from saccade.viewer.novelty import are_held_out
-from saccade.viewer.words import number_text, percent_text, readable
+from saccade.viewer.words import number_text, percent_text, readable, visible
+
+What = Literal["training", "asking", "unknown"]
+"""The difference: the weights, how they were asked, or unknown in a run that did not record it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Right answers of one evaluation minus those of another, on the tasks that both have."""
+
+    what: What
+    before: str
+    after: str
+    difference: Difference
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "what": self.what,
+            "before": self.before,
+            "after": self.after,
+            "difference": self.difference.mean,
+            "ci95": list(self.difference.ci95),
+            "n": self.difference.n,
+        }
+
+
+def comparisons_of(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:
+    """Each evaluation beside what it is to be compared with, as far as they share questions.
+
+    Beside the last and the first before it that asked alike, with other weights; and beside the first that asked the
+    same weights otherwise, for a second look the one that saw no views. In a run that did not record how it asked,
+    beside the first.
+    """
+    compared = []
+    for place, evaluation in enumerate(evaluations):
+        right, beside = _right_by_task(evaluation), set[str]()
+        for what, other in _others(evaluation, evaluations[:place]):
+            before = _right_by_task(other)
+            shared = [task for task in before if task in right]
+            if shared and other.name not in beside:
+                beside.add(other.name)
+                difference = paired_difference(
+                    [before[task] for task in shared],
+                    [right[task] for task in shared],
+                    seed=0,
+                    labels=(evaluation.name,),
+                )
+                compared.append(Comparison(what=what, before=other.name, after=evaluation.name, difference=difference))
+            if what == "unknown" and beside:
+                break
+    return tuple(compared)
+
+
+def _others(evaluation: Evaluation, earlier: Sequence[Evaluation]) -> Iterator[tuple[What, Evaluation]]:
+    asked = evaluation.asked
+    if asked is None:
+        yield from (("unknown", other) for other in earlier)
+        return
+    known = [(other, other.asked) for other in earlier if other.asked is not None]
+    alike = [
+        other
+        for other, how in known
+        if (how.way, how.views) == (asked.way, asked.views) and other.policy_version != evaluation.policy_version
+    ]
+    if alike:
+        yield "training", alike[-1]
+        yield "training", alike[0]
+    same_weights = [(other, how) for other, how in known if other.policy_version == evaluation.policy_version]
+    plain = [other for other, how in same_weights if asked.views and not how.views and how.way == asked.way]
+    yield from (("asking", other) for other in (plain or [other for other, _ in same_weights])[:1])
+
+
+def _right_by_task(evaluation: Evaluation) -> dict[str, float]:
+    """Share of right answers for each task that was scored at least once."""
+    right: dict[str, list[bool]] = {}
+    for attempt in evaluation.attempts:
+        if attempt.trajectory.status != "failed":
+            right.setdefault(attempt.task.id, []).append(counts_as_right(attempt.task, attempt.trajectory))
+    return {task: sum(answers) / len(answers) for task, answers in right.items()}
+
+
+def are_held_out(evaluations: Sequence[Evaluation]) -> bool:
+    """All of them are known to ask questions that were not trained on, on pictures that were not either."""
+    return bool(evaluations) and all(
+        one.asked is not None and one.asked.novelty.is_held_out and one.asked.novelty.is_history_known
+        for one in evaluations
+    )
+
+
+def questions_text(novelty: Novelty | None) -> str:
+    """``held-out questions``, or what else they are."""
+    if novelty is None:
+        return "questions"
+    if not novelty.is_held_out:
+        return f"questions, {seen_text(novelty)}"
+    return "held-out questions" if novelty.is_history_known else "questions that this run did not train on"
+
+
+def seen_text(novelty: Novelty) -> str:
+    """``12 of 24 were trained on and 3 more show pictures that were``."""
+    trained = f"{novelty.trained_on:,} of {novelty.questions:,} were trained on"
+    if not novelty.on_trained_pictures:
+        return trained
+    return f"{trained} and {novelty.on_trained_pictures:,} more show pictures that were"
+
+
+def novelty_sentences(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What a reader must know of the questions, a sentence for all that share it."""
+    by_sentence: dict[str, list[str]] = {}
+    for one in evaluations:
+        if one.asked is None:
+            sentence = "this run did not record whether the model was trained on the questions"
+        elif not one.asked.novelty.is_held_out:
+            sentence = f"not held out: of the questions {seen_text(one.asked.novelty)}"
+        elif not one.asked.novelty.is_history_known:
+            sentence = "what the first checkpoint was trained on is not known; none of it in this run"
+        else:
+            sentence = "held out: neither the questions nor their pictures were trained on"
+        by_sentence.setdefault(sentence, []).append(visible(readable(one.name), 80))
+    if len(by_sentence) == 1:
+        return [f"{sentence[0].upper()}{sentence[1:]}." for sentence in by_sentence]
+    return [f"{', '.join(names)}: {sentence}." for sentence, names in by_sentence.items()]
 
 
 def story(evidence: Evidence) -> str:

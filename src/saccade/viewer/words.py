@@ -1,7 +1,16 @@
-"""Numbers and hostile text made fit for a page; escaping is left to the template."""
+"""Words and bars of a page: numbers, shares and what came of a turn in short; hostile text made visible.
 
+Escaping is left to the template.
+"""
+
+import json
 import math
 import unicodedata
+from dataclasses import dataclass
+
+from saccade.evaluation.statistics import Accuracy
+from saccade.protocols.code_words import PYTHON_TOOL
+from saccade.types import Answer, Malformed, ToolCall, Turn
 
 MAX_SHOWN_CHARACTERS = 4000
 _KEPT_CONTROLS = "\n\t"
@@ -49,3 +58,65 @@ def visible(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
     if len(text) > limit:
         shown.append(f" … [{len(text) - limit:,} more characters are in the trajectory file]")
     return "".join(shown)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bar:
+    """A bar and its numbers; ``low``, ``high`` and ``center`` are percent of its width."""
+
+    accuracy: str
+    interval: str
+    n: int
+    low: float
+    high: float
+    center: float | None
+    """None where nothing was scored."""
+
+
+def bar_of(answers: Accuracy) -> Bar:
+    """The bar of a share with its Wilson interval."""
+    low, high = answers.ci95
+    return Bar(
+        accuracy=percent_text(answers.accuracy),
+        interval=f"{100 * low:.1f} to {100 * high:.1f} %" if answers.n else "–",
+        n=answers.n,
+        low=_percent(low),
+        high=_percent(high),
+        center=None if answers.accuracy is None else _percent(answers.accuracy),
+    )
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 2)
+
+
+def code_of(turn: Turn) -> str | None:
+    """The code that the turn wants run."""
+    if not isinstance(turn.action, ToolCall) or turn.action.name != PYTHON_TOOL:
+        return None
+    code = turn.action.arguments.get("code")
+    return code if isinstance(code, str) else None
+
+
+def _fate_of_code(turn: Turn) -> str:
+    if turn.result is None:
+        return "the code was not run"
+    if turn.result.is_ok:
+        return "ran the code"
+    return f"the code failed: {turn.result.data.get('error_name') or turn.result.data.get('error_kind')}"
+
+
+def turn_outcome(turn: Turn) -> tuple[str, str]:
+    """What came of a turn in a few words, and the arguments of its call as JSON."""
+    if code_of(turn) is not None:
+        return _fate_of_code(turn), ""
+    match turn.action:
+        case ToolCall(name=name, arguments=arguments):
+            if turn.result is None:
+                return f"call of {name} was refused", json.dumps(dict(arguments), ensure_ascii=False)
+            fate = "called" if turn.result.is_ok else "failed to call"
+            return f"{fate} {name}", json.dumps(dict(arguments), ensure_ascii=False)
+        case Answer():
+            return "answered", ""
+        case Malformed(why=why):
+            return f"malformed: {why}", ""

@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from saccade.testing.all_tools import write_tools_file
-from saccade.testing.chat_server import ChatServer
-from saccade.testing.vision_server import expert_reply
+from saccade.testing.chat_server import ChatServer, expert_reply
+from saccade.testing.tiny_specialists import write_tools_file
 from saccade.tools.catalogue.catalogue import toolset
 from saccade.tools.catalogue.settings import ToolsFile, read_tools_file
 from saccade.tools.tool import Tool

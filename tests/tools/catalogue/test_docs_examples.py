@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from saccade.config.context import RecipeContext
-from saccade.testing.all_tools import example_picture
+from saccade.testing.tiny_specialists import example_picture
 from saccade.tools.catalogue.catalogue import CATALOGUE, entry_of
 from saccade.train.plan import RLStage
 from saccade.types import ToolResult

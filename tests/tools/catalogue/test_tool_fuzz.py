@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import pytest
 from PIL import Image
 
-from saccade.testing.all_tools import example_picture
-from saccade.testing.tool_fuzz import FuzzedTool, fuzz
+from saccade.testing.tiny_specialists import example_picture
+from saccade.testing.tool_check import FuzzedTool, fuzz
 from saccade.tools.catalogue.catalogue import entry_of
 from saccade.tools.tool import Tool, tool_from
 

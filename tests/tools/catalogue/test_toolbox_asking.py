@@ -9,8 +9,16 @@ from saccade.chat.vision_chat import LentImages
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.store import MediaStore
 from saccade.models.base import base_checkpoint
-from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply, one_after_another
-from saccade.testing.vision_server import CDL_LINES, SOLUTION
+from saccade.testing.chat_server import (
+    CDL_LINES,
+    SOLUTION,
+    ChatServer,
+    Received,
+    Serve,
+    Served,
+    chat_reply,
+    one_after_another,
+)
 from saccade.tools.catalogue.catalogue import build_tool
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.tool import Tool

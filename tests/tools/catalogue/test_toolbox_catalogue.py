@@ -6,8 +6,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.testing.all_tools import example_picture
-from saccade.testing.tiny_specialists import save_tiny
+from saccade.testing.tiny_specialists import example_picture, save_tiny
 from saccade.testing.tool_check import check_tool
 from saccade.tools.catalogue.catalogue import CATALOGUE, build_tool, entry_of, toolset, why_not
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file

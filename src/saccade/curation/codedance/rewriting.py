@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.protocols.fences import find_fences
+from saccade.protocols.markup import find_fences
 from saccade.rewards.judges.llm_judge import spoken
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 

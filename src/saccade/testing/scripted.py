@@ -1,5 +1,6 @@
-"""An engine without a model: every turn is what the test says it is."""
+"""Models without weights: an engine and a teacher that say what the test says, and a chat whose tokens are letters."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -7,7 +8,67 @@ from typing import Protocol
 
 from saccade.engines.engine import Completion, Sampling, ScoreRequest, WeightSource
 from saccade.errors import SaccadeError
-from saccade.types import Finish, ImageRef
+from saccade.media.resize import ViewRule
+from saccade.models.chat import Chat
+from saccade.types import Finish, ImageRef, Message
+
+SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>")
+
+# Beyond the last code point, so that no character is ever taken for a special token.
+_FIRST_SPECIAL_ID = 0x110000
+_SPECIAL = re.compile("(" + "|".join(re.escape(token) for token in SPECIAL_TOKENS) + ")")
+
+
+class LetterTokenizer:
+    """Code points for ids, in the chat format of the Qwen-VL families."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
+        ids: list[int] = []
+        for piece in _SPECIAL.split(text):
+            if piece in SPECIAL_TOKENS:
+                ids.append(_FIRST_SPECIAL_ID + SPECIAL_TOKENS.index(piece))
+            else:
+                ids.extend(ord(letter) for letter in piece)
+        return ids
+
+    def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
+        return "".join(
+            chr(token) if token < _FIRST_SPECIAL_ID else SPECIAL_TOKENS[token - _FIRST_SPECIAL_ID]
+            for token in token_ids
+            if token < _FIRST_SPECIAL_ID or not skip_special_tokens
+        )
+
+    def apply_chat_template(
+        self, conversation: Sequence[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+    ) -> str:
+        head = "<|im_start|>assistant\n" if add_generation_prompt else ""
+        return "".join(_rendered(message) for message in conversation) + head
+
+
+def letter_chat(view: ViewRule) -> Chat:
+    """The real chat rendering over a letter tokenizer; images take as many tokens as the view gives them."""
+    ids = {token: _FIRST_SPECIAL_ID + index for index, token in enumerate(SPECIAL_TOKENS)}
+    return Chat.checked(
+        tokenizer=LetterTokenizer(),
+        image_token="<|image_pad|>",
+        image_token_id=ids["<|image_pad|>"],
+        eos_token="<|im_end|>",
+        eos_id=ids["<|im_end|>"],
+        token_count=view.token_count,
+    )
+
+
+def _rendered(message: dict[str, object]) -> str:
+    if message["role"] not in ("system", "user", "assistant", "tool"):
+        raise ValueError(f"the role is system, user, assistant or tool, not {message['role']}")
+    content = message["content"]
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    text = "".join(
+        "<|vision_start|><|image_pad|><|vision_end|>" if part["type"] == "image" else str(part["text"])
+        for part in parts
+    )
+    return f"<|im_start|>{message['role']}\n{text}<|im_end|>\n"
+
 
 LOGPROB = -0.5
 """Every token's."""
@@ -136,3 +197,41 @@ class ScriptedEngine:
             return script[index][turn]
 
         return say
+
+
+Reply = Callable[[Sequence[Message]], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeacherAsked:
+    """One question to the teacher, and what it said."""
+
+    messages: tuple[Message, ...]
+    temperature: float
+    seed: int
+    texts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All that stood in the messages, without the images."""
+        return text_of(self.messages)
+
+
+@dataclass(kw_only=True)
+class ScriptedTeacher:
+    """Says ``reply(messages)`` for each sample; an error that ``reply`` raises is the teacher's own."""
+
+    reply: Reply
+    asked: list[TeacherAsked] = field(default_factory=list)
+
+    async def __call__(
+        self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
+    ) -> Sequence[str]:
+        texts = tuple(self.reply(messages) for _ in range(samples))
+        self.asked.append(TeacherAsked(messages=tuple(messages), temperature=temperature, seed=seed, texts=texts))
+        return texts
+
+
+def text_of(messages: Sequence[Message]) -> str:
+    """The text of messages, one part a line."""
+    return "\n".join(part for message in messages for part in message.parts if isinstance(part, str))
