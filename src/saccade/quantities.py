@@ -144,7 +144,7 @@ def _close(predicted: float, gold: float, tolerance: float) -> bool:
 
 
 def _scale_and_unit(suffix: str) -> tuple[float, str] | None:
-    """What follows the digits: an optional scale, then an optional unit; None when it is anything else."""
+    """The text after the digits: an optional scale, then an optional unit; None when it is anything else."""
     words = suffix.split()
     scale = 1.0
     if words and words[0] in _SCALE_LETTERS:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class TryAgainError(Exception):
-    """What went wrong this time, and how long the server asks to be left alone."""
+    """A failure, and how long the server asks to be left alone."""
 
     def __init__(self, why: str, wait_s: float | None = None) -> None:
         super().__init__(why)
@@ -57,7 +57,7 @@ def back_off_s(attempt: int, *, first_wait_s: float, seed: int, longest_wait_s: 
 
 
 def asked_wait_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """What ``Retry-After`` asks for, in seconds or as a date; None without one that can be read."""
+    """Wait that ``Retry-After`` asks for, in seconds or as a date; None without one that can be read."""
     text = headers.get("retry-after", "").strip()
     if not text:
         return None
@@ -74,7 +74,7 @@ def asked_wait_s(headers: Mapping[str, str], *, now: datetime | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What lets a call through the breaker; it is given back with how the call ended."""
+    """Permit of a call through the breaker; it is given back with how the call ended."""
 
     is_trial: bool
 

@@ -118,7 +118,7 @@ Action = ToolCall | Answer | Malformed
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolResult:
-    """What a tool gives back: text and images for the model, data for programs."""
+    """Result of a tool: text and images for the model, data for programs."""
 
     text: str = ""
     images: tuple[ImageRef, ...] = ()
@@ -128,7 +128,7 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What the environment shows the model after a turn."""
+    """Observation: what the environment shows the model after a turn."""
 
     text: str
     images: tuple[ImageRef, ...] = ()
@@ -152,7 +152,7 @@ class PointMention:
     text: str
     """The tag as written, cut to 200 characters."""
     label: str
-    """What it points at: the text between the tags, else ``alt``."""
+    """Name of the thing it points at: the text between the tags, else ``alt``."""
     point: Point | None
     """As written, also out of range; None when the tag holds none. The protocol gives it in the model's frame, a
     ``Turn`` has it in pixels of the original of the picture that it is on, not clipped."""
@@ -208,7 +208,7 @@ class Term:
     """Where a value comes from that was not found on this trajectory: its judge's machine failed, and the lowest of
     its siblings stands in, say. Empty for a value that was found."""
     added_by: str = field(default="", kw_only=True)
-    """What put the term there, where it was not the reward: the algorithm's shaping, a KL. Empty for the reward."""
+    """Source of the term, where it was not the reward: the algorithm's shaping, a KL. Empty for the reward."""
 
     @property
     def contribution(self) -> float:
@@ -228,7 +228,7 @@ class Score:
     notes: Mapping[str, float] = field(default_factory=dict)
     """How the score came about, for curves and counts; nothing of it is in ``total``."""
     evidence: Mapping[str, Json] = field(default_factory=dict)
-    """What it was found on, for records and reports alone: which scorers were chosen, which points hit, say."""
+    """Findings behind it, for records and reports alone: which scorers were chosen, which points hit, say."""
 
     def __post_init__(self) -> None:
         names = [term.name for term in self.terms]
@@ -237,7 +237,7 @@ class Score:
 
     @property
     def total(self) -> float:
-        """What the algorithm sees: the contributions, added in the order of the terms."""
+        """Total that the algorithm sees: the contributions, added in the order of the terms."""
         total = 0.0
         for term in self.terms:
             # Not ``sum``, which rounds differently from Python 3.12 on.
@@ -246,7 +246,7 @@ class Score:
 
     @property
     def values(self) -> Mapping[str, float]:
-        """What was found on this trajectory, by term: values that were filled in are left out."""
+        """Raw values found on this trajectory, by term: values that were filled in are left out."""
         return {term.name: term.value for term in self.terms if not term.filled_from}
 
     @property
@@ -270,7 +270,7 @@ class Trajectory:
     turns: tuple[Turn, ...]
     status: TrajectoryStatus
     failure: str = ""
-    """What the machine did, for a ``failed`` trajectory."""
+    """The machine's error, for a ``failed`` trajectory."""
     score: Score | None = None
 
     @property
@@ -344,7 +344,7 @@ class Tokens:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpertTurn:
-    """What an expert thinks and does in one turn, before any protocol writes it down.
+    """Thought and action of an expert in one turn, before any protocol writes it down.
 
     Boxes in the thought, ``<box>[x1,y1,x2,y2]</box>``, are in pixels of the original of the task's first image, points,
     ``<points x1="4" y1="5" alt="cup">cup</points>``, in those of the picture or frame that their sentence names.

@@ -54,7 +54,7 @@ def save_gradients(parameters: Iterable[tuple[str, Tensor]], file: Path) -> None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepWork:
-    """What one step did, padding included."""
+    """Work of one step, padding included."""
 
     images_preprocessed: int = 0
     """Images run through the image processor."""

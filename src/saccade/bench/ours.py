@@ -45,7 +45,7 @@ class ScriptedDraw:
         self._scripts: dict[int, Iterator[int]] = {}
 
     def begin(self, scripts: Mapping[int, Sequence[int]]) -> None:
-        """What the trajectories of the next batch say, by their seeds."""
+        """Texts of the next batch's trajectories, by their seeds."""
         self._scripts = {seed: iter(tokens) for seed, tokens in scripts.items()}
 
     def __call__(self, logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequence[float]) -> list[Drawn]:

@@ -1,4 +1,4 @@
-"""What a benchmark found: for a person as a table, for a program as JSON."""
+"""Results of a benchmark: for a person as a table, for a program as JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the model is asked and what it is made to say: the same tokens in every framework, whatever it would sample."""
+"""Script of a benchmark: questions and forced replies, the same tokens in every framework."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ class PictureProcessor(Qwen2_5_VLProcessor):  # type: ignore[misc]
 
 
 class CropEnvironment:
-    """What a trajectory may do: crop the image of its question."""
+    """Environment of a trajectory, which may crop the image of its question."""
 
     def __init__(self, observation: str) -> None:
         self._observation = observation

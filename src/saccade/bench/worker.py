@@ -1,4 +1,4 @@
-"""A framework in a process of its own, so that its memory and its threads are nobody else's."""
+"""A framework in a process of its own, so that memory and threads are not shared."""
 
 import multiprocessing
 import os

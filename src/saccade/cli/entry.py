@@ -40,7 +40,7 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _failed(_interrupted(arguments), INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has left; Python would complain again when it flushes at exit.
+        # The reader of our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status if isinstance(status, int) else 0

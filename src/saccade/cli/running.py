@@ -1,4 +1,4 @@
-"""What every command that starts a run shares: its options, the machine, and the run itself."""
+"""Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
 
 import logging
 import os

@@ -15,7 +15,7 @@ from saccade.types import Task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecipeContext:
-    """What the user asked for; a recipe is a function ``recipe(context) -> Plan``."""
+    """The user's request; a recipe is a function ``recipe(context) -> Plan``."""
 
     data: Path | None = None
     """File or folder of the user's own tasks, or ``hf:name[:split]``; None when the recipe brings its own."""
@@ -98,5 +98,5 @@ def _picture_of(task: Task) -> str:
 
 
 def _seen_in(task: Task) -> list[str]:
-    """What may not be on both sides: the task's pictures, or its text where it has none."""
+    """Contents that may not be on both sides: the task's pictures, or its text where it has none."""
     return [image.hash for image in task.images] or [f"the text {task.question!r}"]

@@ -92,7 +92,7 @@ def write_json(value: object) -> Json:
 
 
 def describe(annotation: object) -> str:
-    """What a value of this annotation must be, in words: ``a whole number or none``."""
+    """Words for the values of this annotation: ``a whole number or none``."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (types.UnionType, typing.Union):
         return " or ".join(describe(member) for member in arguments)
@@ -223,7 +223,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "lora_r": ("rank",),
     }
 )
-"""What TRL, verl and transformers call a setting, and the last word of ours."""
+"""Names of settings in TRL, verl and transformers, and the last word of ours."""
 
 
 def near_keys(key: str, known: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ class RecipeSource:
         return digest.hexdigest()
 
     def inputs(self) -> dict[str, str]:
-        """What the run's settings say of the recipe."""
+        """The recipe's part of a run's settings."""
         return {"recipe": self.name, "recipe_sha256": self.sha256}
 
     def save(self, directory: Path) -> None:
@@ -102,7 +102,7 @@ def _meaning(text: str) -> str:
 def inputs_of(
     context: RecipeContext, others: Mapping[str, object] | None = None, families: Iterable[str] = ()
 ) -> dict[str, str]:
-    """What ``--data`` and ``--model`` stand for, and ``others`` of the command line; nothing for what was not given.
+    """Places and hashes of ``--data``, ``--model`` and ``others`` of the command line, as far as they were given.
 
     A file of tasks is known by its content too, as is one of a task family of the user's own; a folder by its path
     alone.

@@ -68,7 +68,7 @@ _places = threading.BoundedSemaphore(MAX_RUNNING)
 
 
 def run_within(operation: Callable[[], Result], *, deadline_s: float, what: str) -> Result:
-    """What ``operation`` returns or raises; ``MachineError`` when it takes longer or no place becomes free in time.
+    """Result of ``operation``, or its error; ``MachineError`` when it takes longer or no place becomes free in time.
 
     Python cannot stop a thread: an operation over its deadline runs on, and what it returns is dropped.
     """
@@ -90,7 +90,7 @@ def _work(operation: Callable[[], Result], future: "Future[Result]") -> None:
     try:
         result = operation()
     except BaseException as error:
-        # Free before the answer is known, so that whoever waits for it finds the place free.
+        # Free before the answer is known, so that a caller that waits for it finds the place free.
         _places.release()
         future.set_exception(error)
     else:
@@ -124,12 +124,12 @@ class OpenedTools:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallOutcome:
-    """What became of a call."""
+    """Outcome of a call."""
 
     result: ToolResult | None
     """None when the call was refused before the tool ran."""
     shown: ToolResult
-    """What the model is to be shown: the result, or why the call was refused."""
+    """Observation for the model: the result, or why the call was refused."""
 
 
 def in_original_pixels(call: ToolCall, tools: Sequence[Tool], images: Sequence[ImageRef], view: ViewRule) -> ToolCall:

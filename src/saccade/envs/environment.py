@@ -61,7 +61,7 @@ class ExpertEnvironment(Environment, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnvironmentContext:
-    """What an environment is made of; one of your own takes from it what it needs."""
+    """Parts that an environment is made of; one of your own takes from them what it needs."""
 
     media: MediaStore
     """Holds the images of the tasks and takes those that are shown in an episode."""

@@ -51,7 +51,7 @@ AnswerReward = Callable[[Task, str], float]
 
 
 class VisualObservation(TypedDict):
-    """What an agent outside Saccade sees: the text, and the pictures at the size of the model's view."""
+    """Observation of an agent outside Saccade: the text, and the pictures at the size of the model's view."""
 
     text: str
     images: tuple[Picture, ...]
@@ -66,7 +66,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
     """One episode is one task; one step is one assistant turn of at most ``max_turns``.
 
     An episode is a function of its task and the texts of its actions. ``terminated`` means answered, ``truncated``
-    means out of turns; a call in the last turn is not run, for nobody would see its result. The reward is
+    means out of turns; a call in the last turn is not run, since its result could not be seen. The reward is
     ``reward(task, answer)`` at the answer and 0.0 everywhere else.
 
     Tasks come from ``reset(options={"task": task})``, or are drawn at ``reset`` from ``tasks`` (a sequence, or a

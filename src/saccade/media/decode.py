@@ -74,7 +74,7 @@ class MediaError(UserError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageLimits:
-    """What is refused before decoding."""
+    """Limits of an image, checked before decoding."""
 
     max_bytes: int = 64 << 20
     max_pixels: int = 64_000_000

@@ -42,7 +42,7 @@ class ViewRule(Protocol):
         ...
 
     def frame_for(self, image: ImageRef) -> Frame:
-        """What turns the coordinates that a model writes about the whole image into pixels of the original."""
+        """Frame in which the model writes coordinates of the whole image."""
         ...
 
     def token_grid(self, image: ImageRef) -> tuple[int, int]:
@@ -54,7 +54,7 @@ class ViewRule(Protocol):
         ...
 
     def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
-        """What the image's tokens show, in their order; parts may overlap where a family shows a thing twice."""
+        """Parts of the image that its tokens show, in order; they may overlap where a family shows a thing twice."""
         ...
 
 

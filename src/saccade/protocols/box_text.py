@@ -86,7 +86,7 @@ def count_box_tags(text: str) -> int:
 
 
 def read_box(text: str, form: BoxForm = "lenient") -> Box | None:
-    """What stands between the tags as a box, in whatever frame it was written; None when it is none."""
+    """The text between the tags as a box, in whatever frame it was written; None when it is none."""
     if len(text) > MAX_BOX_CHARS:
         return None
     match = _STRICT.match(text) if form == "strict" else _LENIENT.fullmatch(text)

@@ -70,7 +70,7 @@ def prompt(
 
 
 def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
-    """What the model is shown after a run, another tool's call or a malformed turn.
+    """The observation after a run, another tool's call or a malformed turn.
 
     Tags, role tokens and fences in it are defused. A run is known by ``error_kind`` among the result's data.
     """

@@ -58,7 +58,7 @@ def asked_messages(task: Task, system: str, *, style: Style, wording: str = "") 
 
 
 def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
-    """What the model is shown after a call or a malformed turn; tags and role tokens in it are defused."""
+    """The observation after a call or a malformed turn; tags and role tokens in it are defused."""
     if isinstance(outcome, Malformed):
         return Observation(text="error" if style == "brief" else f"Error: {defused(outcome.why)}.")
     images = outcome.images

@@ -188,7 +188,7 @@ class Fence:
     """Spaces or tabs before its first line; up to as many are taken off each line of the code."""
     marks: str
     info: str
-    """What stands after the marks: the language, if anything."""
+    """Text after the marks: the language, if anything."""
     code: str
     is_closed: bool
 

@@ -67,7 +67,7 @@ class NamedMoment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FrameMention:
-    """What a reasoning says of a single frame or time."""
+    """Mention of a single frame or time."""
 
     description: str
     frame: int | None = None
@@ -77,7 +77,7 @@ class FrameMention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentMention:
-    """What a reasoning says of a range of frames or times; both ends belong to it, None is an open one."""
+    """Mention of a range of frames or times; both ends belong to it, None is an open one."""
 
     description: str
     start_frame: int | None = None
@@ -106,7 +106,7 @@ class NamedMoments:
         self._pictures = [(one.start(), _picture(one)) for one in _PICTURE.finditer(singles)]
 
     def of(self, at: int) -> NamedMoment:
-        """What is named nearest in the sentence of position ``at``, else in the last clause of the one before."""
+        """The mention nearest in the sentence of position ``at``, else in the last clause of the one before."""
         sentence = bisect_right(self._ends, at)
         start = self._ends[sentence - 1] if sentence else 0
         end = self._ends[sentence] if sentence < len(self._ends) else len(self._text)
@@ -171,7 +171,7 @@ def _without_ranges(text: str) -> str:
 
 
 def _nearest(named: Sequence[tuple[int, float]], at: int, start: int, end: int) -> float | None:
-    """What is named nearest to ``at`` between ``start`` and ``end``, the earlier one of two equally near."""
+    """The mention nearest to ``at`` between ``start`` and ``end``, the earlier one of two equally near."""
     first, last = bisect_right(named, (start - 1, float("inf"))), bisect_right(named, (end - 1, float("inf")))
     return min(((abs(place - at), place, value) for place, value in named[first:last]), default=(0, 0, None))[2]
 

@@ -172,7 +172,7 @@ def _mentions(text: str, attributes: str, inner: str, moment: NamedMoment) -> li
 
 @dataclass(frozen=True, slots=True)
 class _Attributes:
-    """What stands in an opening tag: pairs of coordinates by their index, none where they are in no order; the name."""
+    """Attributes of an opening tag: pairs of coordinates by their index, none where they are in no order; the name."""
 
     pairs: Mapping[str, tuple[float, float]]
     alt: str

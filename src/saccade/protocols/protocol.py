@@ -1,4 +1,4 @@
-"""What a protocol is: how a task is put to a model and how the model's turns are read back."""
+"""The protocol interface: how a task is put to a model and how the model's turns are read back."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class ChatProtocol:
     write: Write
     """An expert's turn as the model should write it; coordinates are already in the model's frame."""
     observe: Observe
-    """What the model is shown after a turn, given the number of images that it has been shown before.
+    """The observation after a turn, given the number of images that it has been shown before.
 
     A failed or refused call comes as ``ToolResult(is_ok=False)``, a turn without an action as ``Malformed``.
     """

@@ -35,7 +35,7 @@ class ToolRecord:
 
     spec: ToolSpec
     origin: Mapping[str, Json]
-    """What makes the same tool again (``saccade.runs.recorded_tools``); empty for one of the recipe's own."""
+    """Origin that the tool is made from (``saccade.runs.recorded_tools``); empty for one of the recipe's own."""
 
     def as_json(self) -> dict[str, Json]:
         spec = self.spec
@@ -101,7 +101,7 @@ class AskingRecord:
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """Those in which the policy is measured: the recipe's evaluations, or its streams where it has none."""
+        """Ways in which the policy is measured: the recipe's evaluations, or its streams where it has none."""
         return self.evaluated or tuple(self.trained.values())
 
     def as_json(self) -> dict[str, Json]:
@@ -193,7 +193,7 @@ class AskedIn:
     first_pass: str | None = None
     """The evaluation whose boxes cut out what this one saw."""
     views: tuple[str, ...] = ()
-    """What it saw beside the original: ``crops``, ``union``."""
+    """Views that it saw beside the original: ``crops``, ``union``."""
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -209,10 +209,10 @@ class AskedRecord:
     """Content of the file."""
 
     remarks: tuple[str, ...] = ()
-    """What the plan has to say about how it asks."""
+    """Sentences of the plan on how it asks."""
     evaluations: Mapping[str, AskedIn] = field(default_factory=dict)
     curves: Mapping[str, AskedIn] = field(default_factory=dict)
-    """By training stage: the last point."""
+    """The last point of each training stage."""
     streams: Mapping[str, Way] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Json]:

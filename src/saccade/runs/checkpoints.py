@@ -52,7 +52,7 @@ def save_checkpoint(
 ) -> Checkpoint:
     """Writes ``<stage>-<step>`` so that it is there whole or not at all; an existing one stays as it is.
 
-    ``extras`` is what else a resumed run needs, ``records`` are JSON files for whoever uses the policy. Where the base
+    ``extras`` is what else a resumed run needs, ``records`` are JSON files for users of the policy. Where the base
     of an adapter is on no disk yet, it is written once beside the checkpoints.
     """
     path = directory / f"{position.stage}-{position.step:06d}"

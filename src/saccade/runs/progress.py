@@ -63,7 +63,7 @@ class Progress:
 
     @contextmanager
     def _bars(self, name: str, pace: StepPace) -> Iterator[StageProgress]:
-        # Redrawn by hand: a refresh thread would raise where nobody catches it when the terminal goes away.
+        # Redrawn by hand: a refresh thread would raise uncaught when the terminal goes away.
         bars = RichProgress(
             TextColumn("[bold]{task.description}"),
             BarColumn(),

@@ -7,7 +7,7 @@ origin                                 what makes it
 ``{"python": {…}}``                    Python in a sandbox, with the settings of ``python_tool`` and the isolation
 ``{"catalogue": {…}}``                 the catalogue's tool, with back end, options and the folder that paths start at
 ``{"service": URL}``                   a tool service
-``{}``                                 nobody knows: a tool of the recipe's own
+``{}``                                 unknown: a tool of the recipe's own
 =====================================  ==========================================================================
 """
 
@@ -44,7 +44,7 @@ class UnknownOriginError(Exception):
 
 
 def origin_of(tool: Tool | EpisodeTool) -> dict[str, Json]:
-    """What makes the tool again, by the table above."""
+    """Origin from which the tool is made again, by the table above."""
     if isinstance(tool, PythonTool):
         return {"python": _python_settings(tool)}
     if isinstance(tool, RemoteTool):

@@ -37,7 +37,7 @@ class RunInfo:
     error: str = ""
     """Why the run failed."""
     title: str = ""
-    """What the run is about, for people."""
+    """Subject of the run, for people."""
 
     def as_json(self) -> dict[str, Json]:
         return {

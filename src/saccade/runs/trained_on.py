@@ -1,4 +1,4 @@
-"""What a policy was trained on, as hashes that its checkpoints carry: ``saccade_trained_on.json``.
+"""Training data of a policy, as hashes that its checkpoints carry: ``saccade_trained_on.json``.
 
 A question is known by its words, its options and its pictures, whatever its id and its file; its pictures by
 themselves too, since a question on a picture that was trained on is not new either.
@@ -93,7 +93,7 @@ class TrainedOn:
 
 
 def read_trained_on(checkpoint: Path | None) -> TrainedOn:
-    """What a checkpoint's policy was trained on; None is a policy made from nothing. UserError for a broken record."""
+    """The record of a checkpoint; None is a policy made from nothing. UserError for a broken record."""
     if checkpoint is None:
         return TrainedOn()
     path = checkpoint / TRAINED_ON_RECORD

@@ -13,7 +13,7 @@ from saccade.types import Json
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Served:
-    """What the server sends back; ``after_s`` is how long it keeps silent first."""
+    """Response of the server; ``after_s`` is how long it keeps silent first."""
 
     body: str
     status: int = 200

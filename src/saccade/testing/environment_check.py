@@ -1,4 +1,4 @@
-"""Does an environment keep its contract?"""
+"""Check of an environment's contract."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing

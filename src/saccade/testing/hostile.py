@@ -1,4 +1,4 @@
-"""What a model may write when it means no good, or has not learned anything yet."""
+"""Hostile texts, values and arguments: outputs of a model that attacks its parser or has not learned anything yet."""
 
 from collections.abc import Mapping
 

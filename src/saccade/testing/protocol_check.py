@@ -1,4 +1,4 @@
-"""Does a protocol keep its contract?"""
+"""Check of a protocol's contract."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Does a reward keep its contract?"""
+"""Check of a reward's contract."""
 
 import asyncio
 import inspect

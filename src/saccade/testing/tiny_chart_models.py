@@ -106,7 +106,7 @@ def save_parts(folder: Path, model: PreTrainedModel, *parts: object) -> None:
 
 
 def _seen(pixels: Callable[..., Mapping[str, torch.Tensor]]) -> list[Mapping[str, torch.Tensor]]:
-    """What a model sees of a few pictures, flat and of noise."""
+    """Model inputs of a few pictures, flat and of noise."""
     generator = np.random.default_rng(0)
     colors = generator.integers(0, 256, (8, 1, 1, 3), dtype=np.uint8).repeat(48, axis=1).repeat(64, axis=2)
     colors[::2, :24] = generator.integers(0, 256, (4, 24, 64, 3), dtype=np.uint8)

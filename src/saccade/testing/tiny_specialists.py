@@ -215,7 +215,7 @@ def write_tools_file(folder: Path, url: str) -> Path:
 
 
 def example_picture(entry: Entry) -> Image.Image:
-    """What the entry's example may be called on: a chart, a figure, a text or a scene."""
+    """Picture that the entry's example may be called on: a chart, a figure, a text or a scene."""
     media = MediaStore()
     family = {"charts": "chart_bars", "diagrams": "geometry_problem"}.get(entry.family)
     if entry.name in ("read_text", "read_region"):

@@ -84,7 +84,7 @@ EXAMPLE_SHARE = 0.04
 """Share of calls on the example's own picture."""
 
 GRACE_S = 60.0
-"""After a call's deadline the process ends with a traceback: a regular expression that never ends lets nobody else run,
+"""After a call's deadline the process ends with a traceback: an endless regular expression lets nothing else run,
 not even the clock that counts a call as hung."""
 
 
@@ -99,7 +99,7 @@ class FuzzedTool:
 
 @dataclass(kw_only=True)
 class FuzzReport:
-    """What became of the calls."""
+    """How the calls ended."""
 
     endings: Counter[Ending] = field(default_factory=Counter)
     by_tool: dict[str, Counter[Ending]] = field(default_factory=dict)

@@ -26,9 +26,9 @@ class Batch:
 
     step: int
     groups: tuple[Group, ...]
-    """Those to learn from."""
+    """Groups to learn from."""
     evicted: tuple[Group, ...] = ()
-    """Those that the algorithm's filter left out; they are recorded all the same."""
+    """Groups that the algorithm's filter left out; they are recorded all the same."""
     rounds: int = 1
     """How often questions were drawn until the batch was full, or the refills used up."""
 
@@ -51,7 +51,7 @@ class Collector:
         self._seed = seed
         self._streams = {stream.name: stream for stream in stage.streams}
         self.memory: dict[str, Json] = {}
-        """What the reward remembers of each task, by its id."""
+        """Memory of the reward for each task, by its id."""
 
     def collect(self, step: int) -> Batch:
         """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""

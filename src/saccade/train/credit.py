@@ -24,7 +24,7 @@ _Place = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CreditedBatch:
-    """What a batch's groups teach."""
+    """Sequences of a batch with their advantages."""
 
     sequences: list[list[TrainingSequence]]
     """For each group those that count in the batch's mean, with their advantages."""

@@ -41,10 +41,10 @@ class StepOutcome:
     tokens: int
     """Tokens that the learner saw, padding left out."""
     tasks: tuple[Task, ...] = ()
-    """What it was trained on."""
+    """Tasks that it was trained on."""
     attempts: tuple[Attempt, ...] = ()
     ahead: tuple[Attempt, ...] = ()
-    """Those that were rolled out and wait to be trained on; their pictures are still needed."""
+    """Attempts that were rolled out and wait to be trained on; their pictures are still needed."""
 
 
 BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
@@ -169,7 +169,7 @@ class RLLoop(Iterator[StepOutcome]):
         )
 
     def ahead(self) -> list[Attempt]:
-        """What was rolled out and waits to be trained on."""
+        """Attempts that were rolled out and wait to be trained on."""
         return attempts_of([group for later in self._ahead for group in later.played])
 
     def _next_batch(self) -> Batch:

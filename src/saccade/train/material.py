@@ -48,7 +48,7 @@ class Material:
     held_out: Mapping[str, Callable[[], Sequence[Task]]]
     """Tasks that are measured on, by name; "curve" are those of learning curves, a single set has no name: ""."""
     examples: ExampleSource | None = None
-    """What is imitated; None where there is nothing to imitate, as for a model that has imitated already."""
+    """Examples to imitate; None where there is nothing to imitate, as for a model that has imitated already."""
     first: str | None = ""
     """The tasks that are measured on before anything is learned; None for a model that is not worth it."""
     resources: tuple[AbstractContextManager[object], ...] = ()

@@ -149,7 +149,7 @@ class SettingDoc:
     key: str
     default: Json
     kind: str
-    """What values it takes."""
+    """Values that it takes, in words."""
     meaning: str
     """The line under its field; empty where the name says all."""
 

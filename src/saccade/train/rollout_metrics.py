@@ -97,7 +97,7 @@ def _call_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
 
 
 def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
-    """How well crops fit what the answer depends on; nothing when nobody cropped."""
+    """How well crops fit what the answer depends on; nothing without a crop."""
     looks = [look for one in played if (look := look_of(one.task, one.trajectory)) is not None]
     if not looks:
         return {}

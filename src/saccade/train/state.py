@@ -99,7 +99,7 @@ class NamedPass:
 
 @dataclass(kw_only=True)
 class RunState:
-    """What all stages of a run share."""
+    """State that all stages of a run share."""
 
     plan: Plan
     seed: int
@@ -122,7 +122,7 @@ class RunState:
 
     @property
     def records(self) -> Mapping[str, Mapping[str, Json]]:
-        """What a checkpoint carries for whoever uses the policy."""
+        """Records that a checkpoint carries for users of the policy."""
         return {ASKING_RECORD: self.asking.as_json(), TRAINED_ON_RECORD: self.trained.as_json()}
 
 

@@ -31,7 +31,7 @@ class _Panel:
     format: Callable[[float], str] = number_text
     is_share: bool = False
     is_of_calls: bool = False
-    """Left out where nobody called a tool."""
+    """Left out where no tool was called."""
     hides_zeros: bool = False
     """Whether lines that never leave 0 are left out, where there are others: too many lines would share a colour."""
 

@@ -73,7 +73,7 @@ class Evidence:
     wall_s: float
     """Seconds that the run has worked."""
     notes: tuple[str, ...]
-    """What could not be read."""
+    """Notes on files that could not be read."""
 
     @property
     def has_calls(self) -> bool:

@@ -20,7 +20,7 @@ class NamedBox:
     box: Box | None
     """As written, in pixels of the first image; None where it could not be read."""
     fate: str
-    """What it is around, or why it is around nothing."""
+    """The target inside it, or why it is around nothing."""
 
 
 def named_boxes(attempt: Attempt) -> tuple[NamedBox, ...]:
@@ -75,7 +75,7 @@ class TurnView:
     number: int
     text: str
     outcome: str
-    """What came of it, in a few words: ``called crop``, ``answered``, ``malformed: ...``."""
+    """Outcome in a few words: ``called crop``, ``answered``, ``malformed: ...``."""
     arguments: str
     is_fine: bool
     looked_at: str
@@ -87,7 +87,7 @@ class TurnView:
     is_run: bool = False
     """The observation is the output of code."""
     boxes: tuple[str, ...] = ()
-    """What became of each box that its reasoning names."""
+    """Each box that its reasoning names, with what it is around."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -150,7 +150,7 @@ class ByIou:
     boxes: tuple[IouInterval, ...]
     words_of: str = ""
     words: tuple[IouInterval, ...] = ()
-    """Empty where nobody answered these questions in plain words."""
+    """Empty where these questions have no answers in plain words."""
     is_aside: bool = False
     """Not to be shown at once: the boxes are there for the views cut out by them."""
 

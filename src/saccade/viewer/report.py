@@ -229,7 +229,7 @@ def _family_row(name: str, family: FamilySummary) -> Row:
 
 
 def _boxes(grounding: Grounding | None) -> str:
-    """``1.20 a question, none in 5 %, mIoU 0.41, IoU both ways 0.38``; nothing where nobody wrote boxes."""
+    """``1.20 a question, none in 5 %, mIoU 0.41, IoU both ways 0.38``; nothing without boxes."""
     if grounding is None:
         return ""
     written = f"{grounding.boxes_mean:.2f} a question, none in {percent_text(grounding.without_box)}"
@@ -239,7 +239,7 @@ def _boxes(grounding: Grounding | None) -> str:
 
 
 def _by_accuracy(use: ToolUse) -> str:
-    """``0.40 below 25 % right, 1.20 from 75 %``; nothing where nobody called a tool."""
+    """``0.40 below 25 % right, 1.20 from 75 %``; nothing without calls."""
     if not use.calls_mean:
         return ""
     ends = (*ACCURACY_BOUNDS[1:], None)

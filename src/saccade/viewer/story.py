@@ -118,7 +118,7 @@ def seen_text(novelty: Novelty) -> str:
 
 
 def novelty_sentences(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What a reader must know of the questions, a sentence for all that share it."""
+    """Sentences on how new the questions are, one for all evaluations that share it."""
     by_sentence: dict[str, list[str]] = {}
     for one in evaluations:
         if one.asked is None:

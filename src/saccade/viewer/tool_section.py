@@ -75,7 +75,7 @@ class ToolUsage:
 
     @property
     def verdicts_text(self) -> str:
-        """What became of asking the judge; nothing where none was asked."""
+        """Outcome of asking the judge; nothing where none was asked."""
         if self.judge is None or self.errors is None:
             return ""
         return (

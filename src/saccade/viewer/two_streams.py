@@ -1,4 +1,4 @@
-"""What a run's trajectories tell of training in two streams; read from the records of its steps."""
+"""Statistics of training in two streams, read from the records of a run's steps."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Words and bars of a page: numbers, shares and what came of a turn in short; hostile text made visible.
+"""Words and bars of a page: numbers, shares and outcomes of turns in short; hostile text made visible.
 
 Escaping is left to the template.
 """
@@ -107,7 +107,7 @@ def _fate_of_code(turn: Turn) -> str:
 
 
 def turn_outcome(turn: Turn) -> tuple[str, str]:
-    """What came of a turn in a few words, and the arguments of its call as JSON."""
+    """Outcome of a turn in a few words, and the arguments of its call as JSON."""
     if code_of(turn) is not None:
         return _fate_of_code(turn), ""
     match turn.action:
