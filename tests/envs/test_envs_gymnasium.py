@@ -1,4 +1,4 @@
-"""What Gymnasium's own programs do with our environment: pickle it, render it, check it."""
+"""The environment as Gymnasium knows it: spaces, pickling, rendering, its own checker."""
 
 import copy
 import pickle
@@ -10,6 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from PIL import Image
 
 import saccade.envs
+from saccade.envs.spaces import RgbImages, UnicodeText
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -55,3 +56,60 @@ def test_gymnasiums_checker_passes_with_the_render_mode() -> None:
 def test_an_unknown_render_mode_is_the_users_mistake() -> None:
     with pytest.raises(UserError, match="render_mode='human'"):
         VisualReasoningEnv(family="counting", render_mode="human")
+
+
+def test_text_is_any_unicode_up_to_the_bound() -> None:
+    space = UnicodeText(5)
+    assert all(text in space for text in ("", "abcde", "äöü", "\x00\n", "漢字🙂"))
+    assert all(other not in space for other in ("abcdef", "\ud800", b"abc", 5, None, ["a"]))
+
+
+def test_pictures_are_tuples_of_rgb_arrays_of_any_size_up_to_the_bound() -> None:
+    space = RgbImages(2, 100)
+    good = np.zeros((10, 10, 3), dtype=np.uint8)
+    assert all(pictures in space for pictures in ((), (good,), (good, good[:1, :7])))
+    bad = [
+        (good, good, good),
+        [good],
+        (np.zeros((10, 11, 3), dtype=np.uint8),),
+        (np.zeros((0, 5, 3), dtype=np.uint8),),
+        (np.zeros((5, 5, 4), dtype=np.uint8),),
+        (np.zeros((5, 5), dtype=np.uint8),),
+        (good.astype(np.float32),),
+        ("picture",),
+        good,
+    ]
+    assert all(pictures not in space for pictures in bad)
+
+
+@pytest.mark.parametrize("space", [UnicodeText(1), UnicodeText(1000), RgbImages(1, 1), RgbImages(9, 5000)])
+def test_what_a_space_samples_it_contains(space: UnicodeText | RgbImages) -> None:
+    space.seed(3)
+    assert all(space.sample() in space for _ in range(50))
+
+
+def test_the_same_seed_samples_the_same() -> None:
+    first, second = UnicodeText(40, seed=7), UnicodeText(40, seed=7)
+    texts = [first.sample() for _ in range(5)]
+    assert texts == [second.sample() for _ in range(5)]
+    assert len(set(texts)) > 1
+    left, right = RgbImages(3, 50, seed=7), RgbImages(3, 50, seed=7)
+    for _ in range(5):
+        a, b = left.sample(), right.sample()
+        assert len(a) == len(b)
+        assert all(np.array_equal(x, y) for x, y in zip(a, b))
+
+
+def test_spaces_compare_by_their_bounds() -> None:
+    assert UnicodeText(4) == UnicodeText(4) != UnicodeText(5)
+    assert RgbImages(1, 2) == RgbImages(1, 2) != RgbImages(2, 2)
+    assert (repr(UnicodeText(4)), repr(RgbImages(1, 2))) == ("UnicodeText(4)", "RgbImages(1, 2)")
+
+
+def test_bounds_that_hold_nothing_are_refused() -> None:
+    with pytest.raises(UserError):
+        UnicodeText(0)
+    with pytest.raises(UserError):
+        RgbImages(0, 1)
+    with pytest.raises(UserError):
+        RgbImages(1, 0)

@@ -1,3 +1,5 @@
+"""Parts of a report: charts, pictures, hostile text, and how long tools took over the steps of a stage."""
+
 import math
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from saccade.types import ImageRef
 from saccade.viewer.charts import Line, line_chart, smoothed, ticks
 from saccade.viewer.curves import main_charts
 from saccade.viewer.pictures import Album, Overlay, overlays_of
+from saccade.viewer.tool_section import ToolTime, tool_times_of
 from saccade.viewer.words import number_text, percent_text, visible
 
 
@@ -136,3 +139,27 @@ def test_of_calls_by_hardness_a_stream_that_never_calls_is_left_out_beside_one_t
 
 def test_both_measures_of_entropy_are_in_one_chart() -> None:
     assert legends("entropy", "rollout/entropy") == {"Entropy": ("all that was sampled", "what was learned from")}
+
+
+def test_steps_are_weighted_by_their_calls_and_the_worst_step_gives_the_upper_end() -> None:
+    curves = {
+        "rl": {
+            "reward/mean": ((1, 0.5),),
+            "time/tools/crop/calls": ((1, 1.0), (2, 3.0)),
+            "time/tools/crop/mean_s": ((1, 0.25), (2, 0.5)),
+            "time/tools/crop/p50_s": ((1, 0.25), (2, 0.75)),
+            "time/tools/crop/p95_s": ((1, 0.9), (2, 0.6)),
+            "time/held_out/tools/crop/calls": ((2, 2.0),),
+            "time/held_out/tools/crop/mean_s": ((2, 0.25),),
+            "time/held_out/tools/crop/p50_s": ((2, 0.25),),
+            "time/held_out/tools/crop/p95_s": ((2, 0.25),),
+        }
+    }
+    assert tool_times_of(curves) == [
+        ToolTime(stage="rl", tool="crop", calls=4, mean_s=0.4375, p50_s=0.625, p95_s=0.9),
+        ToolTime(stage="rl, held_out", tool="crop", calls=2, mean_s=0.25, p50_s=0.25, p95_s=0.25),
+    ]
+
+
+def test_a_run_without_calls_has_no_rows() -> None:
+    assert tool_times_of({"sft": {"nll": ((1, 2.0),)}}) == []
