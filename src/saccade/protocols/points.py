@@ -124,8 +124,15 @@ def points_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) ->
         if tag.group(1) or not read.pairs or frame is None:
             return tag.group()
         points = {index: frame.point_to_model(Point(x, y)) for index, (x, y) in read.pairs.items()}
-        sides = " ".join(f'x{index}="{one.x:g}" y{index}="{one.y:g}"' for index, one in points.items())
-        return f'<points {sides} alt="{read.alt}">'
+
+        def side(attribute: re.Match[str]) -> str:
+            name, index, _ = attribute.groups()
+            if name not in ("x", "y"):
+                return attribute.group()
+            value = points[index].x if name == "x" else points[index].y
+            return f'{name}{index}="{value:g}"'
+
+        return tag.group().replace(tag.group(2), _ATTRIBUTE.sub(side, tag.group(2)))
 
     return _TAG.sub(converted, thought)
 

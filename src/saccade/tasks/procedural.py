@@ -32,6 +32,7 @@ from saccade.tasks.families.finding import (
 )
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
 from saccade.tasks.families.map_regions import draw_map_regions
+from saccade.tasks.families.plate_relations import draw_plate_absent, draw_plate_count, draw_plate_relation
 from saccade.tasks.families.plates import draw_plate_mark, draw_plate_pair, draw_visual_search
 from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
@@ -75,6 +76,11 @@ NAMED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Families whose every object is named, for rewards that hold texts against the picture; one turn is enough."""
 
+POINTED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"plate_absent": draw_plate_absent, "plate_relation": draw_plate_relation, "plate_count": draw_plate_count}
+)
+"""Further questions on such pictures, whose experts point (``tasks/pointing.py``)."""
+
 SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {"triangle_angles": draw_triangle_angles, "geometry_problem": draw_geometry_problem}
 )
@@ -96,7 +102,15 @@ LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 """Lessons in looking for a model that starts from nothing; no tool is needed."""
 
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {**FAMILIES, **CODE_FAMILIES, **NAMED_FAMILIES, **SOLVER_FAMILIES, **TOOL_FAMILIES, **LESSON_FAMILIES}
+    {
+        **FAMILIES,
+        **CODE_FAMILIES,
+        **NAMED_FAMILIES,
+        **POINTED_FAMILIES,
+        **SOLVER_FAMILIES,
+        **TOOL_FAMILIES,
+        **LESSON_FAMILIES,
+    }
 )
 Family = str | FamilyFunction
 """A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""

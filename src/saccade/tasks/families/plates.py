@@ -13,6 +13,7 @@ view of 64 px shows little and a crop all. Everything in the picture is named wi
 at 1; the mark's side 24, 20 and 8 px; jitter inside the cell 0, 1 and 7 px; colours 4 up to 0.5, then up to 6 at 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -25,7 +26,7 @@ from saccade.geometry import Box
 from saccade.tasks.drawing import BACKGROUND, COLOUR_NAMES, COLOURS, INK, PAPER, Colour
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, crop_turn, place_of, rectangle_target, whole_knob
 from saccade.tasks.two_streams import in_words
-from saccade.types import SceneObject
+from saccade.types import AnswerKind, SceneObject
 
 TEXTURES = ("rows", "columns", "checks", "plain")
 """The closed set of answers."""
@@ -97,7 +98,9 @@ def _tile(colour: str, texture: str) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Plate:
+class MarkedPlate:
+    """A plate with a mark in its middle."""
+
     colour: str
     mark: str
     box: Box
@@ -111,22 +114,22 @@ class _Plate:
 
 def draw_plate_mark(rng: Generator, difficulty: float) -> Scene:
     """The mark of one plate."""
-    plates = _plates(rng, difficulty)
+    plates = marked_plates(rng, difficulty)
     asked = plates[0]
     question = f"Which mark is on the {asked.colour} plate: white, black, cyan or pink?"
-    return _scene(plates, difficulty, question, asked.mark, sought=1)
+    return marked_scene(plates, difficulty, question, asked.mark, sought=plates[:1])
 
 
 def draw_plate_pair(rng: Generator, difficulty: float) -> Scene:
     """The marks of two plates, in the order in which the question names them."""
-    plates = _plates(rng, difficulty)
+    plates = marked_plates(rng, difficulty)
     first, second = plates[:2]
     question = f"Which marks are on the {first.colour} plate and the {second.colour} plate?"
-    return _scene(plates, difficulty, question, f"{first.mark} and {second.mark}", sought=2)
+    return marked_scene(plates, difficulty, question, f"{first.mark} and {second.mark}", sought=plates[:2])
 
 
-def _plates(rng: Generator, difficulty: float) -> list[_Plate]:
-    """In random order; the first are as random as any other."""
+def marked_plates(rng: Generator, difficulty: float) -> list[MarkedPlate]:
+    """Plates in random order; the first are as random as any other."""
     fewest, most = whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6)
     count = int(rng.integers(fewest, most + 1))
     jitter = whole_knob(difficulty, 0, 1, 7)
@@ -138,11 +141,20 @@ def _plates(rng: Generator, difficulty: float) -> list[_Plate]:
     for cell, colour, mark, (dx, dy) in zip(cells, colours, marks, shifts):
         left, top = plate_corner(int(cell), int(dx), int(dy))
         box = Box(left, top, left + PLATE_PX, top + PLATE_PX)
-        plates.append(_Plate(colour=PLATE_COLOURS[colour], mark=list(MARKS)[mark], box=box))
+        plates.append(MarkedPlate(colour=PLATE_COLOURS[colour], mark=list(MARKS)[mark], box=box))
     return plates
 
 
-def _scene(plates: list[_Plate], difficulty: float, question: str, answer: str, *, sought: int) -> Scene:
+def marked_scene(
+    plates: Sequence[MarkedPlate],
+    difficulty: float,
+    question: str,
+    answer: str,
+    *,
+    sought: Sequence[MarkedPlate],
+    kind: AnswerKind = "exact",
+) -> Scene:
+    """The plates drawn, everything named, with a question on those that are sought."""
     pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
     side = whole_knob(difficulty, 24, 20, 8)
     inset = (PLATE_PX - side) // 2
@@ -150,12 +162,12 @@ def _scene(plates: list[_Plate], difficulty: float, question: str, answer: str, 
         left, top, right, bottom = (int(edge) for edge in plate.box.as_tuple())
         pixels[top:bottom, left:right] = COLOURS[plate.colour]
         pixels[top + inset : top + inset + side, left + inset : left + inset + side] = MARKS[plate.mark]
-    targets = tuple(rectangle_target(f"{plate.colour} plate", plate.box) for plate in plates[:sought])
     asked = SceneQuestion(
         question=question,
         answer=answer,
-        targets=targets,
+        answer_kind=kind,
+        targets=tuple(rectangle_target(f"{plate.colour} plate", plate.box) for plate in sought),
         looks=(),
-        conclusion=in_words([plate.named for plate in plates[:sought]]),
+        conclusion=in_words([plate.named for plate in sought]),
     )
     return Scene(images=(Image.fromarray(pixels),), asked=asked, objects=tuple(plate.named for plate in plates))
