@@ -1,4 +1,4 @@
-"""When a server that failed is asked again, how fast it is asked at all, and when it is left alone.
+"""Retries of a server that failed: when it is asked again, how fast at all, and when the breaker is open.
 
 The same of every server: models that answer in chat, tool services. The waits are here and the breaker; the loop around
 a try belongs to each client, for some count their tries and others have a time.

@@ -16,7 +16,7 @@ TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
 """``failed`` is the machine's failure: such a trajectory is counted and left out, never scored."""
 
 Work = Literal["looks", "computes", "idle"]
-"""What a run of code did, by ``saccade.tools.code_work``: shows what depends on a picture, shows what it worked out of
+"""Work of a run of code, by ``saccade.tools.code_work``: shows what depends on a picture, shows what it worked out of
 numbers, neither."""
 
 WORK = "work"
@@ -139,7 +139,7 @@ class BoxMention:
     """A box that the policy wrote into its reasoning."""
 
     text: str
-    """What stood between the tags."""
+    """Text between the tags."""
     box: Box | None
     """As written, also inverted or out of range; None when the text is no box. The protocol gives it in the model's
     frame, a ``Turn`` has it in pixels of the original of the episode's first image, not clipped."""

@@ -11,7 +11,7 @@ from saccade.cli.curate import curate
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import mcp, openenv, serve
-from saccade.cli.show import show
+from saccade.cli.show import judge_run, show
 from saccade.cli.tools import tools
 from saccade.errors import UserError
 
@@ -244,8 +244,6 @@ def report(run_directory: Path, judge: str | None, judge_model: str | None, api_
         raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
     if judge is not None:
         prepare_machine(None)
-        from saccade.cli.judging import judge_run
-
         count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
         click.echo(f"Judged: {count} wrong trajectories")
     from saccade.runs.runinfo import RunPaths

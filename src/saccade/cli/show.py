@@ -1,10 +1,16 @@
-"""``saccade show``: why a trajectory of a run got its reward."""
+"""Trajectories of a recorded run: ``saccade show`` explains their rewards, a judge says what wrong ones did wrong."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from saccade.cli.running import PATH
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.verdicts import JudgedEvaluation
 
 
 @click.command()
@@ -33,3 +39,43 @@ def show(run_directory: Path, stage: str | None, step: int | None, worst: int, t
     for attempt, group in chosen:
         click.echo()
         click.echo(explained(attempt, group, is_evaluation=file.is_evaluation))
+
+
+def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> int:
+    """Asks a judge about wrong trajectories: were calls wrong (E4), or conclusions (E6)? Gives their number.
+
+    The verdicts are kept in the run. UserError where there is no run, or no evaluation in it.
+    """
+    import asyncio
+
+    from saccade.runs.runinfo import RunPaths, read_info
+    from saccade.viewer.verdicts import write_verdicts
+
+    paths = RunPaths(root=run)
+    read_info(paths)
+    files = sorted(paths.evaluations.glob("*.jsonl"))
+    if not files:
+        raise UserError(f"{run} has no evaluation whose trajectories could be judged")
+    found = asyncio.run(_judged(paths, files, judge, model, api_key_env))
+    write_verdicts(paths, found)
+    return sum(len(one.verdicts) for one in found.values())
+
+
+async def _judged(
+    paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
+) -> "dict[str, JudgedEvaluation]":
+    from saccade.chat.connect import ChatServerSettings
+    from saccade.curation.teachers import Teachers
+    from saccade.evaluation.error_judge import ErrorJudge
+    from saccade.evaluation.errors import judged
+    from saccade.media.store import MediaStore
+    from saccade.rewards.judges.llm_judge import JudgeClient
+    from saccade.runs.records import read_records
+    from saccade.viewer.verdicts import JudgedEvaluation
+
+    name = f"{model} at {who}" if model else who
+    with Teachers(media=MediaStore(), server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root) as open_:
+        asked = ErrorJudge(asking=JudgeClient(model=open_.teacher("judge", who, model)))
+        return {
+            file.stem: JudgedEvaluation(judge=name, verdicts=await judged(read_records(file), asked)) for file in files
+        }

@@ -1,4 +1,4 @@
-"""What a recipe returns: a model to start from and the stages it goes through, checked before the first step."""
+"""Plan of a run, as a recipe returns it: a model to start from and its stages, checked before the first step."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Evaluate:
     first_pass: EpisodeSpec | None = None
     """How boxes are asked for: a grounded protocol."""
     views: Views | None = None
-    """What the second pass sees beside the original; one without crops and union is a plain evaluation."""
+    """Views of the second pass beside the original; one without crops and union is a plain evaluation."""
     samples: int = 1
     """How often each task is played; more than once gives pass rates, at a temperature above 0."""
     on_finished: Callable[[Iterable[Attempt]], None] | None = None
@@ -148,7 +148,7 @@ class Plan:
     remarks: tuple[str, ...] = ()
     """Sentences for output and report on how it asks, where the user has not said it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
-    """What a run enters before its first stage and leaves in any case: the sandbox of its tools."""
+    """Contexts that a run enters before its first stage and leaves in any case: the sandbox of its tools."""
     meters: Callable[[], Mapping[str, float]] = dict
     """Numbers about the resources since it was last called: requests to a judge, say. They are asked for after each
     step of reinforcement and recorded below ``time/``, since no seed gives them again."""
@@ -247,7 +247,7 @@ def _measured_with(stage: Evaluate, change: Callable[[EpisodeSpec], EpisodeSpec]
 
 
 def _check_groups(stage: RLStage) -> None:
-    """By the algorithm's value, which a recipe may pass whatever name its settings have."""
+    """Checks group sizes by the algorithm's value, which a recipe may pass whatever name its settings have."""
     size = stage.settings.group_size
     if size < 2 and stage.applied_algorithm.critic is None:
         raise UserError(
@@ -283,7 +283,7 @@ def _check_samples(stage: Evaluate) -> None:
 
 
 def _names_of(stage: Stage) -> list[str]:
-    """Those of the files that the stage writes."""
+    """Names of the files that the stage writes."""
     first_pass = stage.first_pass_name if isinstance(stage, Evaluate) else None
     return [stage.name] if first_pass is None else [stage.name, first_pass]
 
@@ -295,7 +295,7 @@ def _check_name(name: str) -> None:
 
 
 def _episodes_of(stage: Stage) -> list[EpisodeSpec]:
-    """Those that are sampled."""
+    """Episodes that are sampled."""
     if isinstance(stage, RLStage):
         return [stream.episodes for stream in stage.streams]
     if isinstance(stage, Evaluate):
