@@ -1,8 +1,8 @@
 """The sandbox: code that a model wrote runs here, isolated by the kernel; each run is a transaction.
 
 Start in ``sandbox.py`` (``Sandbox().session(images, seed)``) and ``results.py``; ``zygote.py`` is the process that
-sessions are forked from, ``keeper.py`` the one that watches a session. It needs of Saccade
-pictures and errors alone.
+sessions are forked from, ``keeper.py`` the one that watches a session. Of Saccade it
+needs the errors alone.
 """
 
 from typing import TYPE_CHECKING

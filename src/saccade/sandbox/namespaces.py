@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 from saccade.sandbox import linux, processes
-from saccade.sandbox.packages import Entries
+from saccade.sandbox.libraries import Entries
 from saccade.sandbox.processes import NOBODY
 
 USER = 1000

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import descriptors, landlock, linux, namespaces, processes, seccomp, state
-from saccade.sandbox import limits as resource_limits
 from saccade.sandbox.crew import READY_S
 from saccade.sandbox.files import Files
 from saccade.sandbox.keeper import Keeper
@@ -100,7 +99,7 @@ def _serve(trainer: socket.socket, setting: SandboxSetting, folder: str) -> NoRe
     gate = None
     if setting.program:
         gate = _gate(near, memories, setting)
-        resource_limits.limit_descriptors(setting.limits, pid)
+        processes.limit_descriptors(setting.limits, pid)
     limits = setting.limits
     files = Files(
         folder,
@@ -159,13 +158,13 @@ def _confine(channel: socket.socket, place: state.Place, setting: SandboxSetting
         os.setresgid(setting.user, setting.user, setting.user)
         os.setresuid(setting.user, setting.user, setting.user)
         processes.die_with_parent()
-    resource_limits.apply(setting.limits, mapped_bytes=setting.mapped_bytes)
+    processes.limit_resources(setting.limits, mapped_bytes=setting.mapped_bytes)
     if setting.isolation == "none":
-        resource_limits.limit_descriptors(setting.limits)
+        processes.limit_descriptors(setting.limits)
         return
     # Elsewhere it would count all processes of the user; there the gate alone bounds threads.
     if not setting.base:
-        resource_limits.limit_processes(setting.limits.threads + _OWN_PROCESSES)
+        processes.limit_processes(setting.limits.threads + _OWN_PROCESSES)
     linux.drop_capabilities()
     linux.forbid_new_privileges()
     processes.may_write_own_proc_files(False)

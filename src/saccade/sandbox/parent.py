@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from saccade.errors import MachineError, UserError, missing_extra
-from saccade.sandbox import folders, packages
+from saccade.sandbox import folders, libraries
 from saccade.sandbox.namespaces import NAMES
 from saccade.sandbox.results import Isolation, Layers, Limits
 from saccade.sandbox.wire import ClosedError, DeadlineError, Head, receive_frame, send_frame, whole_number
@@ -98,7 +98,7 @@ class WarmParent:
             "isolation": isolation,
             "limits": asdict(limits),
             "base": "" if isolation == "full" else self.folder,
-            "packages": packages.usable(),
+            "packages": libraries.usable_packages(),
         }
         try:
             send_frame(self._channel, order)
@@ -132,7 +132,7 @@ def _layers(isolation: Isolation, landlock: int, user: int) -> Layers:
 
 
 def _start(control: int, trainer: int) -> str:
-    places = [str(Path(__file__).parents[2]), *packages.folders()]
+    places = [str(Path(__file__).parents[2]), *libraries.package_folders()]
     return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
 
 

@@ -1,12 +1,16 @@
-"""Ties between processes: death with a parent, adoption of orphans. Outside Linux they do nothing."""
+"""Process control: death with a parent, adoption of orphans, resource limits. Outside Linux the ties do nothing."""
 
 import contextlib
 import ctypes
+import math
 import os
+import resource
 import select
 import signal
 import sys
 from pathlib import Path
+
+from saccade.sandbox.results import Limits
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -136,3 +140,44 @@ def thread_count() -> int:
         import threading
 
         return threading.active_count()
+
+
+_STACK_BYTES = 16 << 20
+_SHARED_BYTES = 1 << 30
+"""Address space beyond private memory: mapped libraries and files."""
+
+
+def limit_resources(limits: Limits, *, mapped_bytes: int) -> None:
+    """Limits this process and those forked from it; ``mapped_bytes`` is the address space that it has already."""
+    private = limits.memory_mib << 20
+    wanted = {
+        resource.RLIMIT_DATA: private,
+        resource.RLIMIT_AS: mapped_bytes + private + _SHARED_BYTES,
+        resource.RLIMIT_FSIZE: max(limits.files_mib, limits.image_mib) << 20,
+        resource.RLIMIT_CPU: math.ceil(limits.cpu_s),
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+    }
+    for kind, value in wanted.items():
+        _, most = resource.getrlimit(kind)
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (value, value))
+
+
+def limit_descriptors(limits: Limits, process: int = 0) -> None:
+    """Limits the descriptors of this process, or of one that a keeper guards.
+
+    Apart from the rest, because a process may only send a descriptor while fewer than this are under way from all
+    processes of its user: a session that leaves many unread would else keep others from starting.
+    """
+    value = (limits.open_files, limits.open_files)
+    if process:
+        resource.prlimit(process, resource.RLIMIT_NOFILE, value)
+    else:
+        resource.setrlimit(resource.RLIMIT_NOFILE, value)
+
+
+def limit_processes(count: int) -> None:
+    """Bounds threads and processes of this user together, so only for a user namespace of the session's own."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))

@@ -12,10 +12,9 @@ from typing import Self, get_args
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
-from saccade.sandbox.images import encoded
 from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.results import Isolation, Layers, Limits
-from saccade.sandbox.session import Session
+from saccade.sandbox.session import Session, encoded
 
 
 class NoIsolationWarning(UserWarning):

@@ -29,7 +29,6 @@ from time import sleep
 from typing import NoReturn, TextIO
 
 from saccade.sandbox import displays, processes
-from saccade.sandbox.capture import Gallery
 from saccade.sandbox.descriptors import (
     CHANNEL,
     ERR,
@@ -43,9 +42,9 @@ from saccade.sandbox.descriptors import (
     usable,
     watch,
 )
-from saccade.sandbox.execution import Failure, execute, failure_of
+from saccade.sandbox.displays import Gallery
+from saccade.sandbox.execution import Failure, RefusedError, execute, failure_of, furnish
 from saccade.sandbox.results import Limits
-from saccade.sandbox.surroundings import RefusedError, furnish
 from saccade.sandbox.wire import LARGEST_MESSAGE
 
 _fork, _fork_crowded = processes.fork, os.fork
