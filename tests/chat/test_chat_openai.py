@@ -17,8 +17,7 @@ from PIL import Image
 
 from saccade.chat.chat_model import ChatCounts
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.reply_cache import ReplyCache
-from saccade.chat.wire import RefusedRequestError
+from saccade.chat.wire import RefusedRequestError, ReplyCache
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.retries import LONGEST_WAIT_S, RetryPace, asked_wait_s, back_off_s

@@ -1,15 +1,23 @@
-"""ChatModel: answers a conversation with texts, be it a server, a checkpoint in this process or a script."""
+"""ChatModel: answers a conversation with texts, be it a server, a checkpoint in this process or a script.
 
-from collections.abc import Sequence
+``connect`` makes one by where it is."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from saccade.types import Message
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.models.load_settings import LoadSettings
+from saccade.types import Json, Message
 
 
 class ChatModel(Protocol):
-    """Answers a conversation; ``saccade.chat.connect`` makes one."""
+    """Answers a conversation; ``connect`` makes one."""
 
     async def __call__(
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
@@ -20,7 +28,7 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatCounts:
-    """What a chat model has done so far."""
+    """Counts of the requests, tokens and cache hits of a chat model so far."""
 
     requests: int = 0
     """Sent to the server, those that failed among them; of a model in this process its calls."""
@@ -55,3 +63,98 @@ class ConnectedChat(ChatModel, Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
+
+
+API_KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatServerSettings:
+    """How servers are asked; but for ``max_tokens`` and ``extra_body`` it decides nothing of what comes out."""
+
+    max_tokens: int = 2048
+    """Limit of one reply, also of a checkpoint's."""
+    timeout_s: float = 120.0
+    requests_at_once: int = 8
+    requests_per_minute: float | None = None
+    retries: int = 6
+    extra_body: str = ""
+    """A JSON object laid over every request; ``null`` takes a field out, as in ``{"max_tokens": null}``."""
+
+    def check(self) -> None:
+        self.extra_fields()
+
+    def extra_fields(self) -> dict[str, Json]:
+        """``extra_body``, read; UserError when it is no JSON object."""
+        try:
+            fields: Json = json.loads(self.extra_body or "{}")
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict):
+            raise UserError(f'extra_body={self.extra_body!r} is no JSON object; write it like {{"top_p": 0.9}}')
+        return fields
+
+
+def connect(
+    where: str | Path | ChatModel,
+    settings: ChatServerSettings = ChatServerSettings(),
+    *,
+    model: str | None = None,
+    media: MediaStore | None = None,
+    load: LoadSettings = LoadSettings(),
+    api_key: str | None = None,
+    cache_dir: Path | None = None,
+    on_count: Callable[[ChatCounts], None] = lambda _: None,
+) -> ConnectedChat:
+    """The chat model at the URL of a server, in a checkpoint directory, or a script; enter it, then ask.
+
+    ``model`` is the server's name of it, ``api_key`` its key (by default the variable ``OPENAI_API_KEY``, "" for none),
+    and with ``cache_dir`` what was asked once is not asked again. ``on_count`` is called with what a client of a server
+    has done so far, as soon as it has. ``load`` is for checkpoints. ``media`` holds the pictures of the messages.
+    Nothing is sent or loaded before the model is entered; raises UserError.
+    """
+    if not isinstance(where, str | Path):
+        from saccade.chat.local_chat import LocalChat
+
+        return LocalChat(type(where).__name__, lambda: where)
+    if not is_server(where):
+        from saccade.chat.local_chat import checkpoint_chat
+
+        path = Path(where)
+        if not is_checkpoint(path):
+            raise UserError(
+                f"{where} is no address of a server, which looks like http://localhost:8000/v1, and no checkpoint "
+                "directory: it has no config.json"
+            )
+        return checkpoint_chat(path, media or MediaStore(), load, max_tokens=settings.max_tokens)
+    if model is None:
+        raise UserError(f"{where} is a server; say which of its models is meant, by the name in {where}/models")
+    # Here, for a checkpoint needs no package openai.
+    from saccade.chat.openai_chat import ChatClient
+    from saccade.chat.threaded import ChatThread
+
+    key = os.environ.get(API_KEY_VARIABLE) if api_key is None else api_key
+    client = ChatClient(
+        str(where),
+        model,
+        media=media,
+        api_key=key or "none",
+        timeout_s=settings.timeout_s,
+        max_tokens=settings.max_tokens,
+        max_concurrency=settings.requests_at_once,
+        requests_per_minute=settings.requests_per_minute,
+        retries=settings.retries,
+        cache_dir=cache_dir,
+        extra_body=settings.extra_fields(),
+        on_count=on_count,
+    )
+    return ChatThread(client, at_once=settings.requests_at_once)
+
+
+def is_server(where: str | Path) -> bool:
+    return isinstance(where, str) and where.startswith(("http://", "https://"))
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a model, or an adapter, lies in this directory."""
+    return (path / "config.json").is_file() or (path / "adapter_config.json").is_file()

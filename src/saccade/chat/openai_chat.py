@@ -17,8 +17,16 @@ from typing import Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from saccade.chat.chat_model import ChatCounts
-from saccade.chat.reply_cache import ReplyCache, request_key
-from saccade.chat.wire import BrokenReplyError, ChatReply, data_urls, read_reply, refusal, wire_messages
+from saccade.chat.wire import (
+    BrokenReplyError,
+    ChatReply,
+    ReplyCache,
+    data_urls,
+    read_reply,
+    refusal,
+    request_key,
+    wire_messages,
+)
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.media.store import MediaStore
 from saccade.retries import RetryPace, TryAgainError, back_off_s

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, TypedDict, Unpack
 
-from saccade.chat.chat_model import ChatCounts, ChatModel
-from saccade.chat.connect import ChatServerSettings, connect
+from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -23,7 +22,7 @@ from saccade.vision_models.requests import VisionModel
 
 
 class Connection(TypedDict, total=False):
-    """What ``connect`` also takes."""
+    """Further arguments of ``connect``."""
 
     model: str | None
     load: LoadSettings
@@ -39,7 +38,7 @@ class Counting(Protocol):
 
 
 class ChatMeter:
-    """What was asked of models since the last reading, as ``<name>_requests`` and so on; of several the sums."""
+    """Counts of models since the last reading, as ``<name>_requests`` and so on; of several models the sums."""
 
     def __init__(self, name: str, models: Iterable[Counting]) -> None:
         self._name = name
@@ -74,7 +73,7 @@ class Resources:
         settings: ChatServerSettings = ChatServerSettings(),
         **how: Unpack[Connection],
     ) -> ChatModel:
-        """What ``connect`` gives, open while the run goes on; models of one ``name`` are counted together."""
+        """A model as ``connect`` gives it, open while the run goes on; models of one ``name`` are counted together."""
         made = connect(where, settings, media=self._media, **how)
         self._models.append(made)
         self._meter(name).add(made)
@@ -96,7 +95,7 @@ class Resources:
         return vision
 
     def meters(self) -> Mapping[str, float]:
-        """What was asked since the last reading, by the models' names."""
+        """Counts since the last reading, by the models' names."""
         return {name: value for meter in self._meters.values() for name, value in meter().items()}
 
     def _meter(self, name: str) -> ChatMeter:

@@ -1,21 +1,72 @@
-"""A client of a server that outlives event loops: it has one of its own, in a thread of its own.
+"""Event loops in threads of their own, for what must outlive the loops of its callers.
 
 Connections, and the limit of requests that are out at a time, belong to an event loop, and each step of training has
-another one. What is asked here goes out over the same connections from the first step to the last.
+another one. What is asked of a ``ChatThread`` goes out over the same connections from the first step to the last.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
+from weakref import finalize
 
 from saccade.chat.chat_model import ChatCounts
-from saccade.chat.loop_thread import LoopThread, cancel_others
-from saccade.chat.openai_chat import ChatClient
 from saccade.errors import MachineError
 from saccade.retries import CircuitBreaker
 from saccade.types import Message
+
+if TYPE_CHECKING:
+    # Its package ``openai`` is needed by those who make a client.
+    from saccade.chat.openai_chat import ChatClient
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """An event loop in a thread of its own, until it is stopped or nothing refers to it any more."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        # Of the loop alone: a thread that held this object would keep it for ever.
+        self._thread = threading.Thread(target=_run, args=(self._loop,), name=name, daemon=True)
+        self._thread.start()
+        finalize(self, _stop, self._loop).atexit = False
+
+    def submit(self, work: Coroutine[object, object, T]) -> "Future[T]":
+        """The work's result, some time."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancels all work under way and ends the thread."""
+        self.submit(cancel_others()).result()
+        _stop(self._loop)
+        self._thread.join()
+
+
+async def cancel_others() -> None:
+    """Ends all that this event loop is still working on."""
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+def _stop(loop: asyncio.AbstractEventLoop) -> None:
+    # One that is closed has stopped.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(loop.stop)
+
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +79,7 @@ class ChatThread:
     is a ``MachineError`` at once.
     """
 
-    def __init__(self, client: ChatClient, *, at_once: int = 8) -> None:
+    def __init__(self, client: "ChatClient", *, at_once: int = 8) -> None:
         """The client belongs to the thread, which closes it. ``at_once`` questions are out at a time."""
         self._client = client
         self._at_once = at_once
@@ -38,7 +89,7 @@ class ChatThread:
 
     @property
     def counts(self) -> ChatCounts:
-        """What the client has done so far."""
+        """Counts of the client so far."""
         return self._client.counts
 
     async def __call__(

@@ -9,7 +9,7 @@ from typing import Self
 from PIL import Image
 
 from saccade.chat.chat_model import ChatCounts, ConnectedChat
-from saccade.chat.loop_thread import LoopThread
+from saccade.chat.threaded import LoopThread
 from saccade.chat.wire import RefusedRequestError
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore, image_hash

@@ -64,7 +64,7 @@ def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> 
 async def _judged(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> "dict[str, JudgedEvaluation]":
-    from saccade.chat.connect import ChatServerSettings
+    from saccade.chat.chat_model import ChatServerSettings
     from saccade.curation.teachers import Teachers
     from saccade.evaluation.error_judge import ErrorJudge
     from saccade.evaluation.errors import judged

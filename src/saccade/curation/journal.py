@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from saccade.atomic import write_text_atomic
-from saccade.chat.connect import ChatServerSettings
+from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
 from saccade.config.settings import to_json
 from saccade.errors import MachineError, SaccadeError, UserError

@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from saccade.atomic import disk_errors
-from saccade.chat.chat_model import ChatCounts, ChatModel
-from saccade.chat.connect import ChatServerSettings, connect, is_checkpoint, is_server
+from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect, is_checkpoint, is_server
 from saccade.curation.reports import Counts
 from saccade.curation.rows import recorded_pass_rates
 from saccade.errors import UserError

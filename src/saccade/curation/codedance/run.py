@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from saccade.chat.chat_model import ChatModel
-from saccade.chat.connect import ChatServerSettings
+from saccade.chat.chat_model import ChatModel, ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks
 from saccade.config.settings import apply_overrides
 from saccade.config.sources import family_inputs

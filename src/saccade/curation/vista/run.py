@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from saccade.chat.connect import ChatServerSettings
+from saccade.chat.chat_model import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling

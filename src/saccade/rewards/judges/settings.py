@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from saccade.chat.chat_model import ConnectedChat
-from saccade.chat.connect import API_KEY_VARIABLE, ChatServerSettings, connect
+from saccade.chat.chat_model import API_KEY_VARIABLE, ChatServerSettings, ConnectedChat, connect
 from saccade.chat.resources import ChatMeter
 from saccade.errors import UserError
 from saccade.media.store import MediaStore

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from saccade.chat.connect import ChatServerSettings, connect
+from saccade.chat.chat_model import ChatServerSettings, connect
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.tools.catalogue.options import Options
 from saccade.tools.catalogue.shared import shared
