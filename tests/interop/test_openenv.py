@@ -18,8 +18,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.interop.openenv.client import SaccadeEnvClient
 from saccade.interop.openenv.messages import SaccadeAction, pictures
-from saccade.interop.openenv.server import openenv_app
-from saccade.interop.openenv.serving import guarded
+from saccade.interop.openenv.server import guarded, openenv_app
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example

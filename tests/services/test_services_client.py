@@ -16,8 +16,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.store import MediaStore
 from saccade.services.client.exchange import Exchange
-from saccade.services.client.remote_tools import RemoteTools
-from saccade.services.client.results import result_of
+from saccade.services.client.remote_tools import RemoteTools, result_of
 from saccade.testing import ChatServer, check_tool, tiny_example
 from saccade.testing.chat_server import Received
 from saccade.testing.chat_server import Served as Reply

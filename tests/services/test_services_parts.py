@@ -14,7 +14,7 @@ from saccade.frames import BrokenFrameError, WireFrame, packed, read, receive
 from saccade.media.decode import MediaError
 from saccade.media.store import image_hash, png_bytes
 from saccade.retries import CircuitBreaker
-from saccade.services.http.images import ImageShelf, WrongHashError
+from saccade.services.images import ImageShelf, WrongHashError
 from saccade.services.settings import ToolServerSettings, serving_of
 from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
 from saccade.services.workers.running import CallReply, CallRequest, build_tools, load_builder

@@ -141,8 +141,7 @@ def openenv(
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
     prepare_machine(threads)
     tools = _tools(tools_file)
-    from saccade.interop.openenv.server import openenv_app
-    from saccade.interop.openenv.serving import serve
+    from saccade.interop.openenv.server import openenv_app, serve
     from saccade.media.store import MediaStore
     from saccade.tasks.files import read_tasks
 

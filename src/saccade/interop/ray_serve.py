@@ -19,10 +19,9 @@ from fastapi import FastAPI
 from saccade.errors import SaccadeError, missing_extra
 from saccade.frames import BrokenFrameError
 from saccade.services.http.app import create_app
-from saccade.services.http.images import ImageShelf
 from saccade.services.http.server import check_reach
 from saccade.services.http.service import ToolService
-from saccade.services.image_folder import image_directory
+from saccade.services.images import ImageShelf, image_directory
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving

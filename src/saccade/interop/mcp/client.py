@@ -22,8 +22,7 @@ try:
     import mcp_types
     from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 
-    from saccade.interop.mcp.connection import McpConnection
-    from saccade.interop.mcp.results import tool_output
+    from saccade.interop.mcp.connection import McpConnection, tool_output
     from saccade.interop.mcp.server import IMAGE_FORMAT, MARK
 except ImportError as error:
     raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error

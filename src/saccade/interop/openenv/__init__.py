@@ -7,8 +7,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.interop.openenv.client import SaccadeEnvClient
     from saccade.interop.openenv.messages import SaccadeAction, SaccadeObservation, SaccadeState
-    from saccade.interop.openenv.server import openenv_app
-    from saccade.interop.openenv.serving import serve
+    from saccade.interop.openenv.server import openenv_app, serve
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

@@ -1,4 +1,4 @@
-"""Our environment as an OpenEnv server: each WebSocket session is an episode of its own.
+"""An environment as an OpenEnv server: each WebSocket session is an episode of its own.
 
     app = openenv_app(family="counting", max_sessions=64)     # FastAPI; or: saccade openenv --family counting
 
@@ -6,6 +6,8 @@
 chooses one of ``tasks``. A step is one turn of text. The reward stands in the observation and in the result, where
 OpenEnv wants it, and ``done`` when the question is answered or the turns are used up. OpenEnv's plain HTTP routes
 make a new environment for each request: they can reset, but a step needs a session.
+
+``serve`` runs the app as a process: guarded as all our servers are, and rid of sessions whose client has gone.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,19 +36,26 @@ from saccade.interop.openenv.messages import (
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
+from saccade.services.http.connections import HEADERS_WITHIN_S, drop, protocol_within
+from saccade.services.http.guards import OriginGuard, UploadGuard, UploadLimits
 from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import ImageRef, Message, Task
 
 try:
+    import uvicorn
     from fastapi import FastAPI
     from openenv.core.env_server import Environment, create_app
     from openenv.core.env_server.types import EnvironmentMetadata
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 MIN_MESSAGE_BYTES = 1 << 16
+
+UPLOADS = UploadLimits(most_bytes=lambda _: 4 << 20, together_bytes=64 << 20, within_s=30.0)
+"""Limits of plain HTTP requests; an episode's messages travel in its session."""
 
 
 class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeState]):  # type: ignore[misc]
@@ -224,3 +233,31 @@ def _numbered(messages: Sequence[Message]) -> list[ChatMessage]:
                 count += 1
         numbered.append(ChatMessage(role=message.role, parts=parts))
     return numbered
+
+
+class SessionProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's, which waits for ever to tell a client that reads nothing that its session has ended."""
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self.loop.call_later(HEADERS_WITHIN_S, drop, self.transport)
+
+
+def guarded(app: FastAPI, *, host: str, allow_hosts: Sequence[str] = ()) -> FastAPI:
+    """The app, which then refuses requests by web pages, under foreign host names and with endless bodies."""
+    app.add_middleware(UploadGuard, limits=UPLOADS)
+    app.add_middleware(OriginGuard, host=host, has_token=False, allow_hosts=allow_hosts)
+    return app
+
+
+def serve(app: FastAPI, *, host: str, port: int, allow_hosts: Sequence[str] = ()) -> None:
+    """Until SIGTERM or Ctrl-C. ``allow_hosts`` are names under which clients know this machine, beside its own."""
+    uvicorn.run(
+        guarded(app, host=host, allow_hosts=allow_hosts),
+        host=host,
+        port=port,
+        http=protocol_within(HEADERS_WITHIN_S),
+        log_level="warning",
+        ws=SessionProtocol,
+        timeout_graceful_shutdown=5,
+    )

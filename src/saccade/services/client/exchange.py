@@ -3,15 +3,17 @@
 import json
 import logging
 import random
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
 from saccade.retries import CircuitBreaker, TryAgainError, asked_wait_s, back_off_s
 from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
-from saccade.services.client.sent_images import SentImages
 from saccade.types import ImageRef, Json
 
 logger = logging.getLogger(__name__)
@@ -25,6 +27,48 @@ ANSWER_MARGIN_S = 2.0
 
 KILLED_RETRIES = 1
 """A call that ended two workers may have met two accidents; a call that ends four is at fault itself."""
+
+KNOWN_IMAGES = 100_000
+"""Number of images remembered to be at the server."""
+
+
+class SentImages:
+    """Hashes of the images that the server has, as far as is known here; one thread at a time sends an image."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._sending: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def add(self, key: str) -> None:
+        with self._lock:
+            self._known[key] = None
+            self._known.move_to_end(key)
+            if len(self._known) > KNOWN_IMAGES:
+                self._known.popitem(last=False)
+
+    def forget(self, keys: Sequence[str]) -> None:
+        with self._lock:
+            for key in keys:
+                self._known.pop(key, None)
+
+    @contextmanager
+    def alone_with(self, key: str) -> Iterator[bool]:
+        """Whether the image is known; where it is not, alone with it, so that it is sent by one."""
+        with self._lock:
+            is_known = key in self._known
+            lock = None if is_known else self._sending.setdefault(key, threading.Lock())
+        if lock is None:
+            yield True
+            return
+        with lock:
+            with self._lock:
+                is_known = key in self._known
+            try:
+                yield is_known
+            finally:
+                with self._lock:
+                    self._sending.pop(key, None)
 
 
 _Attempt = Callable[[float], Json]

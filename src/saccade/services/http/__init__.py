@@ -1,4 +1,4 @@
-"""The tool server's HTTP side: routes, limits, uploads, origins.
+"""The tool server's HTTP side: routes, guards, limits.
 
 Start in ``app.py`` (the routes) and ``service.py`` (what they call); ``server.py`` runs it all from start to end.
 """

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 
 from saccade import __version__
 from saccade.media.decode import MediaError
-from saccade.services.http.bodies import (
+from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits, error_bytes
+from saccade.services.http.openapi import (
     CallBody,
     ErrorBody,
     HealthBody,
@@ -21,13 +22,10 @@ from saccade.services.http.bodies import (
     ResultBody,
     StoredBody,
     ToolsBody,
+    describe,
 )
-from saccade.services.http.gate import TokenGate
-from saccade.services.http.images import WrongHashError
-from saccade.services.http.openapi import describe
-from saccade.services.http.origins import OriginGuard
 from saccade.services.http.service import ToolService
-from saccade.services.http.uploads import UploadGuard, UploadLimits, error_bytes
+from saccade.services.images import WrongHashError
 from saccade.services.settings import ToolServerSettings
 from saccade.types import Json
 

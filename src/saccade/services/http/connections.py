@@ -18,7 +18,7 @@ MAX_CONNECTIONS = 4096
 
 
 class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
-    """uvicorn's, which limits neither the time nor the size of headers. Of bodies ``uploads`` takes care."""
+    """uvicorn's, which limits neither the time nor the size of headers. Bodies are limited by ``UploadGuard``."""
 
     within_s = HEADERS_WITHIN_S
     _watch: asyncio.TimerHandle | None = None

@@ -15,7 +15,7 @@ from saccade.errors import UserError, missing_extra
 from saccade.services.http.app import create_app
 from saccade.services.http.connections import protocol_within
 from saccade.services.http.service import ToolService
-from saccade.services.image_folder import image_directory
+from saccade.services.images import image_directory
 from saccade.services.logs import log_as_json
 from saccade.services.metrics import Metrics
 from saccade.services.settings import Serving

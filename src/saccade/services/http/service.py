@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.media.decode import ImageLimits
-from saccade.services.http.images import ImageShelf
+from saccade.services.images import ImageShelf
 from saccade.services.metrics import Metrics
 from saccade.services.settings import ToolServerSettings
-from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
-from saccade.services.workers.crew import QueueFullError, WorkerCrew
+from saccade.services.workers.calls import (
+    CallBook,
+    CallIdReusedError,
+    QueuedCall,
+    QueueFullError,
+    ResultGoneError,
+    WorkerCrew,
+    digest_of,
+    failure,
+)
 from saccade.services.workers.running import CallReply, CallRequest
 from saccade.types import Json
 

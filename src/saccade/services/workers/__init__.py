@@ -1,7 +1,7 @@
 """Worker processes in which a tool server runs its tools.
 
-Start in ``crew.py``, what a service asks of a group's workers, then ``pool.py``, the workers of one group on this
-machine, and ``worker.py``, the process itself.
+Start in ``calls.py``, which has the calls and what a service asks of a group's workers; ``pool.py`` has the workers of
+one group on this machine, ``worker.py`` is the process itself.
 """
 
 from typing import TYPE_CHECKING
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.services.workers.calls import CallBook
-    from saccade.services.workers.crew import QueueFullError, ToolWorker, WorkerCrew
+    from saccade.services.workers.calls import CallBook, QueueFullError, ToolWorker, WorkerCrew
     from saccade.services.workers.pool import Pool
 else:
     __getattr__, __dir__ = names_on_use(__name__)

@@ -11,8 +11,7 @@ from saccade.errors import UserError
 from saccade.frames import BrokenFrameError
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
-from saccade.services.workers.calls import QueuedCall, failure
-from saccade.services.workers.crew import QueueFullError, Start, ToolWorker
+from saccade.services.workers.calls import QueuedCall, QueueFullError, Start, ToolWorker, failure
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from typing import NoReturn
 
 from saccade.errors import UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
-from saccade.services.http.images import image_file
-from saccade.services.image_folder import remove_if_abandoned
+from saccade.services.images import image_file, remove_if_abandoned
 from saccade.services.logs import log_as_json
 from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
 from saccade.tools.catalogue.settings import ToolSettings
