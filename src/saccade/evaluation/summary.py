@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.grounding import Grounding, grounding
+from saccade.evaluation.pointing import Pointing, pointing
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.reward import counts_as_right, keeps_format
@@ -69,6 +70,8 @@ class StageSummary:
     tools: ToolUse = ToolUse()
     grounding: Grounding | None = None
     """Grounding of boxes in the reasoning; None where there are none."""
+    pointing: Pointing | None = None
+    """Points of the reasoning; None where there are none."""
 
     def as_json(self) -> dict[str, Json]:
         """As it stands in ``report.json``."""
@@ -83,6 +86,7 @@ class StageSummary:
             **self.unfinished.as_json(),
             "tools": self.tools.as_json(),
             **({"grounding": self.grounding.as_json()} if self.grounding else {}),
+            **({"pointing": self.pointing.as_json()} if self.pointing else {}),
         }
 
     def describe(self) -> str:
@@ -116,6 +120,7 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
         unfinished=unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
         grounding=grounding(played),
+        pointing=pointing(played),
     )
 
 
