@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
-PROTOCOLS = ("tagged", "direct", "code", "grounded", "textual", "grounded_with_crop")
+PROTOCOLS = ("tagged", "direct", "code", "grounded", "textual", "grounded_with_crop", "pointed", "pointed_with_tools")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
