@@ -17,8 +17,7 @@ from pathlib import Path
 import torch
 
 from saccade.algorithms.losses import negative_log_likelihood
-from saccade.learner.chunked_logprobs import MAX_LOGITS
-from saccade.learner.logprobs import action_tokens
+from saccade.learner.logprobs import MAX_LOGITS, action_tokens
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from saccade.algorithms.algorithm import Algorithm, PolicyTokens
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import SoftOverlong, dapo
 from saccade.algorithms.losses import PolicyOptions, kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.ppo import ppo
-from saccade.learner.critic import ValueHead
+from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
+from saccade.learner.forwards import ValueHead
 from saccade.types import Group, Score, Segment, Term, Trajectory
 
 LENGTH, VOCABULARY, STOP = 4, 5, 0

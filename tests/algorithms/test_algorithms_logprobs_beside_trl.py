@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from saccade.learner.chunked_logprobs import chosen_logprobs
+from saccade.learner.logprobs import chosen_logprobs
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 

@@ -12,8 +12,7 @@ import torch
 from algorithm_samples import group, trajectory
 
 from saccade.algorithms.advantages import PerToken, group_relative
-from saccade.algorithms.critic_free import grpo
-from saccade.algorithms.ppo import ppo
+from saccade.algorithms.policy_gradient import grpo, ppo
 from saccade.algorithms.turn_credit import add_turn_signal, turn_signal, with_turn_credit
 from saccade.errors import UserError
 from saccade.types import Trajectory

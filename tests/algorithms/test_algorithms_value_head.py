@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from saccade.learner.critic import ValueHead
+from saccade.learner.forwards import ValueHead
 
 
 def test_an_untrained_head_says_zero_and_the_same_seed_gives_the_same_weights() -> None:

@@ -9,10 +9,9 @@ from algorithm_samples import group, policy_tokens, rewarded, trajectory
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import MeanWithin, SoftOverlong, dapo, is_truncated, teaches
 from saccade.algorithms.losses import PolicyOptions
-from saccade.algorithms.ppo import ppo
+from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.errors import UserError
 
 MAKERS: list[Callable[..., Algorithm]] = [grpo, rloo, dapo, gspo, ppo, lambda **more: dr_grpo(length=64, **more)]

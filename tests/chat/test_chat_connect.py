@@ -13,7 +13,7 @@ from saccade.chat import ChatCounts, ChatServerSettings, ConnectedChat, Resource
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import ToolError, UserError
 from saccade.media.store import MediaStore
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.testing import ScriptedTeacher
 from saccade.testing.chat_server import ChatServer, Served, chat_reply
 from saccade.types import Message

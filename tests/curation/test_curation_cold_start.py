@@ -20,7 +20,7 @@ from saccade.geometry import Box
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rollout.demonstration import demonstrate
+from saccade.rollout.trajectory import demonstrate
 from saccade.tasks.rows.fields import RowError
 from saccade.testing.scripted import letter_chat
 from saccade.types import Answer, ExpertTurn, ImageRef

@@ -20,7 +20,7 @@ from saccade.curation.rows import PassRates
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
-from saccade.rollout.demonstration import demonstrate
+from saccade.rollout.trajectory import demonstrate
 from saccade.tasks.procedural import generate
 from saccade.testing.scripted import ScriptedTeacher, letter_chat
 from saccade.testing.tasks import TINY_VIEW

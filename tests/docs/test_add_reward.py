@@ -10,7 +10,7 @@ import pytest
 
 from saccade.cli import run_command
 from saccade.errors import MachineError
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.rewards import AnyReward, Score, Term, score_question
 from saccade.runs.records import read_records
 from saccade.testing import ScriptedTeacher

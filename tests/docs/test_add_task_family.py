@@ -14,7 +14,7 @@ from saccade.config.sources import families_in, family_inputs
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tasks.scene import Scene, SceneQuestion
 

@@ -6,15 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk
-from saccade.engines.native_forward import forwards_for
+from saccade.engines.forward import Chunk, forwards_for
 from saccade.engines.slots import Prompt, PromptKey, SlotCache
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import tiny_model
-from saccade.models.decoding import TokenDecoder
 from saccade.models.lora import LoraSettings, add_adapter
-from saccade.native import accelerated, kernels, token_step
+from saccade.models.plain_forward import TokenDecoder
+from saccade.native import FeatureCache, accelerated, decoding, kernels
 from saccade.native.kernels import native_kernels
 from saccade.native.library import SWITCH
 
@@ -157,8 +155,8 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(spread, alone)
-    monkeypatch.setattr(token_step, "_SMALL", 0)
-    monkeypatch.setattr(token_step, "_WORTH_A_THREAD", 100)
+    monkeypatch.setattr(decoding, "_SMALL", 0)
+    monkeypatch.setattr(decoding, "_WORTH_A_THREAD", 100)
     assert accelerated(scattered.hf).cached.token_step.groups(len(rows)) == 0
     torch.testing.assert_close(decoded(scattered, rows, sharing=True), alone, atol=2e-5, rtol=2e-5)
 

@@ -9,7 +9,7 @@ import torch
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.engines.rows import EngineWork
-from saccade.engines.stops import TokenBytes
+from saccade.engines.sampling import TokenBytes
 from saccade.errors import SaccadeError
 from saccade.types import Observation
 

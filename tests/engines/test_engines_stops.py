@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.engines.stops import StopFinder, TokenBytes
+from saccade.engines.sampling import StopFinder, TokenBytes
 from saccade.models.tokenizer import build_tokenizer
 
 

@@ -17,8 +17,8 @@ from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol, write
 from saccade.protocols.instructions import Style
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.demonstration import demonstrate
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.rollout.trajectory import demonstrate
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.sandbox import Sandbox, Session
 from saccade.testing import TINY_VIEW, ScriptedEngine, check_environment, letter_chat, tiny_example

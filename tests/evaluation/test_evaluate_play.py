@@ -13,7 +13,7 @@ from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.reward import AnyReward, GroupScores, OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.tool import tool_from

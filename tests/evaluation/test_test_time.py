@@ -18,7 +18,7 @@ from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_
 from saccade.rewards.grounding import readable_boxes
 from saccade.rewards.reward import AnyReward, OutcomeReward
 from saccade.rollout.batch import PlayedAs
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import crop

@@ -11,7 +11,7 @@ from saccade.cli.commands import PROTOCOLS
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.protocols.named import ProtocolName
 from saccade.recipes.evaluation import ViewWord, evaluation, view_words
 from saccade.train.plan import Evaluate, Plan

@@ -22,7 +22,7 @@ from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import direct_protocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.asking import read_asked
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress

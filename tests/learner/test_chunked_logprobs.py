@@ -7,7 +7,7 @@ import torch
 from packing_samples import model_of
 from torch import Tensor, nn
 
-from saccade.learner.chunked_logprobs import chosen_logprobs
+from saccade.learner.logprobs import chosen_logprobs
 from saccade.models.vlm import VisionLanguageModel
 
 TOKENS, HIDDEN = 11, 32

@@ -14,11 +14,11 @@ from learner_samples import batch, same_bytes, small_model, weights
 from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import MachineError, UserError
-from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.miniature.tiny_model import TinyFamily, TinySize
-from saccade.models.malloc_tuning import give_freed_memory_back
+from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
 
 _RESET_PEAK = Path("/proc/self/clear_refs")
 
@@ -150,13 +150,13 @@ def test_what_is_kept_of_frozen_images_does_not_change_the_bytes_of_a_step() -> 
 def test_frozen_images_are_kept_within_a_bound() -> None:
     model = small_model()
     images = list({image.hash: image for sequence in batch(model) for image in sequence.images}.values())
-    one = FrozenImages(model).encode(images[:1])[0].tokens.nbytes
-    kept = FrozenImages(model, capacity_bytes=2 * one)
-    assert len(kept.encode(images)) == len(images)
+    one = FeatureCache(model, capacity_bytes=1 << 30, one_by_one=True).get(images[:1])[0].tokens.nbytes
+    kept = FeatureCache(model, capacity_bytes=2 * one, one_by_one=True)
+    assert len(kept.get(images)) == len(images)
     assert kept.encoded == len(images)
-    kept.encode(images[-2:])
+    kept.get(images[-2:])
     assert kept.encoded == len(images)
-    kept.encode(images[:1])
+    kept.get(images[:1])
     assert kept.encoded == len(images) + 1
 
 

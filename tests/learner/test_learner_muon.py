@@ -8,8 +8,7 @@ from learner_samples import batch, loaded_model, same_bytes, small_model, weight
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.learner.muon import inner_matrices
-from saccade.learner.optimizer import MasterOptimizer
+from saccade.learner.optimizer import MasterOptimizer, inner_matrices
 
 RATE = 1e-2
 

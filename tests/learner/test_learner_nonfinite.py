@@ -11,7 +11,7 @@ from learner_samples import batch, same_bytes, sequence, small_model, weights
 from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import clipped_surrogate, negative_log_likelihood
 from saccade.errors import UserError
-from saccade.learner.critic import ValueHead
+from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner, NonFiniteStep, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 

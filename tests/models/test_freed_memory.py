@@ -10,7 +10,7 @@ import pytest
 PAGES_OF_BLOCKS = """
 import resource
 import torch
-from saccade.models.malloc_tuning import keep_freed_memory
+from saccade.models.memory import keep_freed_memory
 keeps = keep_freed_memory()
 seen = []
 for _ in range(6):

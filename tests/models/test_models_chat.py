@@ -8,8 +8,8 @@ from transformers import AutoTokenizer
 from trl.chat_template_utils import supports_tool_calling
 
 from saccade.errors import UserError
-from saccade.models.base import base_checkpoint
 from saccade.models.chat import Chat, ObservationRole
+from saccade.models.checkpoint import base_checkpoint
 from saccade.models.tokenizer import build_tokenizer
 from saccade.types import ImageRef, Message, Observation
 

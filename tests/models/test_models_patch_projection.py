@@ -12,7 +12,7 @@ from saccade.bench.checkpoint import SIZES, write_checkpoint
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, tiny_model
 from saccade.models.loading import LoadSettings, load_model
-from saccade.models.patch_projection import PatchProjection
+from saccade.models.pixels import PatchProjection
 
 
 @pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl"])

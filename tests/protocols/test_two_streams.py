@@ -20,7 +20,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
-from saccade.rollout.demonstration import demonstrate
+from saccade.rollout.trajectory import demonstrate
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.testing import TINY_VIEW, check_protocol, letter_chat, tiny_example

@@ -10,7 +10,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 from saccade.miniature.codedance import EASY, HARD, Lessons, TinyCodeDanceSettings, tiny
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.recipes.codedance import codedance
 from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.rewards.reward import OutcomeReward

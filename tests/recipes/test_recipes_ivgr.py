@@ -14,7 +14,7 @@ from saccade.errors import UserError
 from saccade.miniature.ivgr import EXACT, TinyIvgrSettings, tiny
 from saccade.miniature.judges import ErringJudge, JudgeErrors
 from saccade.miniature.tiny_model import TinySize
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.models.loading import LoadSettings
 from saccade.protocols.box_text import find_boxes
 from saccade.recipes.ivgr import ivgr

@@ -15,7 +15,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions
 from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
 from saccade.miniature.vista_r1 import TinyVistaSettings, tiny
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.recipes.vista_r1 import vista_r1
 from saccade.recipes.vista_settings import VistaSettings
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward

@@ -10,7 +10,7 @@ from PIL import Image
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import tiny_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.settings import RolloutRequest
+from saccade.rollout.episodes import RolloutRequest
 from saccade.types import Answer, ImageRef, Malformed, Message, Observation, Task, Turn
 
 TEXTS = ["What is written on the red plate? <think>Look closer.</think><answer>rows</answer>", "You see a crop. " * 3]

@@ -11,7 +11,7 @@ from saccade.engines.engine import Completion, EngineLostError, Sampling
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.rollout.batch import PlayedAs, rollout, rollout_batch, rollout_streams
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.types import Answer, ImageRef
 
 SETTINGS = RolloutSettings(max_turn_tokens=40, max_tokens=400, retry_wait_s=0.001)

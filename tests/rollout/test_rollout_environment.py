@@ -11,8 +11,8 @@ from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.miniature.tiny_model import tiny_model
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.demonstration import demonstrate
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.rollout.trajectory import demonstrate
 from saccade.seeding import seed_for
 from saccade.tasks.procedural import generate
 

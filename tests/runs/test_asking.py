@@ -12,15 +12,15 @@ from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.loading import write_merged
 from saccade.models.lora import LoraSettings
-from saccade.models.merging import write_merged
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.named import PROTOCOLS, name_of, protocol_named
 from saccade.protocols.tagged import tagged_protocol
 from saccade.recipes.evaluation import evaluation
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.asking import read_asked, read_asking
 from saccade.runs.progress import Progress
 from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError, origin_of

@@ -12,7 +12,7 @@ import torch
 from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import UserError
-from saccade.learner.critic import ValueHead
+from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore

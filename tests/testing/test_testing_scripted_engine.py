@@ -7,7 +7,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import SaccadeError
 from saccade.media.store import MediaStore
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.testing import TINY_VIEW, ScriptedEngine, letter_chat, tiny_example
 from saccade.testing.scripted import Script
 from saccade.types import Message, Observation

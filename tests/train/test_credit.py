@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.critic_free import grpo
 from saccade.algorithms.losses import PolicyOptions
-from saccade.algorithms.ppo import ppo
-from saccade.learner.critic import ValueHead
+from saccade.algorithms.policy_gradient import grpo, ppo
+from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, weighted

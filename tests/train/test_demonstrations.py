@@ -11,7 +11,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.demonstration import demonstrate
+from saccade.rollout.trajectory import demonstrate
 from saccade.tasks.procedural import FAMILIES, generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Answer, Example, ExpertTurn, ToolCall, Trajectory

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from PIL import Image
 
-from saccade.algorithms.critic_free import grpo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
@@ -18,7 +18,7 @@ from saccade.models.loading import DEFAULT_MAX_PIXELS, LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import Band, ByPassRate, InOrder, Mixture, Share, Shuffled, known_tasks
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, Stream

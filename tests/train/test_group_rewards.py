@@ -10,7 +10,7 @@ import pytest
 from dying_run import Dying, Killed
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.critic_free import grpo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.algorithms.turn_credit import with_turn_credit
 from saccade.errors import MachineError
 from saccade.learner.optimizer import OptimizerSettings
@@ -19,7 +19,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.reward import AnyReward, GroupScores
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records

@@ -14,7 +14,7 @@ from ivgr_runs import archive, metric, of_stream, reinforcement, run, steps
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.miniature.ivgr import tiny
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.rewards.judges.addressing import MARK
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.runs.runinfo import RunPaths

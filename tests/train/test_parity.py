@@ -16,7 +16,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.tasks.procedural import generate
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from

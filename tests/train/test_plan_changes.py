@@ -9,8 +9,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.episodes import EpisodeSpec
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
 from saccade.tasks.curriculum import Shuffled
 from saccade.tools.images import crop, zoom
 from saccade.tools.tool import tool_from

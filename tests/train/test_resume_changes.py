@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from saccade.algorithms.critic_free import grpo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.config.settings import apply_overrides
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
@@ -18,7 +18,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.metrics import read_metrics
 from saccade.runs.progress import Progress
 from saccade.runs.runinfo import RunPaths, read_info

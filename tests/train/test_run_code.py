@@ -12,7 +12,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example

@@ -14,7 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixture, Share, Shuffled, TaskSampler

@@ -15,7 +15,7 @@ from saccade.miniature.codedance import TinyCodeDanceSettings, tiny
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.testing.tasks import tiny_example
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan

@@ -11,7 +11,7 @@ from dying_run import Killed
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
 from saccade.algorithms.algorithm import Algorithm, Loss, PolicyTokens
 from saccade.algorithms.losses import PolicyOptions
-from saccade.algorithms.ppo import ppo
+from saccade.algorithms.policy_gradient import ppo
 from saccade.engines.engine import WeightSource
 from saccade.engines.local import LocalEngine
 from saccade.errors import MachineError, UserError
@@ -23,7 +23,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from saccade.algorithms.critic_free import grpo
 from saccade.algorithms.dapo import dapo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.metrics import read_metrics
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records

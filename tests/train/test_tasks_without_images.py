@@ -17,7 +17,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths

@@ -4,7 +4,7 @@ from saccade.envs.visual_reasoning import DEFAULT_VIEW
 from saccade.media.store import MediaStore
 from saccade.metric_names import TIME_PREFIX
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.testing.tasks import tiny_example
 from saccade.tools.tool import tool_from
 from saccade.train.measure import timed

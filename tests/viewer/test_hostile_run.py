@@ -10,7 +10,7 @@ from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.reward import OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.directory import RunDirectory
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records

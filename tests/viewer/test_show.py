@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.algorithms.critic_free import grpo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.cli import run_command
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
@@ -19,7 +19,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import GroupScores, OutcomeReward
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.tasks.curriculum import Shuffled

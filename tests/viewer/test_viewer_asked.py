@@ -11,7 +11,7 @@ from viewer_fake_run import SETTINGS, guessing_attempt, looking_attempt, search_
 from saccade.cli import run_command
 from saccade.evaluation.summary import summarise
 from saccade.media.store import MediaStore
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.asking import AskedIn, ToolRecord, Way, open_asked
 from saccade.runs.directory import RunDirectory
 from saccade.runs.position import Position

@@ -10,8 +10,8 @@ from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLFo
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS, WORDS
-from saccade.models.quiet import quiet_transformers
 from saccade.models.tokenizer import build_tokenizer
+from saccade.models.vlm import quiet_transformers
 
 SizeName = Literal["tiny", "3b"]
 

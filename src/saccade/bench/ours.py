@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 import saccade
-from saccade.algorithms.critic_free import grpo
+from saccade.algorithms.policy_gradient import grpo
 from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
 from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport
@@ -27,7 +27,7 @@ from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Group, Malformed, Message, Observation, Score, Task, Term, ToolResult, ToolSpec, Trajectory

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.load_settings import LoadSettings
+from saccade.models.checkpoint import LoadSettings
 from saccade.types import Json, Message
 
 

@@ -12,7 +12,7 @@ from saccade.chat.chat_model import ChatCounts, ChatModel
 from saccade.engines.engine import Engine, Sampling, SequenceSlot
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
-from saccade.models.load_settings import LoadSettings
+from saccade.models.checkpoint import LoadSettings
 from saccade.seeding import seed_for
 from saccade.types import Message, Tokens
 

@@ -17,7 +17,7 @@ from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, c
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.load_settings import LoadSettings
+from saccade.models.checkpoint import LoadSettings
 from saccade.vision_models.requests import VisionModel
 
 

@@ -260,7 +260,7 @@ def report(run_directory: Path, judge: str | None, judge_model: str | None, api_
 def merge(adapter: Path, out: Path, dtype: "Literal['float32', 'bfloat16']") -> None:
     """Write a LoRA checkpoint and its base as one plain checkpoint."""
     prepare_machine(None)
-    from saccade.models.merging import write_merged
+    from saccade.models.loading import write_merged
 
     write_merged(adapter, out, dtype=dtype)
     click.echo(f"Model: {out}")

@@ -7,17 +7,14 @@ from contextlib import asynccontextmanager, contextmanager
 import torch
 
 from saccade.engines.engine import Engine, EngineContext, ScoreRequest, WeightSource
-from saccade.engines.features import FeatureCache
 from saccade.engines.rows import EngineWork, Rows
-from saccade.engines.sampling import Draw, draw_tokens
+from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
-from saccade.engines.stops import TokenBytes
 from saccade.errors import SaccadeError
-from saccade.models.malloc_tuning import keep_freed_memory
-from saccade.models.out_of_memory import asked_for, is_out_of_memory
-from saccade.models.vlm import VisionLanguageModel
-from saccade.models.weights import load_weights
+from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
+from saccade.models.vlm import VisionLanguageModel, load_weights
+from saccade.native import FeatureCache
 from saccade.types import ImageRef
 
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk
-from saccade.engines.native_forward import forwards_for
-from saccade.engines.sampling import Draw, scoring_temperature
+from saccade.engines.forward import Chunk, forwards_for
+from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
-from saccade.engines.stops import TokenBytes
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
 from saccade.types import Finish
 
 

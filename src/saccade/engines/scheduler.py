@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from saccade.engines.engine import Completion, Sampling
-from saccade.engines.stops import StopFinder
+from saccade.engines.sampling import StopFinder
 from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef
 

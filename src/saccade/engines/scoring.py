@@ -6,12 +6,11 @@ import torch
 from torch import Tensor
 
 from saccade.engines.engine import ScoreRequest
-from saccade.engines.features import FeatureCache
-from saccade.engines.forward import Chunk, batches
-from saccade.engines.native_forward import forwards_for
+from saccade.engines.forward import Chunk, batches, forwards_for
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
 from saccade.types import ImageRef
 
 _MAX_LOGITS = 1 << 24

@@ -27,7 +27,7 @@ from saccade.rewards.grounding import readable_boxes
 from saccade.rewards.groups import is_without_verdict, score_attempts
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory, rollout_batch
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.types import Attempt, Task, Trajectory
 

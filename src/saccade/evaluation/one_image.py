@@ -12,7 +12,7 @@ from saccade.errors import MachineError
 from saccade.evaluation.evaluate import play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
-from saccade.models.base import BRIEF_BELOW_VOCABULARY
+from saccade.models.checkpoint import BRIEF_BELOW_VOCABULARY
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
@@ -20,8 +20,7 @@ from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.grounding import readable_boxes
 from saccade.rollout.batch import PlayedAs
-from saccade.rollout.episodes import visual_reasoning
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings, visual_reasoning
 from saccade.types import Score, Task, Trajectory
 
 ONE_ANSWER = RolloutSettings(max_turn_tokens=512, max_tokens=32_768, temperature=0.0)

@@ -12,20 +12,22 @@ from torch import Tensor, nn
 
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss, PolicyTokens
-from saccade.learner.compiled import CompiledParts
-from saccade.learner.frozen_images import FrozenImages
+from saccade.learner.forwards import CompiledParts
 from saccade.learner.logprobs import ForwardWork, action_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
-from saccade.learner.muon import inner_matrices
-from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
+from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, inner_matrices
 from saccade.learner.sequences import TrainingSequence, micro_batches
 from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
-from saccade.models.malloc_tuning import give_freed_memory_back
+from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
 
 logger = logging.getLogger(__name__)
+
+_FROZEN_IMAGE_BYTES = 512 << 20
+"""Features of images that are kept under a frozen vision tower, which gives the same ones at every step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +75,10 @@ class Learner:
             )
         vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
         is_frozen = not any(weight.requires_grad for weight in vision)
-        self._frozen_images = FrozenImages(model) if is_frozen else None
+        # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
+        self._frozen_images = (
+            FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True) if is_frozen else None
+        )
         self._compiled = CompiledParts(model) if settings.compile else None
 
     def update(

@@ -1,19 +1,181 @@
-"""Log-probabilities of the tokens that the policy chose, in one forward of a micro-batch."""
+"""Log-probabilities of chosen tokens from hidden states, without the logits of all of them at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from saccade.algorithms.algorithm import PolicyTokens
-from saccade.learner.chunked_logprobs import chosen_logprobs
 from saccade.learner.forwards import pack_forward
-from saccade.learner.frozen_images import FrozenImages
 from saccade.learner.packing import pack
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
-from saccade.native import encode_images
+from saccade.native import FeatureCache, encode_images
+
+MAX_LOGITS = 1 << 24
+"""Logits that exist at once: 64 MiB in fp32."""
+
+
+def chosen_logprobs(
+    model: VisionLanguageModel,
+    states: Tensor,
+    targets: Tensor,
+    *,
+    temperature: float,
+    entropy_gradient: bool = False,
+    max_logits: int = MAX_LOGITS,
+) -> tuple[Tensor, Tensor]:
+    """log p of each target under the policy's distribution, and that distribution's entropy in nats; fp32 (tokens,).
+
+    ``states`` (tokens, hidden) predict ``targets`` (tokens,). The entropy has a gradient only with
+    ``entropy_gradient``. Logits of more than ``max_logits`` elements are worked out in chunks and once more for the
+    gradient; both values equal those of ``model.logprob_logits``.
+    """
+    rows = max(1, max_logits // model.vocab_size)
+    head = model.hf.lm_head
+    kind = type(head)
+    if kind is nn.Linear and head.bias is None:
+        logits = _Logits(_precision(head.weight), temperature)
+        with torch.autocast(head.weight.device.type, enabled=False):
+            logprobs, entropy = _Chosen.apply(  # type: ignore[no-untyped-call]
+                states, head.weight, targets, model.forbidden_ids, logits, entropy_gradient, rows
+            )
+        return logprobs, entropy if entropy_gradient else entropy.detach()
+    return _through_module(model, states, targets, temperature, entropy_gradient, rows)
+
+
+def _through_module(
+    model: VisionLanguageModel,
+    states: Tensor,
+    targets: Tensor,
+    temperature: float,
+    entropy_gradient: bool,
+    rows: int,
+) -> tuple[Tensor, Tensor]:
+    """For a head that is more than a matrix, such as one with an adapter: chunks that autograd runs again."""
+
+    def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        logits = model.logprob_logits(states, temperature)
+        lse = torch.logsumexp(logits, dim=-1)
+        logprobs = logits.gather(-1, targets[:, None])[:, 0] - lse
+        with nullcontext() if entropy_gradient else torch.no_grad():
+            p = (logits - lse[:, None]).exp()
+            entropy = lse - (p * logits.masked_fill(p == 0, 0.0)).sum(dim=-1)
+        return logprobs, entropy
+
+    chunks = list(_chunks(len(states), rows)) or [slice(0, 0)]
+    parts = [checkpoint(of_chunk, states[chunk], targets[chunk], use_reentrant=False) for chunk in chunks]
+    logprobs, entropy = zip(*parts)
+    return torch.cat(logprobs), torch.cat(entropy)
+
+
+class _Chosen(torch.autograd.Function):
+    """log p(target) and entropy H of p = softmax(z), z = states @ weight.T / temperature, p = 0 for forbidden tokens.
+
+    d log p(t) / dz = onehot(t) - p, and dH / dz = -p * (log p + H).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx,
+        states: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        forbidden: Tensor,
+        logits: "_Logits",
+        entropy_gradient: bool,
+        rows: int,
+    ) -> tuple[Tensor, Tensor]:
+        lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
+        p = states.new_empty(0)
+        for chunk in _chunks(len(states), rows):
+            z = logits.of(states[chunk], weight, forbidden)
+            highest = z.amax(dim=-1, keepdim=True)
+            p = z.sub_(highest).exp()
+            total = p.sum(dim=-1)
+            log_total, share[chunk] = total.log(), total.reciprocal()
+            lse[chunk] = log_total + highest[:, 0]
+            chosen = z.gather(-1, targets[chunk, None])[:, 0]
+            logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
+            entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
+        # What fits in one chunk is kept, and spares the backward a product with the weights.
+        kept = p if len(states) <= rows else p.new_empty(0)
+        ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept)
+        ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
+        return logprobs, entropy
+
+    @staticmethod
+    def backward(
+        ctx: torch.autograd.function.FunctionCtx, to_logprobs: Tensor, to_entropy: Tensor
+    ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
+        states, weight, targets, forbidden, lse, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
+        wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
+        to_states = torch.empty_like(states) if wants_states else None
+        to_weight = torch.zeros_like(weight, dtype=torch.float32) if wants_weight else None
+        for chunk in _chunks(len(states), rows):
+            to_z = -to_logprobs[chunk, None]
+            if len(kept):
+                p, to_z = kept, to_z * share[:, None]
+            else:
+                p = logits.of(states[chunk], weight, forbidden).sub_(lse[chunk, None]).exp_()
+            to_z = p * to_z
+            if entropy_gradient:
+                p = p * share[:, None] if len(kept) else p
+                log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log()
+                to_z -= p * (log_p + entropy[chunk, None]) * to_entropy[chunk, None]
+            to_z.scatter_add_(-1, targets[chunk, None], to_logprobs[chunk, None])
+            logits.backward(to_z, states[chunk], weight, None if to_states is None else to_states[chunk], to_weight)
+        return to_states, None if to_weight is None else to_weight.to(weight.dtype), None, None, None, None, None
+
+
+_NEVER = -1e30
+"""Logit of a forbidden token: far enough for p = 0 exactly, and finite, so that p * log p is 0 too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logits:
+    """The product with the head's weights, and back."""
+
+    precision: torch.dtype
+    temperature: float
+
+    def of(self, states: Tensor, weight: Tensor, forbidden: Tensor) -> Tensor:
+        """fp32 (tokens, vocabulary)."""
+        z = (states.to(self.precision) @ weight.to(self.precision).T).float()
+        if self.temperature != 1.0:
+            z /= self.temperature
+        return z.index_fill_(-1, forbidden, _NEVER)
+
+    def backward(
+        self, to_z: Tensor, states: Tensor, weight: Tensor, to_states: Tensor | None, to_weight: Tensor | None
+    ) -> None:
+        """Fills ``to_states`` and adds to ``to_weight`` (fp32), where they are wanted; overwrites ``to_z``."""
+        if self.temperature != 1.0:
+            to_z /= self.temperature
+        to_z = to_z.to(self.precision)
+        if to_states is not None:
+            to_states.copy_(to_z @ weight.to(self.precision))
+        if to_weight is None:
+            return
+        if self.precision == torch.float32:
+            to_weight.addmm_(to_z.T, states.float())
+        else:
+            to_weight += to_z.T @ states.to(self.precision)
+
+
+def _precision(weight: Tensor) -> torch.dtype:
+    """Precision of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
+    kind = weight.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+
+
+def _chunks(count: int, rows: int) -> Iterator[slice]:
+    return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
+
 
 ValueHead = Callable[[Tensor], Tensor]
 """From hidden states (tokens, hidden) to values (tokens,)."""
@@ -37,7 +199,7 @@ def action_tokens(
     entropy_gradient: bool = False,
     value_head: ValueHead | None = None,
     values_train_trunk: bool = True,
-    frozen_images: FrozenImages | None = None,
+    frozen_images: FeatureCache | None = None,
     work: ForwardWork | None = None,
 ) -> PolicyTokens:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
@@ -51,7 +213,7 @@ def action_tokens(
     packed = pack(model, sequences)
     unique = list({image.hash: image for image in packed.images}.values())
     known = 0 if frozen_images is None else frozen_images.encoded
-    features = encode_images(model, unique) if frozen_images is None else frozen_images.encode(unique)
+    features = encode_images(model, unique) if frozen_images is None else frozen_images.get(unique)
     encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
     positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)

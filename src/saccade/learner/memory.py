@@ -11,7 +11,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from saccade.errors import MachineError, UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
-from saccade.models.out_of_memory import asked_for, is_out_of_memory
+from saccade.models.memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
 
 

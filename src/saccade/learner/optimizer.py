@@ -1,4 +1,4 @@
-"""AdamW, or Muon and AdamW, on fp32 weights, whatever precision the model has and wherever it lies."""
+"""Optimizer on fp32 weights (AdamW, or Muon and AdamW), whatever precision the model has, and its learning rates."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +11,46 @@ from torch import Tensor, nn
 
 from saccade.errors import UserError
 from saccade.learner.eight_bit import EightBitAdamW
-from saccade.learner.muon import muon
 from saccade.models.lora import LoraSettings
+
+MOMENTUM = 0.95
+
+
+def inner_matrices(module: nn.Module) -> frozenset[nn.Parameter]:
+    """The weights that Muon is made for: matrices inside the layers, no embeddings and no head of a language model."""
+    tables = {part.weight for part in module.modules() if isinstance(part, nn.Embedding)}
+    head = getattr(module, "lm_head", None)
+    if isinstance(head, nn.Linear):
+        tables.add(head.weight)
+    return frozenset(weight for weight in module.parameters() if weight.ndim == 2) - tables
+
+
+def muon(weights: Sequence[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.Muon:
+    """Muon on AdamW's scale: one learning rate serves both, as an orthogonal update times 0.2 sqrt(longer side) changes
+    a weight about as much as AdamW's does."""
+    return torch.optim.Muon(
+        weights,
+        lr=learning_rate,
+        momentum=MOMENTUM,
+        weight_decay=weight_decay,
+        adjust_lr_fn="match_rms_adamw",
+    )
+
+
+Decay = Literal["constant", "linear", "cosine"]
+
+
+def learning_rate(
+    step: int, *, peak: float, steps: int, warmup_steps: int = 0, decay: Decay = "constant", floor: float = 0.0
+) -> float:
+    """Rate of the update with index ``step`` (from 0) of ``steps``: linear warm-up, then decay to ``floor * peak``."""
+    if step < warmup_steps:
+        return peak * (step + 1) / (warmup_steps + 1)
+    progress = (step - warmup_steps) / max(1, steps - warmup_steps)
+    if decay == "constant":
+        return peak
+    remaining = 1.0 - progress if decay == "linear" else 0.5 * (1.0 + math.cos(math.pi * progress))
+    return peak * (floor + (1.0 - floor) * remaining)
 
 
 @dataclass(frozen=True, kw_only=True)

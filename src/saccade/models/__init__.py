@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.models.base import base_checkpoint, instruction_style
-    from saccade.models.loading import LoadSettings, load_model
+    from saccade.models.checkpoint import base_checkpoint, instruction_style
+    from saccade.models.loading import LoadSettings, load_model, write_merged
     from saccade.models.lora import LoraSettings
-    from saccade.models.merging import write_merged
-    from saccade.models.vlm import VisionLanguageModel
-    from saccade.models.weights import load_weights, named_weights
+    from saccade.models.vlm import VisionLanguageModel, load_weights, named_weights
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

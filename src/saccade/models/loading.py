@@ -1,21 +1,124 @@
-"""Checkpoints from disk: where their weights go, how large their pictures are, and what is wrong with them."""
+"""Checkpoints from disk: loaded, checked without running the model, and an adapter merged into its base."""
 
 import json
 import logging
+import shutil
 from pathlib import Path
 from typing import Literal
 
-from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer, PreTrainedConfig
+import torch
+from transformers import (
+    AutoImageProcessor,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.checkpoint_checks import check_directory, check_parts, first_line
+from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.families import family_of
-from saccade.models.load_settings import LoadSettings as LoadSettings
-from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter
+from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
-from saccade.models.quiet import quiet_transformers
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+
+
+def check_directory(path: Path) -> None:
+    """UserError unless the directory's ``config.json`` is that of a known family; nothing large is read.
+
+    Before transformers sees it, which fills gaps of a configuration with those of a model of many gigabytes.
+    """
+    if not (path / "config.json").is_file():
+        raise UserError(_why_no_checkpoint(path))
+    try:
+        config = json.loads((path / "config.json").read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path / 'config.json'} must hold a JSON object, not {type(config).__name__}")
+    try:
+        family = family_of(str(config.get("model_type")))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    architectures = config.get("architectures") or [family.architecture]
+    if family.architecture not in architectures:
+        raise UserError(
+            f"{path / 'config.json'} says model_type={family.model_type!r}, but architectures={architectures}: the "
+            f"weights are of another family than {family.architecture}; copy the configuration of this model again"
+        )
+    for part in ("text_config", "vision_config"):
+        if not isinstance(config.get(part), dict) or not config[part]:
+            raise UserError(f"{path / 'config.json'} has no {part!r}; copy the checkpoint again")
+
+
+def check_parts(
+    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
+) -> None:
+    """UserError when the parts of a checkpoint do not belong together or a weight is not a finite number."""
+    config, family = model.config, family_of(model.config.model_type)
+    if family.eos_token not in tokenizer.get_vocab():
+        raise UserError(
+            f"{path}: the tokenizer has no {family.eos_token}, which ends a turn; use that of the instruct model"
+        )
+    _check_spelling(path, tokenizer)
+    if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
+        raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
+    if len(tokenizer) > int(config.text_config.vocab_size):
+        raise UserError(
+            f"{path}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}; use the "
+            "tokenizer of this model"
+        )
+    try:
+        family.check(config, tokenizer, image_processor)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    broken = [name for name, weights in model.named_parameters() if not torch.isfinite(weights).all()]
+    if broken:
+        raise UserError(
+            f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
+            "wrote them has diverged, or the file is damaged. Use an earlier checkpoint"
+        )
+
+
+def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    """UserError unless the tokenizer is byte-level, so that it writes any tag and stop strings are found in bytes."""
+    text = "<answer> é漢\n</answer>"
+    ids = tokenizer.encode(text, add_special_tokens=False)
+    added = tokenizer.get_added_vocab()
+    pieces = [piece for piece in tokenizer.convert_ids_to_tokens(ids) if piece not in added]
+    # Byte-level BPE writes each byte as one character below U+0144.
+    is_byte_level = all(ord(character) < 0x144 for piece in pieces for character in piece)
+    if not is_byte_level or tokenizer.decode(ids, clean_up_tokenization_spaces=False) != text:
+        raise UserError(
+            f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; only "
+            "byte-level BPE tokenizers (as of the Qwen families) are supported"
+        )
+
+
+def first_line(error: Exception) -> str:
+    """A library's error message without its advice of many lines."""
+    if "ignore_mismatched_sizes" in str(error):
+        return "the shapes of its weights are not those that config.json gives"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _why_no_checkpoint(path: Path) -> str:
+    if not path.exists():
+        return f"there is no checkpoint directory {path}; models are read from disk, never downloaded"
+    if not path.is_dir():
+        return f"{path} is a file; pass the checkpoint directory that holds config.json"
+    inside = sorted(
+        config.parent for pattern in ("*", "checkpoints/*") for config in path.glob(f"{pattern}/config.json")
+    )
+    if inside:
+        # Most often somebody passes the directory of a run.
+        newest = max(inside, key=lambda directory: (directory.stat().st_mtime_ns, directory.name))
+        return f"{path} holds no config.json; pass one of the checkpoints inside, such as {newest}"
+    return f"{path} holds no config.json; pass a checkpoint directory in Hugging Face layout"
+
 
 DEFAULT_MAX_PIXELS = 1 << 20
 """About 1,000 to 1,340 image tokens: a picture and some crops of it fit beside the default limits of an episode."""
@@ -127,3 +230,22 @@ def _bound_views(path: Path, config: PreTrainedConfig, image_processor: ImagePro
     if smallest and largest and smallest > largest:
         raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
     family.bound_views(image_processor, min_pixels=smallest, max_pixels=largest)
+
+
+def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat16"] = "float32") -> None:
+    """Writes a checkpoint of the adapted policy with its records, added up in fp32 and rounded to ``dtype`` at the end.
+
+    Raises UserError when ``adapter`` is none, or when there is something at ``out``.
+    """
+    if not (adapter / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{adapter} holds no {ADAPTER_CONFIG}: it is no adapter that could be merged")
+    if out.exists():
+        raise UserError(f"{out} exists already; choose another directory to write to")
+    model = load_model(adapter, MediaStore(), LoadSettings(device="cpu"))
+    merge_adapter(model)
+    for weight in model.hf.parameters():
+        weight.data = weight.data.to(getattr(torch, dtype))
+    model.save(out)
+    for name in (ASKING_RECORD, TRAINED_ON_RECORD):
+        if (adapter / name).is_file():
+            shutil.copyfile(adapter / name, out / name)

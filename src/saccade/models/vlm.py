@@ -1,7 +1,9 @@
 """One loaded vision-language model, as engine and learner share it: the same weights, masks, pixels, positions."""
 
 import json
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,21 +11,22 @@ from pathlib import Path
 import torch
 from torch import Tensor
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import logging
 
+from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
-from saccade.models.base import TINY_BELOW_WEIGHTS
 from saccade.models.chat import Chat, ObservationRole
+from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
-from saccade.models.lora import Adapter, base_state, save_adapter
-from saccade.models.patch_projection import project_by_product
-from saccade.models.pixels import ImageProcessor, PatchCache
-from saccade.models.quiet import quiet_transformers
+from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
+from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
-from saccade.models.weights import named_weights
 from saccade.types import ImageRef
+
+_ALONE = threading.RLock()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,7 +205,7 @@ class VisionLanguageModel:
         return logits if temperature == 1 else logits / temperature
 
     def named_weights(self) -> Iterator[tuple[str, Tensor]]:
-        """As ``saccade.models.weights`` gives them: what an engine of its own samples with."""
+        """As ``saccade.models.vlm`` gives them: what an engine of its own samples with."""
         return named_weights(self)
 
     def save(self, directory: Path) -> None:
@@ -234,3 +237,48 @@ class VisionLanguageModel:
         if processor := self.family.processor_config(self.hf.config):
             text = json.dumps(processor, indent=2, sort_keys=True)
             (directory / "processor_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Inside, errors alone are said: a run has its own progress, and a checkpoint's faults end its loading in words.
+
+    transformers also changes what all threads share while it loads: two at a time lose weights that are tied.
+    """
+    with _ALONE:
+        verbosity, shows_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if shows_bars:
+                logging.enable_progress_bar()
+
+
+def named_weights(model: VisionLanguageModel) -> Iterator[tuple[str, Tensor]]:
+    """Every weight once, an adapter added to what it adapts; of tied weights only the first is named."""
+    state = model.hf.state_dict() if model.adapter is None else merged_state(model.hf)
+    seen: set[tuple[int, torch.Size]] = set()
+    for name, weight in state.items():
+        place = weight.data_ptr(), weight.shape
+        if place not in seen:
+            seen.add(place)
+            yield name, weight.detach()
+
+
+def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]) -> None:
+    """Copies weights into a model without an adapter; ``SaccadeError`` when they are those of another model."""
+    if model.adapter is not None:
+        raise SaccadeError("weights cannot be copied into a model with an adapter; load it without")
+    own, given = dict(named_weights(model)), dict(weights)
+    wrong = own.keys() ^ given.keys() or {name for name in own if own[name].shape != given[name].shape}
+    if wrong:
+        raise SaccadeError(
+            f"these are the weights of another model: {len(wrong)} differ in name or shape, {min(wrong)} for one"
+        )
+    for name, weight in own.items():
+        weight.copy_(given[name])
+    # No directory holds these weights.
+    model.source = None

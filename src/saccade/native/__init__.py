@@ -4,15 +4,15 @@ The door is what is exported here, for the engine and the learner alone. Where t
 switched off, a GPU, a model that needs its modules) its functions give None, or leave the work to torch.
 """
 
-from saccade.native.accelerated import Accelerated, accelerated, sampler
-from saccade.native.cached import CachedForward
+from saccade.native.accelerated import Accelerated, CachedForward, accelerated, sampler
+from saccade.native.decoding import NewTokens, SlotAttention
 from saccade.native.kernels import Kernels
-from saccade.native.slot_attention import NewTokens, SlotAttention
-from saccade.native.vision import encode_images
+from saccade.native.vision import FeatureCache, encode_images
 
 __all__ = [
     "Accelerated",
     "CachedForward",
+    "FeatureCache",
     "Kernels",
     "NewTokens",
     "SlotAttention",

@@ -1,10 +1,14 @@
 """Attention masks as lists of blocks, in each of which neighbouring queries attend to neighbouring keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from saccade.models.attention import Layout, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +54,29 @@ class KeyValues:
     value: Tensor
     token_stride: int
     head_stride: int
+
+
+def pack_mask(layout: Layout, queries: NDArray[np.int64]) -> BlockMask:
+    """The mask of a pack's tokens ``queries``, in rising order: suffixes attend to their prefix and to themselves."""
+
+    def own(span: Span) -> Iterator[MaskBlock]:
+        """Each run of neighbours attends from the span's first token to its own last one."""
+        first, last = np.searchsorted(queries, (span.start, span.stop))
+        cuts = np.flatnonzero(np.diff(queries[first:last]) > 1) + 1 + first
+        for start, stop in zip((first, *cuts), (*cuts, last)):
+            if stop > start:
+                yield int(start), int(stop), span.start, int(queries[stop - 1]) + 1 - span.start, True
+
+    groups: list[list[MaskBlock]] = []
+    for node in layout:
+        first, last = np.searchsorted(queries, (node.suffixes.start, node.suffixes.stop))
+        group = [*own(node.prefix)]
+        if last > first and node.prefix.length:
+            group.append((int(first), int(last), node.prefix.start, node.prefix.length, False))
+        for run in node.runs:
+            length = run.span.length // run.count
+            for start in range(run.span.start, run.span.stop, length):
+                group += own(Span(start, start + length))
+        if group:
+            groups.append(group)
+    return block_mask(groups)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from saccade.models.layer_formula import LayerStates, forward_layer
+from saccade.models.plain_forward import LayerStates, forward_layer
 from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct
 from saccade.native.block_mask import BlockMask, KeyValues
 from saccade.native.kernels import Kernels

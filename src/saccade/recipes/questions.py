@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
 from saccade.errors import UserError
 from saccade.models import base_checkpoint, instruction_style, load_model
-from saccade.models.base import is_tiny
+from saccade.models.checkpoint import is_tiny
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
 from saccade.seeding import seed_for

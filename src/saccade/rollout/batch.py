@@ -10,7 +10,7 @@ from saccade.engines.engine import Engine, EngineLostError
 from saccade.envs.environment import MakeEnvironment
 from saccade.errors import MachineError
 from saccade.models.chat import Chat
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
 from saccade.waiting import run_to_end

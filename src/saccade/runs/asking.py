@@ -18,7 +18,7 @@ from saccade.errors import UserError
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
 from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.runs.trained_on import Novelty, novelty_from_json

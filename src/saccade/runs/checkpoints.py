@@ -18,8 +18,7 @@ from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.errors import UserError
 from saccade.learner.learner import Learner
 from saccade.media.store import MediaStore
-from saccade.models.checkpoint_checks import first_line
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models.loading import LoadSettings, first_line, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.position import Position
 from saccade.types import Json

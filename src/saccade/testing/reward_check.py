@@ -13,8 +13,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.groups import score_question
 from saccade.rewards.reward import AnyReward, GroupReward, Reward
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.episodes import visual_reasoning
-from saccade.rollout.settings import RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import RolloutRequest, RolloutSettings, visual_reasoning
 from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS

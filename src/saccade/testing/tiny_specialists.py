@@ -27,7 +27,7 @@ from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProce
 from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPil
 
 from saccade.media.store import MediaStore
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.tasks.procedural import ALL_FAMILIES, generate
 from saccade.testing.tasks import tiny_example
 from saccade.testing.tiny_chart_models import deplot, save_parts, unichart

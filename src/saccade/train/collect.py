@@ -11,7 +11,7 @@ from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import score_questions
 from saccade.rollout.batch import PlayedAs, rollout_streams
-from saccade.rollout.settings import RolloutRequest
+from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.task_json import Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.seeding import seed_for

@@ -21,7 +21,7 @@ from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.demonstration import demonstrate
+from saccade.rollout.trajectory import demonstrate
 from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
 from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json

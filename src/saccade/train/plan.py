@@ -18,7 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
-from saccade.rollout.settings import RolloutSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.stage_settings import RLSettings, SFTSettings, chosen

@@ -11,7 +11,7 @@ from saccade.config.settings import to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.critic import ValueHead
+from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.media.store import MediaStore
 from saccade.runs.checkpoints import (

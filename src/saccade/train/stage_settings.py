@@ -9,13 +9,11 @@ from typing import Literal
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.critic_free import dr_grpo, grpo, gspo, rloo
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
 from saccade.algorithms.losses import PolicyOptions
-from saccade.algorithms.ppo import ppo
+from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.errors import UserError
-from saccade.learner.optimizer import OptimizerSettings
-from saccade.learner.schedule import Decay, learning_rate
+from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
 
 AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo"]
 

@@ -11,9 +11,8 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
-from saccade.models.checkpoint_checks import first_line
-from saccade.models.loading import LoadSettings
-from saccade.models.quiet import quiet_transformers
+from saccade.models.loading import LoadSettings, first_line
+from saccade.models.vlm import quiet_transformers
 
 Part = TypeVar("Part")
 Model = TypeVar("Model", bound=PreTrainedModel)

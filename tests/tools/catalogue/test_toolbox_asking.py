@@ -8,7 +8,7 @@ from PIL import Image
 from saccade.chat.vision_chat import LentImages
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.store import MediaStore
-from saccade.models.base import base_checkpoint
+from saccade.models.checkpoint import base_checkpoint
 from saccade.testing.chat_server import (
     CDL_LINES,
     SOLUTION,

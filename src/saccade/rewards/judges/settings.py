@@ -12,7 +12,7 @@ from saccade.chat.chat_model import API_KEY_VARIABLE, ChatServerSettings, Connec
 from saccade.chat.resources import ChatMeter
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.models.load_settings import LoadSettings
+from saccade.models.checkpoint import LoadSettings
 from saccade.rewards.ivgr import AccuracyJudge
 from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
 from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge

@@ -20,7 +20,7 @@ def detector(options: Options) -> Callable[[], Detector]:
     placement = options.placement()
 
     def load() -> Detector:
-        from saccade.models.load_settings import LoadSettings
+        from saccade.models.checkpoint import LoadSettings
         from saccade.vision_models.detectors import load_detector
 
         return load_detector(path, LoadSettings(**placement))
@@ -33,7 +33,7 @@ def segmenter(options: Options) -> Callable[[], Segmenter]:
     placement = options.placement()
 
     def load() -> Segmenter:
-        from saccade.models.load_settings import LoadSettings
+        from saccade.models.checkpoint import LoadSettings
         from saccade.vision_models.segmenters import load_segmenter
 
         return load_segmenter(path, LoadSettings(**placement))
@@ -46,7 +46,7 @@ def chart_model(options: Options) -> Callable[[], ChartModel]:
     placement, max_tokens, font = options.placement(), options.whole("max_tokens", 512), options.optional_path("font")
 
     def load() -> ChartModel:
-        from saccade.models.load_settings import LoadSettings
+        from saccade.models.checkpoint import LoadSettings
         from saccade.vision_models.chart_models import load_chart_model
 
         return load_chart_model(path, LoadSettings(**placement), max_tokens=max_tokens, font=font)
@@ -61,7 +61,7 @@ def local_vision_model(options: Options) -> Callable[[], VisionModel]:
     max_pixels = options.whole("max_pixels", 1 << 20, low=28 * 28, high=1 << 28)
 
     def load() -> VisionModel:
-        from saccade.models.load_settings import LoadSettings
+        from saccade.models.checkpoint import LoadSettings
 
         settings = ChatServerSettings(max_tokens=max_tokens)
         images = LentImages()

@@ -1,4 +1,4 @@
-"""Memory between the steps of a training: what one frees the next needs again.
+"""Memory of the process: what one training step frees the next needs again, and errors of memory that ran out.
 
 The C library hands what lies free at the end of its memory back to the system, and the system clears every page anew
 when it is used again. On a virtual machine that was a twentieth of a step's time of a tiny model. Of large ones it is
@@ -10,8 +10,10 @@ import ctypes
 import functools
 import mmap
 import os
+import re
 import sys
 
+import torch
 from torch import Tensor
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
@@ -60,3 +62,19 @@ def give_pages_back(tensor: Tensor) -> None:
     first, last = -(-begin // page) * page, end // page * page
     if last > first:
         advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+
+
+_ASKED_FOR = re.compile(r"[Tt]ried to allocate (?P<size>[\d.]+ \w+)")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """On whichever device: the allocator of the CPU has no error class of its own."""
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    )
+
+
+def asked_for(error: BaseException) -> str:
+    """`` while it asked for 2.00 GiB``, as torch said it; empty where it did not."""
+    asked = _ASKED_FOR.search(str(error))
+    return f" while it asked for {asked['size']}" if asked else ""

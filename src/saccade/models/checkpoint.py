@@ -1,0 +1,92 @@
+"""Checkpoint directories before they are loaded: settings of loading, and the base checkpoint of the package."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from safetensors import SafetensorError, safe_open
+
+from saccade.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadSettings:
+    """Where a checkpoint's weights go and how large its pictures are."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """``auto`` is the GPU where torch sees one."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """``auto`` is float32 on a CPU, and on a GPU bfloat16 for a checkpoint in half precision."""
+    min_pixels: int | None = None
+    """Smallest area of a view; None keeps what the checkpoint's image processor says."""
+    max_pixels: int | Literal["checkpoint"] | None = None
+    """Largest area of a view: fewer pixels are fewer image tokens. It is saved with every checkpoint. ``checkpoint``
+    keeps what its image processor says; None does too, but at most 1,048,576 where a family takes pictures of any size
+    (Qwen3-VL's own file allows 16 times that)."""
+    chat_template: Path | None = None
+    """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
+    observation_role: Literal["auto", "tool", "user"] = "auto"
+    """Role of a tool's result in the chat: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
+
+    def check(self) -> None:
+        if self.device == "cuda" and not _has_gpu():
+            raise UserError("device=cuda, but torch sees no GPU here; use device=cpu or auto")
+        for name, value in (("min_pixels", self.min_pixels), ("max_pixels", self.max_pixels)):
+            if isinstance(value, int) and value < 1:
+                raise UserError(f"{name}={value} must be 1 or more")
+
+    @property
+    def torch_device(self) -> str:
+        if self.device == "auto":
+            return "cuda" if _has_gpu() else "cpu"
+        return self.device
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+_SHIPPED = Path(__file__).parent / "base_checkpoint"
+
+BRIEF_BELOW_VOCABULARY = 8192
+"""Tokenizers smaller than this belong to tiny models, which learn the format by example."""
+
+TINY_BELOW_WEIGHTS = 20_000_000
+"""Models smaller than this learn at rates a hundred times those of published ones."""
+
+
+def base_checkpoint() -> Path:
+    """The checkpoint that ``saccade train perception`` made: 1.3 M weights that see coloured things in drawings."""
+    if not (_SHIPPED / "config.json").is_file():
+        raise UserError(f"the base checkpoint is missing from this installation ({_SHIPPED}); pass --model PATH")
+    return _SHIPPED
+
+
+def is_tiny(checkpoint: Path) -> bool:
+    """Whether the checkpoint's weights are fewer than ``TINY_BELOW_WEIGHTS``, by the headers of its files.
+
+    False where they cannot be read: what is wrong with the checkpoint is said where it is loaded.
+    """
+    count = 0
+    try:
+        for file in checkpoint.glob("*.safetensors"):
+            with safe_open(file, framework="numpy") as weights:
+                count += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
+    except (OSError, SafetensorError):
+        return False
+    return 0 < count < TINY_BELOW_WEIGHTS
+
+
+def instruction_style(checkpoint: Path) -> Literal["brief", "full"]:
+    """``brief`` for tiny models, which cannot read instructions; ``full`` for all others."""
+    try:
+        config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
+        size = int(config["text_config"]["vocab_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # What is wrong with the checkpoint is said where it is loaded.
+        return "full"
+    return "brief" if size < BRIEF_BELOW_VOCABULARY else "full"
