@@ -18,7 +18,7 @@ from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
-from saccade.vision_models.requests import VisionModel
+from saccade.vision_models.kinds import VisionModel
 
 
 class Connection(TypedDict, total=False):

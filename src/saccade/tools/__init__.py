@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from saccade.tools.geometry_tools import GEOMETRY_TOOLS
     from saccade.tools.images import IMAGE_TOOLS, crop
     from saccade.tools.ocr_tools import reading_tools
-    from saccade.tools.remembered import RememberedSessions
-    from saccade.tools.remembered_calls import remembering
+    from saccade.tools.remembered import RememberedSessions, remembering
     from saccade.tools.tool import Episode, EpisodeTool, OpenTool, Tool, ToolOutput, find_tool, tool_from
 else:
     __getattr__, __dir__ = names_on_use(__name__)

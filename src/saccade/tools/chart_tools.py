@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 from PIL import Image
 
 from saccade.readers.charts.chart import ChartReader
+from saccade.readers.charts.descriptions import analysis_of, caption_of, colours_of, scene_graph_of
 from saccade.readers.charts.questions import answer
-from saccade.readers.charts.scene_graph import scene_graph_of
 from saccade.readers.charts.svg import svg_of
 from saccade.readers.charts.table import csv_of, data_of, markdown_of
-from saccade.readers.charts.telling import analysis_of, caption_of, colours_of
 from saccade.tools.tool import Tool, ToolOutput, tool_from
 
 DEADLINE_S = 60.0

@@ -9,8 +9,7 @@ from PIL import Image
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
-from saccade.readers.text.lines import TextLine, TextReader
-from saccade.readers.text.order import rows_of
+from saccade.readers.text.lines import TextLine, TextReader, rows_of
 from saccade.tools.tool import Tool, ToolOutput, tool_from
 from saccade.types import Json
 

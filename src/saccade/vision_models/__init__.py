@@ -1,6 +1,6 @@
 """Models for one visual task: detectors, segmenters and chart models, from transformers checkpoints.
 
-``requests.py`` has the requests and answers of each kind; ``kinds.py`` tells a directory's kind without torch.
+``kinds.py`` has the requests and answers of each kind, and tells a directory's kind, without torch.
 """
 
 from typing import TYPE_CHECKING
@@ -10,8 +10,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.vision_models.chart_models import load_chart_model
     from saccade.vision_models.detectors import load_detector
-    from saccade.vision_models.kinds import kind_of
-    from saccade.vision_models.requests import (
+    from saccade.vision_models.kinds import (
         ChartModel,
         ChartRequest,
         Detection,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         Segmentation,
         SegmentationRequest,
         Segmenter,
+        kind_of,
     )
     from saccade.vision_models.segmenters import load_segmenter
 else:

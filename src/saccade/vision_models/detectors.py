@@ -14,8 +14,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_tokenizer, load_weights, on_device
-from saccade.vision_models.kinds import DETECTORS, check_kind
-from saccade.vision_models.requests import Detection, DetectionRequest, Detector
+from saccade.vision_models.kinds import DETECTORS, Detection, DetectionRequest, Detector, check_kind
 
 
 def load_detector(path: Path, settings: LoadSettings = LoadSettings()) -> Detector:

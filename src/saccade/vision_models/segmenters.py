@@ -17,8 +17,7 @@ from saccade.errors import UserError
 from saccade.geometry import Mask
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_weights, on_device
-from saccade.vision_models.kinds import SEGMENTERS, check_kind
-from saccade.vision_models.requests import Segmentation, SegmentationRequest, Segmenter
+from saccade.vision_models.kinds import SEGMENTERS, Segmentation, SegmentationRequest, Segmenter, check_kind
 
 _IMAGENET_MEAN, _IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

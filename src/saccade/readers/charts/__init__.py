@@ -1,7 +1,7 @@
-"""Charts: what a chart holds as a value, a classical reader that works offline, and what can be said of a chart.
+"""Charts: the ``Chart`` value, a reader of pixels that works offline; tables, descriptions and answers of a chart.
 
-Start in ``chart.py``, then ``classical.py`` (pixels to a ``Chart``). ``table.py``, ``telling.py``, ``svg.py`` and
-``scene_graph.py`` write a chart; ``questions.py`` answers questions on its table.
+Start in ``chart.py``, then ``classical.py`` (pixels to a ``Chart``). ``table.py``, ``descriptions.py`` and
+``svg.py`` write a chart; ``questions.py`` answers questions on its table.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +11,10 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.readers.charts.chart import Axis, Chart, ChartKind, ChartReader, Series
     from saccade.readers.charts.classical import ClassicalReader
+    from saccade.readers.charts.descriptions import analysis_of, caption_of, scene_graph_of
     from saccade.readers.charts.questions import answer
-    from saccade.readers.charts.scene_graph import scene_graph_of
     from saccade.readers.charts.svg import svg_of
     from saccade.readers.charts.table import csv_of, data_of, markdown_of
-    from saccade.readers.charts.telling import analysis_of, caption_of
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

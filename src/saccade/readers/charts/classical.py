@@ -16,8 +16,8 @@ from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
 from saccade.pictures import bounded
 from saccade.readers.charts.areas import are_areas, area_chart
-from saccade.readers.charts.axes import Axes, axes_of
-from saccade.readers.charts.bar_chart import bar_chart
+from saccade.readers.charts.axes import Axes, axes_of, labelled_scale, without_tick_marks
+from saccade.readers.charts.bar_chart import bar_chart, histogram_of
 from saccade.readers.charts.calibration import Scale
 from saccade.readers.charts.chart import Axis, Chart, Series
 from saccade.readers.charts.colours import (
@@ -43,19 +43,12 @@ from saccade.readers.charts.doubts import (
     steps_in_doubt,
     strokes_in_doubt,
 )
-from saccade.readers.charts.exploded import exploded_slices
-from saccade.readers.charts.histogram import histogram_of
 from saccade.readers.charts.layout import is_word, names_below, parted_names, real_texts, title_of, with_gaps_named
 from saccade.readers.charts.legend import Legend, find_legend, without_legend
 from saccade.readers.charts.lines import evened, heights_at, moved_to_corners, moved_to_ends, without_doubles
-from saccade.readers.charts.marks import Layer, is_stroke_layer, is_thin, kind_of, layer_of
-from saccade.readers.charts.pie_names import pie_of
-from saccade.readers.charts.pies import find_disc, slices_of
-from saccade.readers.charts.rereading import named_again, sharpened
-from saccade.readers.charts.scatter import markers_of
-from saccade.readers.charts.slanted import is_aslant, read_twice, slanted_row
-from saccade.readers.charts.spines import without_tick_marks
-from saccade.readers.charts.value_labels import labelled_scale
+from saccade.readers.charts.marks import Layer, is_stroke_layer, is_thin, kind_of, layer_of, markers_of
+from saccade.readers.charts.pies import exploded_slices, find_disc, pie_of, slices_of
+from saccade.readers.charts.rereading import is_aslant, named_again, read_twice, sharpened, slanted_row
 from saccade.readers.text.lines import TextLine, TextReader, scaled
 
 MAX_SIDE_PX = 1600

@@ -1,5 +1,6 @@
-"""Pies and rings: the share of the circle that each colour takes."""
+"""Pie charts: the share of each slice in the circle, slices moved outwards, and the names of the slices."""
 
+import math
 from dataclasses import dataclass
 
 import cv2
@@ -8,8 +9,11 @@ from numpy.typing import NDArray
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
-from saccade.readers.charts.chart import Colour
-from saccade.readers.charts.colours import Coverage, Palette, Pixels, coverage_of
+from saccade.readers.charts.chart import Chart, Colour, Series
+from saccade.readers.charts.colours import Coverage, Palette, Pixels, coverage_of, without
+from saccade.readers.charts.layout import title_of
+from saccade.readers.charts.legend import Legend
+from saccade.readers.text.lines import TextLine
 
 ANGLES = 1440
 RADII = (0.62, 0.68, 0.74, 0.8, 0.86, 0.92)
@@ -125,3 +129,135 @@ def _smoothed(winner: NDArray[np.int64]) -> NDArray[np.int64]:
         smooth[run[:half]] = smooth[(starts[shortest] - 1) % ANGLES]
         smooth[run[half:]] = smooth[(run[-1] + 1) % ANGLES]
     return smooth
+
+
+LEAST_AREA = 0.004
+"""Least area of a slice, as a share of the picture."""
+MOST_FILLED = 0.9
+MAX_MISS = 0.05
+"""How far the angles of all slices may be from the full circle."""
+
+
+def exploded_slices(pixels: Pixels, palette: Palette, hidden: tuple[Box, ...]) -> tuple[Disc, tuple[Slice, ...]] | None:
+    """The slices and the circle around them; None when the large pieces are no slices of one circle."""
+    pieces = []
+    for colour in palette.colours:
+        for piece in _large(without(coverage_of(pixels, colour, palette), hidden)):
+            pieces.append((colour, piece))
+    if len(pieces) < 2 or any(_is_block(piece) for _, piece in pieces):
+        return None
+    drawn = np.logical_or.reduce([piece for _, piece in pieces])
+    rows, columns = np.nonzero(drawn)
+    center = Point(float(columns.min() + columns.max()) / 2, float(rows.min() + rows.max()) / 2)
+    radius = _common_radius([piece for _, piece in pieces], center)
+    if radius is None:
+        return None
+    found = []
+    for colour, piece in pieces:
+        rows, columns = np.nonzero(piece)
+        extent = math.degrees(2 * len(rows) / radius**2)
+        middle = math.degrees(math.atan2(rows.mean() - center.y, columns.mean() - center.x))
+        found.append(Slice(colour=colour, start=(middle - extent / 2) % 360, extent=extent))
+    total = sum(part.extent for part in found)
+    if abs(total - 360) > MAX_MISS * 360:
+        return None
+    outer = max(math.hypot(x - center.x, y - center.y) for y, x in zip(*np.nonzero(drawn), strict=True))
+    return Disc(center=center, radius=outer), tuple(sorted(found, key=lambda part: part.start))
+
+
+def _large(coverage: Coverage) -> list[Coverage]:
+    """The large pieces of one colour, printed numbers in them filled in."""
+    closed = cv2.morphologyEx(coverage.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    pieces = []
+    for contour in contours:
+        if cv2.contourArea(contour) >= LEAST_AREA * coverage.size:
+            filled = np.zeros(coverage.shape, dtype=np.uint8)
+            cv2.drawContours(filled, [contour], -1, 1, -1)
+            pieces.append(filled > 0)
+    return pieces
+
+
+def _is_block(piece: Coverage) -> bool:
+    """Whether a piece fills its box, as bars do; of its box a slice fills at most what a quarter of a disc does."""
+    rows, columns = np.nonzero(piece)
+    return bool(len(rows) > MOST_FILLED * (np.ptp(rows) + 1) * (np.ptp(columns) + 1))
+
+
+def _common_radius(pieces: list[Coverage], center: Point) -> float | None:
+    """The radius that all slices share: the median over slices of the way from the tip to the arc."""
+    radii = []
+    for piece in pieces:
+        rows, columns = np.nonzero(piece)
+        away = np.hypot(columns - center.x, rows - center.y)
+        tip = int(away.argmin())
+        radii.append(float(np.percentile(np.hypot(columns - columns[tip], rows - rows[tip]), 99.5)))
+    radius = float(np.median(radii))
+    return radius if max(abs(one - radius) for one in radii) <= 0.12 * radius else None
+
+
+def pie_of(disc: Disc, slices: tuple[Slice, ...], legend: Legend, lines: tuple[TextLine, ...]) -> Chart:
+    """The chart of a disc that was found; the legend's lines are not among ``lines``."""
+    names, is_sure = _slice_names(disc, slices, legend, lines)
+    total = sum(part.extent for part in slices)
+    shares = tuple(100 * part.extent / total for part in slices)
+    series = Series(
+        name="share",
+        values=shares,
+        colours=tuple(part.colour for part in slices),
+        boxes=tuple(_slice_box(disc, part) for part in slices),
+    )
+    return Chart(
+        kind="pie",
+        title=title_of(lines, disc.box.y1 - 0.35 * disc.radius),
+        categories=tuple(names),
+        series=(series,),
+        confidence=round(0.95 if is_sure else 0.6, 3),
+    )
+
+
+def _slice_names(
+    disc: Disc, slices: tuple[Slice, ...], legend: Legend, lines: tuple[TextLine, ...]
+) -> tuple[list[str], bool]:
+    """The names in the slices' order, and whether all were read; one that was not is called by its number."""
+    named = [legend.name(part.colour) for part in slices]
+    if all(named):
+        return [name or "" for name in named], True
+    # Printed shares stand in the slices or beside the names, and a title is higher than any name.
+    top = disc.box.y1 - 0.2 * disc.radius
+    texts = [line for line in lines if not line.text.endswith("%") and line.box.y2 > top]
+    texts = [line for line in texts if _reach(disc, line.box) < 1.75]
+    outside = [line for line in texts if _reach(disc, line.box) > 0.9]
+    texts = outside if len(outside) >= len(slices) else texts
+    turns = [
+        (_turn(_angle(disc, line.box), part.middle), place, number)
+        for place, line in enumerate(texts)
+        for number, part in enumerate(slices)
+    ]
+    names: dict[int, str] = {}
+    used: set[int] = set()
+    for turn, place, number in sorted(turns):
+        if place not in used and number not in names and turn <= max(12.0, slices[number].extent / 2):
+            names[number] = texts[place].text
+            used.add(place)
+    return [names.get(number, f"slice {number + 1}") for number in range(len(slices))], len(names) == len(slices)
+
+
+def _reach(disc: Disc, box: Box) -> float:
+    return math.hypot(box.center.x - disc.center.x, box.center.y - disc.center.y) / disc.radius
+
+
+def _angle(disc: Disc, box: Box) -> float:
+    return math.degrees(math.atan2(box.center.y - disc.center.y, box.center.x - disc.center.x)) % 360
+
+
+def _turn(one: float, other: float) -> float:
+    return abs((one - other + 180) % 360 - 180)
+
+
+def _slice_box(disc: Disc, part: Slice) -> Box:
+    """Around the slice's arc and the centre."""
+    angles = np.radians(part.start + np.linspace(0, part.extent, 32))
+    xs = [disc.center.x, *(disc.center.x + disc.radius * np.cos(angles))]
+    ys = [disc.center.y, *(disc.center.y + disc.radius * np.sin(angles))]
+    return Box(float(min(xs)), float(min(ys)), float(max(xs)), float(max(ys)))

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 from saccade.readers.charts.chart import Chart, Colour, Series
 from saccade.readers.charts.colours import hex_of
-from saccade.readers.charts.linearised import written
+from saccade.readers.charts.table import written
 
 WIDTH, HEIGHT = 640, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 620, 50, 360

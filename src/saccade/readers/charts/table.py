@@ -1,13 +1,127 @@
-"""A chart's numbers as cells, as a table in Markdown and CSV, and what can be said of them at once."""
+"""The table of a chart: its cells, Markdown and CSV, and the one-line tables of chart models.
+
+DePlot's rows end in ``<0x0A>``, UniChart's in ``&&``:
+
+    DePlot    TITLE | Goods sold <0x0A> Item | 2020 | 2021 <0x0A> tea | 5 | 7
+    UniChart  Item | 2020 | 2021 && tea | 5 | 7
+
+Printing and parsing are each other's inverse for charts of kind ``table`` whose texts hold no separators.
+"""
 
 import csv
 import io
+import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.linearised import table_rows, written
+from saccade.errors import ToolError
+from saccade.quantities import parse_quantity
+from saccade.readers.charts.chart import Axis, Chart, Series
 from saccade.types import Json
+
+MAX_ROWS = 512
+MAX_COLUMNS = 64
+
+_DEPLOT_ROW = "<0x0A>"
+_UNICHART_ROW = "&&"
+_CELL = "|"
+_TITLE = "TITLE"
+_SEPARATORS = re.compile(r"\s*(?:<0x0A>|&&|\||[\r\n\t])\s*")
+_EMPTY = {"", "-", "–", "—", "n/a", "na", "nan", "none", "null"}
+
+
+def parse_deplot(text: str) -> Chart:
+    """The table of DePlot's output; line breaks end rows too. ``ToolError`` when it is none."""
+    return _chart(_rows(text, re.compile(r"<0x0A>|\n")))
+
+
+def print_deplot(chart: Chart) -> str:
+    """A chart as DePlot would write it, its title first."""
+    title = [[_TITLE, chart.title]]
+    return f" {_DEPLOT_ROW} ".join(_line(row) for row in [*title, *table_rows(chart)])
+
+
+def parse_unichart(text: str) -> Chart:
+    """The table of UniChart's output; task tokens are left out. ``ToolError`` when it is none."""
+    return _chart(_rows(re.sub(r"</?s(?:_answer)?>|<extract_data_table>|<pad>", " ", text), re.compile(r"&&|\n")))
+
+
+def print_unichart(chart: Chart) -> str:
+    """A chart as UniChart would write it; its title is lost."""
+    return f" {_UNICHART_ROW} ".join(_line(row) for row in table_rows(chart))
+
+
+def table_rows(chart: Chart) -> list[list[str]]:
+    """The chart's table as texts, header first: a category per row, or for scatter charts a point per row."""
+    if chart.kind == "scatter":
+        header = ["series", chart.x_axis.label or "x", chart.y_axis.label or "y"]
+        points = [
+            [series.name, written(x), written(y)]
+            for series in chart.series
+            for x, y in zip(series.xs, series.values, strict=True)
+        ]
+        return [header, *points]
+    # The axis along which the categories lie has its name in the corner.
+    axis = chart.y_axis if chart.is_horizontal else chart.x_axis
+    header = [axis.label, *(series.name for series in chart.series)]
+    columns = [[written(value) for value in series.values] for series in chart.series]
+    return [header, *([category, *row] for category, *row in zip(chart.categories, *columns, strict=True))]
+
+
+def written(value: float | None) -> str:
+    """A value in at most five significant digits, or more where it is a whole number; empty for None."""
+    if value is None:
+        return ""
+    rounded = float(f"{value:.5g}")
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(int(rounded)) if rounded.is_integer() and abs(rounded) < 1e15 else f"{rounded:.12g}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f" {_CELL} ".join(_SEPARATORS.sub(" / ", cell).strip() for cell in cells)
+
+
+def _rows(text: str, row_end: re.Pattern[str]) -> list[list[str]]:
+    rows = [[cell.strip() for cell in row.split(_CELL)] for row in row_end.split(text) if row.strip()]
+    if len(rows) > MAX_ROWS or any(len(row) > MAX_COLUMNS for row in rows):
+        raise ToolError(f"the table is larger than {MAX_ROWS} rows of {MAX_COLUMNS} cells")
+    return rows
+
+
+def _chart(rows: list[list[str]]) -> Chart:
+    title = ""
+    if rows and rows[0][0].upper() == _TITLE:
+        title = " ".join(rows.pop(0)[1:]).strip()
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise ToolError("the text is no table: it needs a header and a row, cells between |")
+    (corner, *names), *body = rows
+    for number, row in enumerate(body, start=1):
+        if len(row) > len(names) + 1:
+            raise ToolError(f"row {number} of the table has {len(row)} cells, but the header has {len(names) + 1}")
+    # A model that ran out of tokens leaves its last row short: what it did not write is not known.
+    cells = [[*row, *[""] * (len(names) + 1 - len(row))] for row in body]
+    series = [
+        Series(name=name, values=tuple(_value(row[column], row[0]) for row in cells))
+        for column, name in enumerate(names, start=1)
+    ]
+    return Chart(
+        kind="table",
+        title=title,
+        categories=tuple(row[0] for row in cells),
+        series=tuple(series),
+        x_axis=Axis(label=corner),
+    )
+
+
+def _value(cell: str, category: str) -> float | None:
+    if cell.casefold() in _EMPTY:
+        return None
+    quantity = parse_quantity(cell)
+    if quantity is None:
+        raise ToolError(f"the table holds {cell[:40]!r} for {category[:40]!r}, which is no number")
+    return quantity.value
 
 
 @dataclass(frozen=True, slots=True)

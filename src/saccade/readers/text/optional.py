@@ -12,8 +12,7 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box
 from saccade.pictures import bounded
-from saccade.readers.text.lines import MAX_SIDE_PX, TextLine, scaled
-from saccade.readers.text.order import in_reading_order
+from saccade.readers.text.lines import MAX_SIDE_PX, TextLine, in_reading_order, scaled
 
 TESSERACT_TIMEOUT_S = 30
 

@@ -21,8 +21,7 @@ from PIL import Image
 from saccade.errors import missing_extra
 from saccade.geometry import Box, Point
 from saccade.pictures import bounded
-from saccade.readers.text.lines import MAX_SIDE_PX, TextLine, scaled
-from saccade.readers.text.order import in_reading_order
+from saccade.readers.text.lines import MAX_SIDE_PX, TextLine, in_reading_order, scaled
 from saccade.readers.text.quads import Quad, level_box, page_angle, pixels_of, quad_of
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from saccade.errors import UserError, nearest
 from saccade.tools.catalogue.chart_entries import CHARTS
-from saccade.tools.catalogue.diagram_entries import DIAGRAMS
 from saccade.tools.catalogue.entries import Entry
+from saccade.tools.catalogue.geometry_entries import DIAGRAMS, SOLVERS
 from saccade.tools.catalogue.perception_entries import CODE, IMAGES, PERCEPTION
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
-from saccade.tools.catalogue.solver_entries import SOLVERS
 from saccade.tools.tool import Tool
 
 __all__ = ["CATALOGUE", "Entry", "Toolset", "build_tool", "entry_of", "toolset", "why_not"]

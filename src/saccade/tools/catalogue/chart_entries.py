@@ -11,14 +11,14 @@ from saccade.tools.catalogue.models import (
     patience_s,
     server_vision_model,
 )
-from saccade.tools.catalogue.options import Options
 from saccade.tools.catalogue.perception_entries import text_reader
+from saccade.tools.catalogue.settings import Options
 from saccade.tools.tool import Tool, find_tool
 from saccade.vision_models.kinds import CHART_MODELS
 
 if TYPE_CHECKING:
     from saccade.readers.charts.chart import ChartReader
-    from saccade.tools.experts.charts import ChartTeller
+    from saccade.tools.experts import ChartTeller
 
 _EXAMPLE = "chartmoe"
 
@@ -40,7 +40,7 @@ def _table_at_server(options: Options) -> Make:
     model, deadline_s = server_vision_model(options, example=_EXAMPLE), patience_s(options)
 
     def make() -> Tool:
-        from saccade.tools.experts.charts import VisionChartReader
+        from saccade.tools.experts import VisionChartReader
 
         return _over(options.name, VisionChartReader(model()), deadline_s)
 
@@ -53,7 +53,7 @@ def _table_here(options: Options) -> Make:
         told, deadline_s = chart_model(options), patience_s(options)
 
         def read() -> "ChartReader":
-            from saccade.tools.experts.charts import ModelChartReader
+            from saccade.tools.experts import ModelChartReader
 
             return ModelChartReader(told())
 
@@ -61,7 +61,7 @@ def _table_here(options: Options) -> Make:
         seen, deadline_s = local_vision_model(options), patience_s(options)
 
         def read() -> "ChartReader":
-            from saccade.tools.experts.charts import VisionChartReader
+            from saccade.tools.experts import VisionChartReader
 
             return VisionChartReader(seen())
 
@@ -72,7 +72,7 @@ def _words_at_server(options: Options) -> Make:
     model, deadline_s = server_vision_model(options, example=_EXAMPLE), patience_s(options)
 
     def make() -> Tool:
-        from saccade.tools.experts.charts import VisionChartTeller
+        from saccade.tools.experts import VisionChartTeller
 
         return _told(options.name, VisionChartTeller(model()), deadline_s)
 
@@ -89,7 +89,7 @@ def _words_here(options: Options) -> Make:
         told, deadline_s = chart_model(options), patience_s(options)
 
         def tell() -> "ChartTeller":
-            from saccade.tools.experts.charts import ModelChartTeller
+            from saccade.tools.experts import ModelChartTeller
 
             return ModelChartTeller(told())
 
@@ -97,7 +97,7 @@ def _words_here(options: Options) -> Make:
         seen, deadline_s = local_vision_model(options), patience_s(options)
 
         def tell() -> "ChartTeller":
-            from saccade.tools.experts.charts import VisionChartTeller
+            from saccade.tools.experts import VisionChartTeller
 
             return VisionChartTeller(seen())
 
@@ -111,7 +111,7 @@ def _over(name: str, reader: "ChartReader", deadline_s: float) -> Tool:
 
 
 def _told(name: str, teller: "ChartTeller", deadline_s: float) -> Tool:
-    from saccade.tools.experts.charts import answer_tool, caption_tool
+    from saccade.tools.experts import answer_tool, caption_tool
 
     make = caption_tool if name == "chart_caption" else answer_tool
     return make(teller, deadline_s=deadline_s)

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from saccade.errors import UserError
-from saccade.tools.catalogue.options import Options
-from saccade.tools.catalogue.settings import Backend, ToolSettings
+from saccade.tools.catalogue.settings import Backend, Options, ToolSettings
 from saccade.tools.tool import Tool
 from saccade.types import Json
-from saccade.vision_models.requests import ChartTask
+from saccade.vision_models.kinds import ChartTask
 
 ToolFamily = Literal["perception", "images", "charts", "diagrams", "solvers", "code"]
 

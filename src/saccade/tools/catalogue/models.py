@@ -1,14 +1,41 @@
-"""Models by the options that name them: checked at once, loaded when a tool is made, and shared between tools."""
+"""Models by the options that name them: checked at once, loaded when a tool is made, shared between tools.
+
+A shared model is loaded once in a process, and goes when the last of its tools goes.
+"""
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Hashable
+from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 from saccade.chat.chat_model import ChatServerSettings, connect
 from saccade.chat.vision_chat import LentImages, VisionChat
-from saccade.tools.catalogue.options import Options
-from saccade.tools.catalogue.shared import shared
-from saccade.vision_models.kinds import CHART_MODELS, DETECTORS, SEGMENTERS
-from saccade.vision_models.requests import ChartModel, Detector, Segmenter, VisionModel
+from saccade.tools.catalogue.settings import Options
+from saccade.vision_models.kinds import (
+    CHART_MODELS,
+    DETECTORS,
+    SEGMENTERS,
+    ChartModel,
+    Detector,
+    Segmenter,
+    VisionModel,
+)
+
+Model = TypeVar("Model")
+
+_LOADED: WeakValueDictionary[Hashable, object] = WeakValueDictionary()
+_LOADING = threading.RLock()
+
+
+def shared(key: Hashable, load: Callable[[], Model]) -> Model:
+    """What ``load`` gives, or gave before for the same key if it is still in use."""
+    with _LOADING:
+        held = _LOADED.get(key)
+        if held is None:
+            held = _LOADED[key] = load()
+        return cast(Model, held)
+
 
 VISION_FAMILIES = {"qwen3_vl": "Qwen3-VL", "qwen2_5_vl": "Qwen2.5-VL", "internvl": "InternVL"}
 

@@ -6,7 +6,7 @@ from functools import partial
 from saccade.readers.text.lines import TextReader
 from saccade.tools.catalogue.entries import Entry, Make, Unconfigured, ready
 from saccade.tools.catalogue.models import detector, segmenter
-from saccade.tools.catalogue.options import Options
+from saccade.tools.catalogue.settings import Options
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import Tool, find_tool
 from saccade.types import Json
@@ -18,7 +18,7 @@ def _detect_objects(options: Options) -> Make:
     model, deadline_s = detector(options), options.number("deadline_s", DEADLINE_S, low=0.1)
 
     def make() -> Tool:
-        from saccade.tools.perception.detection import detection_tool
+        from saccade.tools.perception import detection_tool
 
         return detection_tool(model(), deadline_s=deadline_s)
 
@@ -26,7 +26,7 @@ def _detect_objects(options: Options) -> Make:
 
 
 def _detection_outline() -> Tool:
-    from saccade.tools.perception.detection import detection_tool
+    from saccade.tools.perception import detection_tool
 
     return detection_tool(Unconfigured())
 
@@ -35,7 +35,7 @@ def _segment(options: Options) -> Make:
     model, deadline_s = segmenter(options), options.number("deadline_s", DEADLINE_S, low=0.1)
 
     def make() -> Tool:
-        from saccade.tools.perception.segmentation import segmentation_tool
+        from saccade.tools.perception import segmentation_tool
 
         return segmentation_tool(model(), deadline_s=deadline_s)
 
@@ -43,7 +43,7 @@ def _segment(options: Options) -> Make:
 
 
 def _segmentation_outline() -> Tool:
-    from saccade.tools.perception.segmentation import segmentation_tool
+    from saccade.tools.perception import segmentation_tool
 
     return segmentation_tool(Unconfigured())
 
@@ -181,7 +181,7 @@ def _python(options: Options) -> Make:
     def make() -> Tool:
         from saccade.sandbox.sandbox import Sandbox
         from saccade.tools.catalogue.fresh_python import fresh_python_tool
-        from saccade.tools.catalogue.shared import shared
+        from saccade.tools.catalogue.models import shared
 
         sandbox = shared(("sandbox", runs), lambda: Sandbox(concurrent_runs=runs))
         sandbox.start()

@@ -1,4 +1,4 @@
-"""Settings of a ``tools.toml``: the tools, their back ends and models, and how they are served.
+"""Settings of a ``tools.toml`` and the typed options of each tool.
 
     [server]
     port = 8400
@@ -10,17 +10,22 @@
 
     [tools.read_text]
 
-Keys that are neither ``backend`` nor ``serving`` are the tool's own options; ``serving`` says how it is served.
+Keys that are neither ``backend`` nor ``serving`` are the tool's own options; ``serving`` says how it is served. Every
+error says in which section what is wrong.
 """
 
+import importlib.util
+import math
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypedDict, TypeVar, get_args
 
-from saccade.errors import UserError
+from saccade.errors import UserError, install_command
 from saccade.types import Json
+from saccade.vision_models.kinds import check_kind, kind_of
 
 Backend = Literal["in_process", "transformers", "openai"]
 
@@ -82,3 +87,121 @@ def _table(value: object, where: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise UserError(f"{where} must be a table, not {value!r}")
     return value
+
+
+Choice = TypeVar("Choice", bound=str)
+
+
+class Placement(TypedDict):
+    """Where a model goes: the fields of ``saccade.models.loading.LoadSettings``, which needs torch."""
+
+    device: Literal["auto", "cpu", "cuda"]
+    dtype: Literal["float32", "bfloat16"]
+
+
+class Options:
+    """Reads the options of a tool; ``finish`` refuses those that nobody has read."""
+
+    def __init__(self, settings: ToolSettings, backend: Backend, folder: Path) -> None:
+        self.name = settings.name
+        self.backend = backend
+        self._folder = folder
+        self._options = dict(settings.options)
+        self._known: list[str] = []
+
+    def error(self, message: str) -> UserError:
+        return UserError(f"[tools.{self.name}]: {message}")
+
+    def text(self, name: str, default: str | None = None, *, example: str = "...") -> str:
+        value = self._take(name, default)
+        if value is None:
+            raise self.error(f'the back end {self.backend} needs {name}; add {name} = "{example}"')
+        if not isinstance(value, str) or not value:
+            raise self.error(f"{name}={value!r} must be a text")
+        return value
+
+    def choice(self, name: str, choices: tuple[Choice, ...], default: Choice) -> Choice:
+        value = self._take(name, default)
+        for choice in choices:
+            if value == choice:
+                return choice
+        raise self.error(f"{name}={value!r} is none of {', '.join(choices)}")
+
+    def number(self, name: str, default: float, *, low: float = 0.0, high: float = 1e9) -> float:
+        value = self._take(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise self.error(f"{name}={value!r} must be a number from {low:g} to {high:g}")
+        if math.isnan(value):
+            raise self.error(f"{name} is no number")
+        return value
+
+    def whole(self, name: str, default: int, *, low: int = 1, high: int = 1_000_000) -> int:
+        value = self._take(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.error(f"{name}={value!r} must be a whole number from {low} to {high}")
+        return value
+
+    def path(self, name: str, default: str | None = None, *, example: str = "...") -> Path:
+        """Relative ones start at the configuration's folder, ``~`` is the user's."""
+        return self._folder / Path(self.text(name, default, example=example)).expanduser()
+
+    def optional_path(self, name: str) -> Path | None:
+        self._know(name)
+        return self.path(name) if name in self._options else None
+
+    def checkpoint(self, kinds: dict[str, str], wanted: str, *, example: str) -> tuple[Path, str]:
+        """The directory that ``model`` names and its kind, one of ``kinds``."""
+        path = self.path("model", example=example)
+        try:
+            return path, check_kind(path, kinds, wanted)
+        except UserError as error:
+            raise self.error(f"model: {error}") from error
+
+    def checkpoint_kind(self, *, example: str) -> str:
+        """The kind of the checkpoint that ``model`` names, whatever it is."""
+        try:
+            return kind_of(self.path("model", example=example))
+        except UserError as error:
+            if str(error).startswith("[tools."):
+                raise
+            raise self.error(f"model: {error}") from error
+
+    def table(self, name: str) -> dict[str, Json]:
+        value = self._take(name, {})
+        if not isinstance(value, dict):
+            raise self.error(f"{name}={value!r} must be a table")
+        return value
+
+    def placement(self) -> Placement:
+        return Placement(
+            device=self.choice("device", ("auto", "cpu", "cuda"), "auto"),
+            dtype=self.choice("dtype", ("float32", "bfloat16"), "float32"),
+        )
+
+    def key(self, name: str = "api_key_env") -> str | None:
+        """What the variable holds that this option names; a variable that is named must be there."""
+        self._know(name)
+        if name not in self._options:
+            return os.environ.get("OPENAI_API_KEY")
+        variable = self.text(name)
+        if variable not in os.environ:
+            raise self.error(f"{name} names the variable {variable}, which is not set; export {variable}=...")
+        return os.environ[variable]
+
+    def need_package(self, module: str, *, extra: str) -> None:
+        if importlib.util.find_spec(module) is None:
+            raise self.error(f"needs the package {module}; run {install_command(extra)}")
+
+    def finish(self) -> None:
+        for name in self._options:
+            if name not in self._known:
+                known = f"known are {', '.join(self._known)}" if self._known else "there are none here"
+                raise self.error(f"there is no option {name} for the back end {self.backend}; {known}")
+
+    def _take(self, name: str, default: Json) -> Json:
+        self._know(name)
+        return self._options.get(name, default)
+
+    def _know(self, name: str) -> None:
+        if name not in self._known:
+            self._known.append(name)

@@ -8,8 +8,7 @@ from typing import Literal
 
 from saccade.errors import ToolError
 from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.linearised import written
-from saccade.readers.charts.table import Cell, cells_of
+from saccade.readers.charts.table import Cell, cells_of, written
 
 READING_ERROR = 0.004
 """Share of the largest value; values read from pixels that are nearer than this are not told apart."""

@@ -15,8 +15,7 @@ from saccade.readers.charts.asking.meaning import (
     Reply,
     Value,
 )
-from saccade.readers.charts.asking.nouns import dimension_of
-from saccade.readers.charts.asking.number_forms import inside
+from saccade.readers.charts.asking.number_forms import dimension_of, inside
 from saccade.readers.charts.chart import Chart
 
 Form = Callable[[Bound, Chart], Reply]

@@ -21,8 +21,7 @@ from saccade.readers.charts.asking.meaning import (
     ranked,
 )
 from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.linearised import written
-from saccade.readers.charts.table import Cell
+from saccade.readers.charts.table import Cell, written
 
 
 def extreme_cell_reply(selection: NamedParts, *, is_highest: bool, place: int) -> Reply:

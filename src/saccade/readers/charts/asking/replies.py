@@ -18,7 +18,7 @@ from saccade.readers.charts.asking.meaning import (
 )
 from saccade.readers.charts.chart import Chart, Series
 from saccade.readers.charts.colours import colour_name
-from saccade.readers.charts.linearised import written
+from saccade.readers.charts.table import written
 
 
 def number_reply(asked: Number) -> Reply:

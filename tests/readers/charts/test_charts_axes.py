@@ -3,8 +3,8 @@ import pytest
 from numpy.typing import NDArray
 
 from saccade.geometry import Box
+from saccade.readers.charts.axes import snapped
 from saccade.readers.charts.calibration import Scale, Tick
-from saccade.readers.charts.gridlines import snapped
 
 
 def scale_of(*ticks: tuple[float, float], factor: float, offset: float) -> Scale:

@@ -11,17 +11,17 @@ from PIL import Image, ImageDraw
 
 from saccade.geometry import Box
 from saccade.readers.charts.areas import are_areas
+from saccade.readers.charts.axes import labelled_scale
 from saccade.readers.charts.calibration import Scale, Tick, number_of, value_scale
 from saccade.readers.charts.chart import SURE, Chart, Series
 from saccade.readers.charts.classical import ClassicalReader
 from saccade.readers.charts.colours import palette_of, without_frame
 from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, shares_in_doubt, steps_in_doubt
-from saccade.readers.charts.exploded import exploded_slices
 from saccade.readers.charts.layout import names_below
 from saccade.readers.charts.legend import Legend, find_legend
 from saccade.readers.charts.lines import without_doubles
 from saccade.readers.charts.marks import layer_of
-from saccade.readers.charts.value_labels import labelled_scale
+from saccade.readers.charts.pies import exploded_slices
 from saccade.readers.text.lines import TextLine
 from saccade.readers.text.rapid import RapidReader
 

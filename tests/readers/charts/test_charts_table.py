@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from saccade.errors import ToolError
 from saccade.readers.charts.chart import Axis, Chart, Series
-from saccade.readers.charts.linearised import parse_deplot, parse_unichart, print_deplot, print_unichart
+from saccade.readers.charts.table import parse_deplot, parse_unichart, print_deplot, print_unichart
 
 GOODS = Chart(
     kind="table",

@@ -11,9 +11,8 @@ from PIL import Image
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
 from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.scene_graph import scene_graph_of
+from saccade.readers.charts.descriptions import caption_of, scene_graph_of
 from saccade.readers.charts.svg import svg_of
-from saccade.readers.charts.telling import caption_of
 from saccade.testing.tool_check import check_tool
 from saccade.tools.chart_tools import chart_tools
 from saccade.types import ToolResult

@@ -12,7 +12,7 @@ from transformers.models.sam.processing_sam import SamProcessor
 
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
-from saccade.vision_models.requests import SegmentationRequest
+from saccade.vision_models.kinds import SegmentationRequest
 from saccade.vision_models.segmenters import load_segmenter
 
 KINDS = ("sam", "sam2")

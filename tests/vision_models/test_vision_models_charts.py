@@ -8,9 +8,8 @@ from transformers.models.pix2struct.image_processing_pil_pix2struct import Pix2S
 
 from saccade.errors import UserError
 from saccade.testing.tiny_chart_models import DEPLOT_ROWS, UNICHART_ANSWER, UNICHART_CAPTION, UNICHART_ROWS
-from saccade.vision_models.chart_models import DEPLOT_HEADER, load_chart_model
-from saccade.vision_models.headers import header_font, with_header
-from saccade.vision_models.requests import ChartRequest
+from saccade.vision_models.chart_models import DEPLOT_HEADER, header_font, load_chart_model, with_header
+from saccade.vision_models.kinds import ChartRequest
 
 
 def a_font() -> Path:

@@ -8,9 +8,8 @@ from PIL import Image, ImageDraw
 from saccade.errors import ToolError, UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
-from saccade.readers.text.lines import TextLine
+from saccade.readers.text.lines import TextLine, in_reading_order, rows_of
 from saccade.readers.text.optional import EasyReader, TesseractReader
-from saccade.readers.text.order import in_reading_order, rows_of
 from saccade.readers.text.rapid import RapidReader
 from saccade.tasks.drawing import font
 from saccade.testing.tool_check import check_tool

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from saccade.errors import UserError
 from saccade.vision_models.detectors import load_detector
-from saccade.vision_models.requests import Detection, DetectionRequest
+from saccade.vision_models.kinds import Detection, DetectionRequest
 
 KINDS = ("grounding_dino", "owlv2")
 
