@@ -10,6 +10,7 @@ from typing import Self
 
 from saccade.chat.chat_model import ChatCounts, ChatModel
 from saccade.engines.engine import Engine, Sampling, SequenceSlot
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.models.checkpoint import LoadSettings
@@ -131,12 +132,26 @@ def checkpoint_chat(path: Path, media: MediaStore, load: LoadSettings, *, max_to
     """A checkpoint directory of a family that Saccade knows; questions asked at the same time are one batch."""
 
     def make() -> ChatModel:
-        # Here, for a checkpoint that is only named needs no torch yet.
-        from saccade.engines.local import LocalEngine
-        from saccade.models.loading import load_model
-
-        model = load_model(path, media, load)
-        engine = LocalEngine(model, feature_bytes=FEATURE_BYTES)
-        return EngineChat(engine=engine, chat=model.chat, max_tokens=max_tokens)
+        loaded = loaded_engine(path, media, load)
+        return EngineChat(engine=loaded.engine, chat=loaded.chat, max_tokens=max_tokens)
 
     return LocalChat(str(path), make)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEngine:
+    """An engine on a checkpoint, and how its model is spoken to."""
+
+    engine: Engine
+    chat: Chat
+    view: ViewRule
+
+
+def loaded_engine(path: Path, media: MediaStore, load: LoadSettings) -> LoadedEngine:
+    """A local engine on a checkpoint directory of a family that Saccade knows."""
+    # Here, for a checkpoint that is only named needs no torch yet.
+    from saccade.engines.local import LocalEngine
+    from saccade.models.loading import load_model
+
+    model = load_model(path, media, load)
+    return LoadedEngine(LocalEngine(model, feature_bytes=FEATURE_BYTES), model.chat, model.view)

@@ -4,6 +4,7 @@ Start in ``scores.py``, which has the equations and what was decided where the p
 (equation 9) over ``verifier.py``. ``regions.py`` is what points are held against, ``selection.py`` picks the scorers.
 """
 
+from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
 from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.scores import (
@@ -16,7 +17,7 @@ from saccade.rewards.argos.scores import (
     video_score,
 )
 from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
-from saccade.rewards.argos.verifier import AnswerRequest, AnswerScorer, Verifier, VerifierForms, VideoJudge
+from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
 
 __all__ = [
     "AnswerRequest",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
 from saccade.errors import MachineError, UserError
 from saccade.protocols.moments import find_moments
 from saccade.protocols.points import without_points, without_tags
@@ -32,23 +33,6 @@ and the score is how much more probable it makes the answer."""
 
 Hit = bool | None
 """None for a point that does not count: it repeats an earlier one, or its label is vague."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnswerRequest:
-    """An answer whose probability after a reasoning is asked for."""
-
-    task: Task
-    reasoning: str
-    answer: str
-
-
-class AnswerScorer(Protocol):
-    """A teacher: log-probabilities of an answer's own tokens, given question, pictures and reasoning (equation 5)."""
-
-    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
-        """For each request those of the answer's tokens, or why its machine gave none; safe to call from threads."""
-        ...
 
 
 class VideoJudge(Protocol):
@@ -82,6 +66,8 @@ class VerifierForms:
     video: VideoForm = "three_lists"
     probability: ProbabilityForm = "mean"
     conclusion: Conclusion = "shown"
+    keeps_points: bool = False
+    """Whether the teacher reads the tags of points, or the labels alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +162,9 @@ class Verifier:
         answer = trajectory.answer
         if answer is None or not answer.strip():
             return 0.0
-        thoughts = without_points("\n".join(turn.thought for turn in trajectory.turns if turn.thought))
+        thoughts = "\n".join(turn.thought for turn in trajectory.turns if turn.thought)
+        if not self.forms.keeps_points:
+            thoughts = without_points(thoughts)
         if self.forms.conclusion == "hidden":
             thoughts = without_conclusion(thoughts, answer)
         requests = [AnswerRequest(task=task, reasoning=thoughts, answer=answer)]

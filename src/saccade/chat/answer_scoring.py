@@ -1,0 +1,81 @@
+"""Teachers that score an answer: log-probabilities of its tokens after a reasoning (Argos, equation 5)."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from saccade.chat.local_chat import LoadedEngine, loaded_engine
+from saccade.engines.engine import ScoreRequest
+from saccade.errors import MachineError
+from saccade.media.store import MediaStore
+from saccade.models.load_settings import LoadSettings
+from saccade.protocols.protocol import ChatProtocol
+from saccade.types import Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerRequest:
+    """An answer whose probability after a reasoning is asked for."""
+
+    task: Task
+    reasoning: str
+    answer: str
+
+
+class AnswerScorer(Protocol):
+    """A teacher: log-probabilities of an answer's own tokens, given question, pictures and reasoning."""
+
+    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
+        """For each request those of the answer's tokens, or why its machine gave none; safe to call from threads."""
+        ...
+
+
+@dataclass(kw_only=True)
+class CheckpointTeacher:
+    """An ``AnswerScorer`` of a checkpoint directory, loaded when it is entered and let go when it is left.
+
+    The conversation is the protocol's prompt and the beginning of a turn, ``<think>reasoning</think><answer>``; the
+    answer's ids are put after it as they are, so that no token is ever encoded across the border. All requests of a
+    call are one ``score_batch``: what they have in common is forwarded once.
+    """
+
+    path: Path
+    media: MediaStore
+    protocol: ChatProtocol
+    load: LoadSettings = LoadSettings()
+    _loaded: "LoadedEngine | None" = field(default=None, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
+        """By equation 5, before any mean; a MachineError for all of them where the engine fails."""
+        loaded = self._loaded
+        if loaded is None:
+            raise RuntimeError(f"{self.path} is not open; score inside of a with")
+        asked = [self._asked(one, loaded) for one in requests]
+        with self._lock:
+            try:
+                found = asyncio.run(loaded.engine.score_batch(asked))
+            except (MachineError, RuntimeError) as error:
+                failed = MachineError(f"the teacher {self.path} failed: {error}")
+                return [failed] * len(asked)
+        return found
+
+    def _asked(self, request: AnswerRequest, loaded: "LoadedEngine") -> ScoreRequest:
+        chat = loaded.chat
+        prompt = chat.prompt(self.protocol.prompt(request.task, (), loaded.view))
+        before = (*prompt.ids, *chat.encode(f"<think>{request.reasoning}</think><answer>"))
+        answer = chat.tokenizer.encode(request.answer, add_special_tokens=False)
+        return ScoreRequest(ids=(*before, *answer), images=prompt.images, start=len(before))
+
+    def __enter__(self) -> Self:
+        self._loaded = loaded_engine(self.path, self.media, self.load)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._loaded = None
