@@ -12,7 +12,7 @@ from saccade.chat.local_chat import LoadedEngine, loaded_engine
 from saccade.engines.engine import ScoreRequest
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore
-from saccade.models.load_settings import LoadSettings
+from saccade.models.checkpoint import LoadSettings
 from saccade.protocols.protocol import ChatProtocol
 from saccade.types import Task
 
