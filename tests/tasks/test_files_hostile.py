@@ -35,7 +35,21 @@ SCALARS = (
     )
 )
 WORDS = st.sampled_from(
-    ["bbox", "label", "image_index", "role", "from", "content", "value", "type", "text", "bytes", "path"]
+    [
+        "bbox",
+        "label",
+        "image_index",
+        "role",
+        "from",
+        "content",
+        "value",
+        "type",
+        "text",
+        "bytes",
+        "path",
+        "video",
+        "fps",
+    ]
 )
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12
@@ -43,7 +57,8 @@ VALUES = st.recursive(
 KEYS = (
     "id question problem query question_type prompt answer image images choices options answer_kind tolerance"
     " difficulty boxes family"
-    " target_instances reward_model extra_info data_source conversations messages videos"
+    " target_instances reward_model extra_info data_source conversations messages videos video frames fps nframes"
+    " frame_times_s event_s video_start data_type path solution"
 )
 ROWS = st.dictionaries(st.sampled_from(KEYS.split()), VALUES, max_size=8)
 
@@ -57,11 +72,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    rows=st.lists(ROWS, min_size=1, max_size=5), layout=st.sampled_from(["auto", "plain", "easyr1", "verl", "sharegpt"])
+    rows=st.lists(ROWS, min_size=1, max_size=5),
+    layout=st.sampled_from(["auto", "plain", "easyr1", "verl", "sharegpt", "video_r1"]),
 )
 def test_any_rows_are_tasks_or_bad_rows(folder: Path, rows: list[dict[str, object]], layout: str) -> None:
     sound: dict[str, object] = {"id": "sound", "question": "?", "problem": "?", "answer": "x", "image": "red.png"}
     sound["prompt"] = [{"role": "user", "content": "?"}]
+    sound["solution"] = "<answer>x</answer>"
     sound["messages"] = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x"}]
     sound["reward_model"] = {"ground_truth": "x"}
     path = folder / "rows.json"

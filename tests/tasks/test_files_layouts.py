@@ -297,7 +297,7 @@ def test_layout_holds_for_the_whole_file(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     skipped = read_tasks(tmp_path / "rows.json", media=MediaStore(), skip_bad_rows=True).skipped
     assert [(bad.row, bad.key, bad.why) for bad in skipped] == [
-        (1, "", "fits no layout (plain, easyr1, verl, sharegpt); its keys are answer, image"),
+        (1, "", "fits no layout (plain, easyr1, verl, sharegpt, video_r1); its keys are answer, image"),
         (3, "problem", "is missing or empty"),
     ]
 

@@ -357,7 +357,7 @@ def test_truncated_image_is_a_bad_row(tmp_path: Path) -> None:
         (good(1) | {"tolerance": 5}, "tolerance: must be a number from 0 to 1, not 5"),
         (good(1) | {"tolerance": True}, "tolerance: must be a number from 0 to 1, not True"),
         (good(1) | {"difficulty": -1}, "difficulty: must be a number from 0 to 1, not -1"),
-        (good(1) | {"videos": ["a.mp4"]}, "videos: videos cannot be read from files"),
+        (good(1) | {"videos": ["a.mp4"]}, "videos: a row has images, frames or a video file, and not several of them"),
         (good(1) | {"boxes": [[0, 0, 41.5, 20]]}, "boxes: the box [0.0, 0.0, 41.5, 20.0] lies outside the image"),
         (good(1) | {"boxes": [[10, 0, 5, 20]]}, "boxes: the box [10.0, 0.0, 5.0, 20.0] is empty or inverted"),
         (good(1) | {"boxes": [[1, 2, 3]]}, "boxes: a box must be four finite numbers"),
@@ -404,7 +404,7 @@ def test_skipping_leaves_bad_rows_out_and_counts_them(tmp_path: Path) -> None:
 def test_skipping_every_row_is_still_an_error(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [{"foo": 1, "bar": 2}])
     with pytest.raises(
-        UserError, match=r"row 1: fits no layout \(plain, easyr1, verl, sharegpt\); its keys are bar, foo"
+        UserError, match=r"row 1: fits no layout \(plain, easyr1, verl, sharegpt, video_r1\); its keys are bar, foo"
     ):
         read_tasks(path, media=MediaStore(), skip_bad_rows=True)
 

@@ -78,6 +78,7 @@ def demo(
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
 @click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
+@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
 @run_options(default_out=None)
 def train(
@@ -85,6 +86,7 @@ def train(
     data: Path | None,
     model: Path | None,
     image_root: Path | None,
+    max_frames: int | None,
     skip_bad_rows: bool,
     out: Path,
     seed: int,
@@ -105,6 +107,7 @@ def train(
         seed=seed,
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
+        max_frames=max_frames,
     )
     loaded = load_recipe(recipe)
     start(
@@ -153,6 +156,7 @@ def train(
 @click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
 @click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
 @click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
+@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
 @run_options(default_out=None)
 def evaluate(
@@ -168,6 +172,7 @@ def evaluate(
     greedy: bool,
     temperature: float | None,
     image_root: Path | None,
+    max_frames: int | None,
     skip_bad_rows: bool,
     out: Path,
     seed: int,
@@ -199,6 +204,7 @@ def evaluate(
         seed=seed,
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
+        max_frames=max_frames,
     )
 
     def recipe(context: "RecipeContext") -> "Plan":

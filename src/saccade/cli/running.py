@@ -64,9 +64,11 @@ def task_context(
     seed: int,
     skip_bad_rows: bool,
     image_root: Path | None = None,
+    max_frames: int | None = None,
 ) -> "RecipeContext":
     """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
+    from saccade.media.video import MAX_FRAMES
 
     return RecipeContext(
         data=existing("--data", data),
@@ -75,6 +77,7 @@ def task_context(
         seed=seed,
         skip_bad_rows=skip_bad_rows,
         image_root=existing("--image-root", image_root),
+        max_frames=MAX_FRAMES if max_frames is None else max_frames,
     )
 
 

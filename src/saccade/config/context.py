@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.media.video import MAX_FRAMES
 from saccade.seeding import generator_for
 from saccade.tasks.files import BadRow, read_tasks
 from saccade.types import Task
@@ -28,6 +29,8 @@ class RecipeContext:
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
     image_root: Path | None = None
     """Folder in which relative paths of images in ``data`` begin; None for the folder of each file."""
+    max_frames: int = MAX_FRAMES
+    """Of a video in ``data`` at most so many frames are shown, evenly spaced."""
     media: MediaStore = field(default_factory=MediaStore)
     """Where the run's images live; the plan's tasks must put theirs there."""
 
@@ -39,7 +42,13 @@ logger = logging.getLogger(__name__)
 
 def read_own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
     """The tasks of ``--data``. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
-    read = read_tasks(data, media=context.media, skip_bad_rows=context.skip_bad_rows, image_root=context.image_root)
+    read = read_tasks(
+        data,
+        media=context.media,
+        skip_bad_rows=context.skip_bad_rows,
+        image_root=context.image_root,
+        max_frames=context.max_frames,
+    )
     warn_of_bad_rows(data, read.skipped, len(read.tasks))
     return read.tasks
 

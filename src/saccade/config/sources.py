@@ -11,6 +11,7 @@ from pathlib import Path
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.media.video import MAX_FRAMES
 from saccade.tasks.procedural import family_named, own_family_file
 from saccade.types import Json
 
@@ -116,6 +117,8 @@ def inputs_of(
         found["model"] = _place(context.model)
     if context.image_root is not None:
         found["image_root"] = _place(context.image_root)
+    if context.max_frames != MAX_FRAMES:
+        found["max_frames"] = str(context.max_frames)
     for family in families:
         found |= family_inputs(family)
     return found | {name: str(value) for name, value in (others or {}).items() if value is not None}

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.media.video import MAX_FRAMES
 from saccade.tasks.rows.answers import accepted_texts, choice_texts, kind_of_all
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
-from saccade.tasks.rows.images import ImageReader, read_event, read_frame_times, read_targets
+from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.text_files import open_text_rows
+from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
 from saccade.types import ImageRef, Task
 
 logger = logging.getLogger(__name__)
@@ -84,20 +86,21 @@ def read_tasks(
     layout: str = "auto",
     skip_bad_rows: bool = False,
     image_root: Path | None = None,
+    max_frames: int = MAX_FRAMES,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
     ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here; a row without one
-    is asked as text alone. ``UserError`` lists the bad rows, unless they are to be skipped; without a single good row
-    it is raised all the same.
+    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here; of a video at most
+    ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone. ``UserError`` lists
+    the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
     repeated = 0
-    for read in task_rows(path, media=media, layout=layout, image_root=image_root):
+    for read in task_rows(path, media=media, layout=layout, image_root=image_root, max_frames=max_frames):
         result = read.task
         if isinstance(result, Task) and result.id in first_seen and not read.has_own_id:
             repeated += 1
@@ -124,13 +127,20 @@ def read_tasks(
 
 
 def task_rows(
-    path: Path | str, *, media: MediaStore, layout: str = "auto", image_root: Path | None = None
+    path: Path | str,
+    *,
+    media: MediaStore,
+    layout: str = "auto",
+    image_root: Path | None = None,
+    max_frames: int = MAX_FRAMES,
 ) -> Iterator[TaskRow]:
     """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
+    if max_frames < 1:
+        raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
     for source in _sources(path, image_root):
-        yield from _tasks_of(source, media, layout)
+        yield from _tasks_of(source, media, layout, max_frames)
 
 
 def check_bad_rows(path: Path | str, bad: Sequence[BadRow], good: int, *, skip_bad_rows: bool) -> None:
@@ -184,8 +194,9 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
     return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
 
 
-def _tasks_of(source: _FileSource, media: MediaStore, layout: str) -> Iterator[TaskRow]:
+def _tasks_of(source: _FileSource, media: MediaStore, layout: str, max_frames: int) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media)
+    videos = VideoReader(images, media, max_frames)
     found = None if layout == "auto" else layout
     for numbered in source.rows:
         number, row = numbered.number, numbered.row
@@ -198,7 +209,7 @@ def _tasks_of(source: _FileSource, media: MediaStore, layout: str) -> Iterator[T
             continue
         try:
             parts = LAYOUTS[found](row)
-            yield TaskRow(source.name, number, row, _task(parts, images, source, number), bool(parts.id))
+            yield TaskRow(source.name, number, row, _task(parts, images, videos, source, number), bool(parts.id))
         except RowError as error:
             yield TaskRow(source.name, number, row, error)
 
@@ -208,34 +219,38 @@ def _unknown_layout(row: Row) -> RowError:
     return RowError("", f"fits no layout ({', '.join(LAYOUTS)}); its keys are {keys}")
 
 
-def _task(parts: RowParts, images: ImageReader, source: _FileSource, number: int) -> Task:
+def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _FileSource, number: int) -> Task:
     accepted = accepted_texts(parts.answer, parts.answer_key, parts.accepted)
     if not accepted:
         raise RowError(parts.answer_key, "there is no answer")
     answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     choices = choice_texts(parts.choices)
     kind = kind_of_all(parts.answer_kind, accepted, choices, parts.question, parts.answer_key)
-    refs = tuple(
-        images.read(value, parts.images_key, f"{source.name}, row {number}, image {place}")
-        for place, value in enumerate(parts.images, start=1)
-    )
-    times = read_frame_times(parts.frame_times, parts.frame_times_key, len(refs))
+    where = f"{source.name}, row {number}"
+    if parts.video is None:
+        refs = tuple(
+            images.read(value, parts.images_key, f"{where}, image {place}")
+            for place, value in enumerate(parts.images, start=1)
+        )
+        shown = ReadVideo(images=refs, times_s=(), by_row=refs)
+    else:
+        shown = videos.read(parts.video, where)
     return Task(
-        id=parts.id or _content_id(parts.question, answer, choices, refs),
+        id=parts.id or _content_id(parts.question, answer, choices, shown.images),
         family=parts.family or source.stem,
         question=parts.question,
         answer=answer,
         answer_kind=kind,
-        images=refs,
+        images=shown.images,
         choices=choices,
         tolerance=parts.tolerance or 0.0,
-        targets=read_targets(parts.targets, parts.targets_key, refs),
+        targets=read_targets(parts.targets, parts.targets_key, shown.by_row),
         difficulty=0.5 if parts.difficulty is None else parts.difficulty,
         source=source.stem,
         wordings=parts.wordings,
         accepted=accepted if are_several else (),
-        frame_times_s=times,
-        event_s=read_event(parts.event, parts.event_key, times),
+        frame_times_s=shown.times_s,
+        event_s=read_event(parts.event, parts.event_key, shown.times_s),
     )
 
 

@@ -20,7 +20,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
 from saccade.tasks.rows.fields import Row, RowError, optional_text, short
 from saccade.tasks.rows.images import inside
-from saccade.tasks.rows.layouts import conversation
+from saccade.tasks.rows.texts import conversation
 from saccade.types import Answer, BoxMention, Example, ExpertTurn, ImageRef, Json, Malformed, Task
 
 StreamName = Literal["grounded", "textual"]

@@ -15,7 +15,7 @@ from saccade.tasks.datasets.dataset import (
 )
 from saccade.tasks.rows.answers import answer_text, choice_texts, infer_kind
 from saccade.tasks.rows.fields import Row, RowError, as_number, optional_text, required_text, short
-from saccade.tasks.rows.layouts import conversation
+from saccade.tasks.rows.texts import conversation
 from saccade.types import AnswerKind
 
 MAX_ANSWER_WORDS = 20

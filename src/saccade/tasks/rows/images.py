@@ -1,10 +1,9 @@
-"""Images of a row with their targets: boxes in pixels, and in a video the times of its frames and of its event."""
+"""Images of a row with their targets: boxes in pixels."""
 
 import base64
 import binascii
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from saccade.geometry import Box
@@ -18,8 +17,6 @@ EDGE_SLACK_PX = 1.0
 
 BOX_KEYS = ("bbox", "box", "bbox_2d")
 LABEL_KEYS = ("label", "name")
-FRAME_TIME_KEYS = ("frame_times_s", "frame_times", "timestamps")
-EVENT_KEYS = ("event_s", "event")
 
 
 class ImageReader:
@@ -58,9 +55,14 @@ class ImageReader:
     def _named(self, text: str, key: str, where: str) -> ImageRef:
         if text.startswith("data:"):
             return self._media.add_encoded(_data_url(text, key), where)
-        return self._file(text.removeprefix("file://"), key)
+        path = self.path_of(text, key)
+        if path not in self._known:
+            self._known[path] = self._media.add_file(path)
+        return self._known[path]
 
-    def _file(self, text: str, key: str) -> ImageRef:
+    def path_of(self, text: str, key: str) -> Path:
+        """Where a path of a row leads; ``RowError`` where it leaves the folder or is none."""
+        text = text.removeprefix("file://")
         if "://" in text:
             raise RowError(key, f"{text[:80]!r} is on a network; download it and give its path")
         if not text or "\x00" in text or not is_encodable(text):
@@ -70,9 +72,7 @@ class ImageReader:
             raise RowError(
                 key, f"{text!r} leaves the folder {self._root}; set image_root (--image-root) to a folder that holds it"
             )
-        if path not in self._known:
-            self._known[path] = self._media.add_file(self._found(path, text, key))
-        return self._known[path]
+        return self._found(path, text, key)
 
     def _found(self, path: Path, text: str, key: str) -> Path:
         """The path, or where its rest lies in a folder beside; ``RowError`` when several folders have it."""
@@ -111,10 +111,11 @@ def _data_url(text: str, key: str) -> bytes:
         raise RowError(key, f"the data URL is not base64 ({error})") from error
 
 
-def read_targets(value: RowValue, key: str, images: Sequence[ImageRef]) -> tuple[Target, ...]:
+def read_targets(value: RowValue, key: str, images: Sequence[ImageRef | None]) -> tuple[Target, ...]:
     """From a list, or text that holds one, of ``[x1, y1, x2, y2]`` or ``{"bbox": [...], "label": ...}``.
 
-    ``image_index`` in an object says which image, counted from 0; without it the first.
+    ``image_index`` in an object says which image, counted from 0; without it the first. Of the images, those that are
+    None are not shown: their targets are left out, and the others counted without them.
     """
     items = literal(value, key)
     if items is None:
@@ -123,10 +124,11 @@ def read_targets(value: RowValue, key: str, images: Sequence[ImageRef]) -> tuple
         raise RowError(key, f"must be a list of boxes, not {kind_of(items)}")
     if len(items) == 4 and all(as_number(item) is not None for item in items):
         items = [items]
-    return tuple(_target(item, key, images) for item in items)
+    targets = (_target(item, key, images) for item in items)
+    return tuple(target for target in targets if target is not None)
 
 
-def _target(item: RowValue, key: str, images: Sequence[ImageRef]) -> Target:
+def _target(item: RowValue, key: str, images: Sequence[ImageRef | None]) -> Target | None:
     fields: Row = item if isinstance(item, dict) else {"bbox": item}
     corners = next((fields[name] for name in BOX_KEYS if name in fields), None)
     given = [fields[name] for name in LABEL_KEYS if fields.get(name) is not None]
@@ -139,8 +141,12 @@ def _target(item: RowValue, key: str, images: Sequence[ImageRef]) -> Target:
         raise RowError(key, "a label holds half a surrogate pair, which is no text")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(images):
         raise RowError(key, f"image_index {short(index)} names none of the {len(images)} images")
-    box = _box(corners, key, images[index])
-    return Target(label=label, box=box, point=box.center, image_index=index)
+    image = images[index]
+    if image is None:
+        return None
+    box = _box(corners, key, image)
+    place = sum(before is not None for before in images[:index])
+    return Target(label=label, box=box, point=box.center, image_index=place)
 
 
 def _box(corners: RowValue, key: str, image: ImageRef) -> Box:
@@ -161,40 +167,3 @@ def inside(box: Box, image: ImageRef, key: str) -> Box:
     if reach > EDGE_SLACK_PX or not clipped.is_ordered:
         raise RowError(key, f"the box {sides} lies outside the image of {image.width} x {image.height} px")
     return clipped
-
-
-def read_frame_times(value: RowValue, key: str, images: int) -> tuple[float, ...]:
-    """One time for each image, ascending from 0 or later; a list, or text that holds one. Nothing is no video."""
-    times = _seconds(value, key)
-    if not times:
-        return ()
-    if len(times) != images:
-        raise RowError(key, f"has {len(times)} times for {images} images; give one for each frame")
-    if times[0] < 0 or any(later <= earlier for earlier, later in pairwise(times)):
-        raise RowError(key, f"must rise from 0 s or later, frame by frame, and {short(value)} does not")
-    return times
-
-
-def read_event(value: RowValue, key: str, times: tuple[float, ...]) -> tuple[float, float] | None:
-    """Start and end of an event of a video, start first; None where there is none."""
-    ends = _seconds(value, key)
-    if not ends:
-        return None
-    if len(ends) != 2 or not 0 <= ends[0] <= ends[1]:
-        raise RowError(key, f"must be start and end in seconds, start first, not {short(value)}")
-    if not times:
-        raise RowError(key, f"an event needs the times of the frames; give {FRAME_TIME_KEYS[0]} too")
-    return ends[0], ends[1]
-
-
-def _seconds(value: RowValue, key: str) -> tuple[float, ...]:
-    items = literal(value, key)
-    if items is None:
-        return ()
-    if not isinstance(items, list | tuple):
-        raise RowError(key, f"must be a list of seconds, not {kind_of(items)}")
-    numbers = [as_number(item) for item in items]
-    known = tuple(number for number in numbers if number is not None)
-    if len(known) != len(numbers):
-        raise RowError(key, f"must hold finite numbers of seconds alone, not {short(items)}")
-    return known

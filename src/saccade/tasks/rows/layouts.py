@@ -1,13 +1,15 @@
-"""The layouts of task files in use (easyr1, verl, sharegpt, plain), each read to the same ``RowParts``.
+"""The layouts of task files in use (easyr1, verl, sharegpt, video_r1, plain), each read to the same ``RowParts``.
 
 ====================  =================================================================================================
 ``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
                       TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K
 ``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
 ``sharegpt``          ``conversations`` (from, value) or ``messages`` (role, content) and ``images`` or ``image``
+``video_r1``          ``problem, solution`` (with ``<answer>``), ``path`` beside ``data_type`` (image, video), and
+                      perhaps ``options, problem_type, problem_id, data_source``: Video-R1-260k and its like
 ``plain``             ``question, answer, image`` and perhaps ``id, choices, answer_kind, family, tolerance, boxes``
 any                   ``answer`` may be a list of all answers that count (or ``answers``, or ``accepted`` beside it);
-                      images that are frames of a video have ``frame_times_s``, and perhaps ``event_s`` (start, end)
+                      instead of images a video, as ``videos`` says, and perhaps ``event_s`` (start, end)
 ====================  =================================================================================================
 
 A row of ``easyr1`` may word its question for two streams: ``problem`` is ``Task.question``, which the grounded stream
@@ -17,7 +19,7 @@ letter names. So TreeVGR-RL-37K, which has ``problem`` alone, and iVGR-RL-51K as
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -25,27 +27,25 @@ from saccade.tasks.rows.fields import (
     Row,
     RowError,
     RowValue,
-    is_encodable,
-    kind_of,
     listed,
     mapping,
     optional_number,
     optional_text,
     required_text,
 )
-from saccade.tasks.rows.images import EVENT_KEYS, FRAME_TIME_KEYS
+from saccade.tasks.rows.texts import conversation, final_answer, messages_of, without_markers
+from saccade.tasks.rows.videos import EVENT_KEYS, RowVideo, find_video
 
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file")
-IMAGE_MARKER = "<image>"
-MAX_QUESTION_CHARACTERS = 100_000
 
 TEXTUAL = "textual"
 """The protocol that asks in ``query``'s words."""
 
+REGRESSION_TOLERANCE = 0.05
+
+_KINDS_OF_PROBLEMS = {"ocr": "text", "free-form": "text", "regression": "number"}
 _LETTER = re.compile(r"\s*[(\[]?[A-Za-z][)\].:]?\s*")
 _CHOICE_TYPES = frozenset(["choice", "choices", "multiplechoice", "singlechoice", "mcq", "mc", "multichoice"])
-_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,8 +68,8 @@ class RowParts:
     wordings: Mapping[str, str] = field(default_factory=dict)
     accepted: RowValue = None
     """Further answers that count."""
-    frame_times: RowValue = None
-    frame_times_key: str = FRAME_TIME_KEYS[0]
+    video: RowVideo | None = None
+    """Instead of images."""
     event: RowValue = None
     event_key: str = EVENT_KEYS[0]
 
@@ -79,7 +79,7 @@ def detect(row: Row) -> str | None:
     if isinstance(row.get("prompt"), list) and ("reward_model" in row or "data_source" in row):
         return "verl"
     if "problem" in row:
-        return "easyr1"
+        return "video_r1" if "solution" in row and row.get("answer") is None else "easyr1"
     if "question" in row and "answer" in row:
         return "plain"
     if isinstance(row.get("conversations"), list) or isinstance(row.get("messages"), list):
@@ -100,7 +100,7 @@ def read_easyr1(row: Row) -> RowParts:
     return replace(
         parts,
         answer_kind=parts.answer_kind or kind_by_question_type(row.get("question_type"), answer),
-        wordings=other_wordings(row, parts.question, len(parts.images)),
+        wordings=_other_wordings(row, parts),
     )
 
 
@@ -109,7 +109,7 @@ def read_verl(row: Row) -> RowParts:
 
     Where ``extra_info.question`` is part of the prompt it is the question, free of the prompt's own format rules.
     """
-    turns = _turns(row.get("prompt"), "prompt", role_key="role", text_key="content")
+    turns = messages_of(row.get("prompt"), "prompt", role_key="role", text_key="content")
     questions = [text for role, text in turns if role == "user"]
     if len(questions) != 1 or any(role == "assistant" for role, _ in turns):
         raise RowError("prompt", f"must hold one user message and no answer; it has {len(questions)} user messages")
@@ -141,22 +141,46 @@ def read_sharegpt(row: Row) -> RowParts:
     question = turns[asked[-1]][1]
     if earlier:
         question = "\n".join([*earlier, f"Question: {question}"])
-    return _parts(row, question, _final_answer(turns[-1][1], key), key, targets_key="target_instances")
+    return _parts(row, question, final_answer(turns[-1][1], key), key, targets_key="target_instances")
 
 
-def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
-    """The key of a conversation, and (role, text) of its messages up to the assistant's last; no system message."""
-    key, role_key, text_key = "messages", "role", "content"
-    if "conversations" in row:
-        key, role_key, text_key = "conversations", "from", "value"
-    turns = [turn for turn in _turns(row.get(key), key, role_key=role_key, text_key=text_key) if turn[0] != "system"]
-    if not turns or turns[-1][0] != "assistant":
-        raise RowError(key, "does not end with an assistant's answer")
-    return key, turns
+def read_video_r1(row: Row) -> RowParts:
+    """Images and videos of one file; options lose their letters.
+
+    A ``regression`` is right within five parts in a hundred: the release grades it by nearness, and has no limit.
+    """
+    solution = required_text(row, "solution")
+    if "<answer>" not in solution:
+        raise RowError("solution", "holds no <answer>...</answer>")
+    answer = final_answer(solution, "solution")
+    if row.get("data_type") == "image" and row.get("path"):
+        row = {**row, "images": row.get("path")}
+    parts = _parts(row, required_text(row, "problem"), answer, "solution", targets_key="target_instances")
+    kind = row.get("problem_type")
+    kind = kind.strip().casefold() if isinstance(kind, str) else ""
+    choices = listed(parts.choices, "options")
+    return replace(
+        parts,
+        id=parts.id or optional_text(row, "problem_id"),
+        choices=[_without_letter(choice, index) for index, choice in enumerate(choices)],
+        answer_kind=parts.answer_kind or _KINDS_OF_PROBLEMS.get(kind) or kind_by_question_type(kind, answer),
+        tolerance=REGRESSION_TOLERANCE if kind == "regression" and parts.tolerance is None else parts.tolerance,
+    )
+
+
+def _without_letter(choice: RowValue, index: int) -> RowValue:
+    letter = chr(ord("A") + index)
+    return re.sub(rf"^\(?{letter}[.):]\s*(?=\S)", "", choice.strip()) if isinstance(choice, str) else choice
 
 
 LAYOUTS: Mapping[str, Callable[[Row], RowParts]] = MappingProxyType(
-    {"plain": read_plain, "easyr1": read_easyr1, "verl": read_verl, "sharegpt": read_sharegpt}
+    {
+        "plain": read_plain,
+        "easyr1": read_easyr1,
+        "verl": read_verl,
+        "sharegpt": read_sharegpt,
+        "video_r1": read_video_r1,
+    }
 )
 
 
@@ -164,15 +188,11 @@ def _parts(
     row: Row, question: str, answer: RowValue, answer_key: str, *, targets_key: str, question_key: str = "question"
 ) -> RowParts:
     images_key = next((key for key in IMAGE_KEYS if row.get(key)), "images")
-    images = tuple(listed(row.get(images_key), images_key))
-    if listed(row.get("videos"), "videos"):
-        raise RowError(
-            "videos", "videos cannot be read from files; give the frames as images, and their frame_times_s in seconds"
-        )
-    frame_times_key = next((key for key in FRAME_TIME_KEYS if row.get(key)), FRAME_TIME_KEYS[0])
+    video = find_video(row, images_key)
+    images = () if video else tuple(listed(row.get(images_key), images_key))
     event_key = next((key for key in EVENT_KEYS if row.get(key)), EVENT_KEYS[0])
     return RowParts(
-        question=without_markers(question, len(images), question_key),
+        question=without_markers(question, _pictures(images, video), question_key, has_video=video is not None),
         answer=answer,
         answer_key=answer_key,
         images=images,
@@ -186,47 +206,14 @@ def _parts(
         targets=row.get(targets_key),
         targets_key=targets_key,
         accepted=row.get("accepted"),
-        frame_times=row.get(frame_times_key),
-        frame_times_key=frame_times_key,
-        event=row.get(event_key) if row.get(frame_times_key) or event_key == EVENT_KEYS[0] else None,
+        video=video,
+        event=row.get(event_key) if video or event_key == EVENT_KEYS[0] else None,
         event_key=event_key,
     )
 
 
-def _turns(value: RowValue, key: str, *, role_key: str, text_key: str) -> list[tuple[str, str]]:
-    """(role, text) of each message; messages of tools are left out."""
-    if not isinstance(value, list):
-        raise RowError(key, f"must be a list of messages, not {kind_of(value)}")
-    turns = []
-    for message in value:
-        fields = mapping(message, key)
-        role = _ROLES.get(str(fields.get(role_key)))
-        if role is not None:
-            turns.append((role, _text_of(fields.get(text_key), key)))
-    return turns
-
-
-def _text_of(content: RowValue, key: str) -> str:
-    """A message's text; of a list of parts, texts as they are and images as markers."""
-    if isinstance(content, str):
-        return content.strip()
-    words = []
-    for part in listed(content, key):
-        fields = mapping(part, key)
-        if fields.get("type") == "image":
-            words.append(IMAGE_MARKER)
-        elif isinstance(text := fields.get("text"), str):
-            words.append(text)
-        else:
-            raise RowError(key, f"a message holds a part that is neither text nor image: {sorted(fields)}")
-    return "".join(words).strip()
-
-
-def _final_answer(text: str, key: str) -> str:
-    tagged = _ANSWER.findall(text)
-    if len(tagged) > 1:
-        raise RowError(key, f"the last message holds {len(tagged)} <answer> blocks; leave one")
-    return str(tagged[0] if tagged else text.rpartition("</think>")[2]).strip()
+def _pictures(images: Sequence[RowValue], video: RowVideo | None) -> int:
+    return len(images) if video is None else len(video.frames)
 
 
 def asked_in(row: Row) -> tuple[str, str]:
@@ -238,13 +225,14 @@ def asked_in(row: Row) -> tuple[str, str]:
     raise RowError("problem", "is missing or empty")
 
 
-def other_wordings(row: Row, question: str, images: int) -> Mapping[str, str]:
+def _other_wordings(row: Row, parts: RowParts) -> Mapping[str, str]:
     """The textual wording where ``query`` differs from the question once markers are gone."""
     query = optional_text(row, "query")
     if not query:
         return {}
-    bare = without_markers(query, images, "query")
-    return {} if " ".join(bare.split()) == " ".join(question.split()) else {TEXTUAL: bare}
+    pictures = _pictures(parts.images, parts.video)
+    bare = without_markers(query, pictures, "query", has_video=parts.video is not None)
+    return {} if " ".join(bare.split()) == " ".join(parts.question.split()) else {TEXTUAL: bare}
 
 
 def kind_by_question_type(question_type: RowValue, answer: RowValue) -> str | None:
@@ -256,22 +244,3 @@ def kind_by_question_type(question_type: RowValue, answer: RowValue) -> str | No
         return None
     named = "".join(character for character in question_type.casefold() if character.isalpha())
     return "choice" if named in _CHOICE_TYPES and _LETTER.fullmatch(answer) else None
-
-
-def without_markers(question: str, images: int, key: str = "question") -> str:
-    """Markers at either end say nothing; one in the middle of a sentence becomes the image's number."""
-    if not is_encodable(question):
-        raise RowError(key, "holds half a surrogate pair, which is no text")
-    if len(question) > MAX_QUESTION_CHARACTERS:
-        raise RowError(key, f"has {len(question)} characters, more than {MAX_QUESTION_CHARACTERS}")
-    pieces = question.split(IMAGE_MARKER)
-    if len(pieces) > 1 and len(pieces) - 1 != images:
-        raise RowError("images", f"{len(pieces) - 1} {IMAGE_MARKER} markers in the text but {images} images")
-    body = pieces[0]
-    for number, piece in enumerate(pieces[1:], start=1):
-        is_inside = body.strip() and any(later.strip() for later in pieces[number:])
-        body += (f"[image {number}]" if is_inside else "") + piece
-    body = body.strip()
-    if not body:
-        raise RowError(key, "is empty but for image markers")
-    return body
