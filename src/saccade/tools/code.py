@@ -151,7 +151,7 @@ class _EpisodePython:
     """The session of one episode.
 
     A run that ended in no result, because the session was lost or the caller's deadline passed, ends the session, for
-    nobody knows whether it took effect. Where no run before had succeeded, a second try has a new session and is as
+    it is not known whether it took effect. Where no run before had succeeded, a second try has a new session and is as
     good as the first; otherwise variables would be missing, and every later run is a ``MachineError``.
     """
 
@@ -168,7 +168,7 @@ class _EpisodePython:
         """Time of the runs that succeeded."""
 
     def run(self, code: str) -> ToolResult:
-        """What the run gave; MachineError when the sandbox fails."""
+        """The result of the run; MachineError when the sandbox fails."""
         if does_nothing(code):
             return nothing_done()
         session = self._begin()

@@ -1,4 +1,4 @@
-"""What a model and a reward get of a run of code: text, images within bounds, and data."""
+"""Tool results of a run of code: text and images within bounds for the model, data for the reward."""
 
 import re
 from collections.abc import Sequence

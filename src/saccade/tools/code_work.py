@@ -1,21 +1,22 @@
-"""Whether a run of code did any work, seen from outside by what it shows: on its pictures, and on others.
+"""Work of a run of code, judged from outside by its output: on its own pictures, and on others.
 
 A process cannot be asked what it did, for code that it ran may answer. So the runs of a session are made again in
 sessions of their own, and this process compares what they show:
 
-1. What shows nothing, only pictures that were shown before, or once more what a run before it showed, is ``idle``.
-2. On a blank picture, then on the negative, of the same size: what shows something else there depends on the
+1. A run that shows nothing, only pictures that were shown before, or once more the output of a run before it, is
+   ``idle``.
+2. On a blank picture, then on the negative, of the same size: a run that shows something else there depends on the
    picture's content. It ``looks``, if the same pictures and another seed show the same again; else it shows the clock
    or chance and is ``idle``.
-3. What shows the same on any picture ``computes`` if it prints a number that comes from a calculation on three numbers
-   or more: the runs since the last that did work name so many different ones (0 and 1 aside), and what is printed is
+3. A run that shows the same on any picture ``computes`` if it prints a number that comes from a calculation on three
+   numbers or more: the runs since the last that did work name so many different ones (0 and 1 aside), and the output is
    neither one of them nor put together from their digits or from characters of their codes. Two numbers are added in
    words; the paper asks its teachers to leave simple calculations there. Everything else is ``idle``: answers printed
    as text or by way of characters, joining, formats or encodings, the size of a picture, a drawing of constants.
 
 ``idle`` is no fault. Definitions, imports and values for a later turn are idle, and that turn works.
 
-What this cannot see is whether the work helped: one pixel printed looks, and an answer taken apart into three summands
+It cannot see whether the work helped: one pixel printed looks, and an answer taken apart into three summands
 computes. Both are code that runs on the task, and only the outcome's reward tells them from better code.
 """
 
@@ -44,7 +45,7 @@ _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
-    """What the model sees of a run: its text, and its pictures by hash."""
+    """The part of a run that the model sees: its text, and its pictures by hash."""
 
     text: str
     pictures: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class WorkChecks:
         """So many of the last runs did no work; what they prepared belongs to the next."""
 
     def work(self, code: str, shown: Shown, *, is_checked: bool = True) -> Work:
-        """What the next run that succeeded did; with ``is_checked=False`` it counts as idle.
+        """The work of the next run that succeeded; with ``is_checked=False`` it counts as idle.
 
         After a MachineError the run may be given once more.
         """
@@ -151,8 +152,8 @@ def _value(literal: str) -> float | None:
 
 
 def _pieces(known: Iterable[float]) -> frozenset[str]:
-    """What a number can be put together from without working it out: digits of others, forward and backward, and
-    characters of their codes."""
+    """The parts from which a number can be put together without a calculation: digits of others, forward and backward,
+    and characters of their codes."""
     whole = [int(value) for value in known if value.is_integer() and abs(value) < _MOST]
     digits = {str(value) for value in whole}
     characters = {chr(value) for value in whole if chr(value) in "0123456789."} if whole else set()

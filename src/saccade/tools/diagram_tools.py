@@ -1,4 +1,4 @@
-"""Diagrams for a model: a picture and its words read into CDL and logic forms, which the solvers take."""
+"""Diagram tools: a picture and its words read into CDL and logic forms, which the solvers take."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated

@@ -34,13 +34,13 @@ def asked(model: VisionModel, image: Image.Image, prompt: str) -> str:
 
 
 def stated_answer(text: str) -> str | None:
-    """What follows ``Answer:`` on the last such line."""
+    """The text after ``Answer:`` on the last such line."""
     found = _ANSWER.findall(text)
     return found[-1].strip(" *").rstrip(".")[:200] or None if found else None
 
 
 def without_fence(text: str) -> str:
-    """What stands between the first pair of code fences, or the whole text."""
+    """The text between the first pair of code fences, or the whole text."""
     fenced = _FENCE.search(text)
     return (fenced.group(1) if fenced else text).strip()
 
@@ -185,7 +185,7 @@ _CDL_LINE = re.compile(
 
 
 def formalize_tool(model: VisionModel, *, deadline_s: float) -> Tool:
-    """``formalize_problem`` over the model that is meant to write it."""
+    """``formalize_problem`` over the model that writes it."""
 
     def formalize_problem(
         image: Image.Image, question: Annotated[str, "the problem in words, with what is asked"]
@@ -205,7 +205,7 @@ def formalize_tool(model: VisionModel, *, deadline_s: float) -> Tool:
 
 
 def figure_tool(model: VisionModel, part: str, *, deadline_s: float) -> Tool:
-    """``construction_cdl`` or ``image_cdl`` over the model that is meant to write it."""
+    """``construction_cdl`` or ``image_cdl`` over the model that writes it."""
 
     def read(image: Image.Image) -> ToolOutput:
         prompt = (
@@ -257,7 +257,7 @@ _WANTED = {
 
 
 def g_llava_tool(model: VisionModel, *, deadline_s: float) -> Tool:
-    """``g_llava`` over the model that is meant to answer."""
+    """``g_llava`` over the model that answers."""
 
     def g_llava(
         image: Image.Image,
@@ -273,7 +273,7 @@ def g_llava_tool(model: VisionModel, *, deadline_s: float) -> Tool:
 
 
 def multimath_tool(model: VisionModel, *, deadline_s: float) -> Tool:
-    """``multimath`` over the model that is meant to answer."""
+    """``multimath`` over the model that answers."""
 
     def multimath(
         image: Image.Image,

@@ -1,4 +1,4 @@
-"""Geometry for a model: solve, check and translate problems in the public languages, and plain algebra."""
+"""Geometry tools: solve, check and translate problems in the public languages, and plain algebra."""
 
 import re
 from collections.abc import Sequence

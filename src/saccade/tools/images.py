@@ -1,4 +1,4 @@
-"""What a model may do to an image: look closer, turn it, mark it, measure in it.
+"""Image tools: crop, zoom, rotate, flip, contrast, drawn marks, measurement.
 
 Coordinates arrive in pixels of the original image, converted from the model's frame at the protocol's edge, and the
 pixels are taken from the original. Errors name no coordinates, because the model writes them in its own frame.

@@ -1,4 +1,4 @@
-"""The tool ``read_text``: what is written in an image or a region of it."""
+"""OCR tools: ``read_text`` and ``read_region`` give the text of an image, or of a region of it."""
 
 import math
 from collections.abc import Sequence

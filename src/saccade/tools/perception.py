@@ -37,7 +37,7 @@ def answered_together(
     find: Callable[[Sequence[Request]], Sequence[Found]],
     output: Callable[[Request, Found], ToolOutput],
 ) -> list[ToolOutput | ToolError]:
-    """What each call gives, in order; ``request`` checks a call and raises ``ToolError``, ``find`` is asked once."""
+    """The output of each call, in order; ``request`` checks a call and raises ``ToolError``, ``find`` is asked once."""
     good: dict[int, Request] = {}
     answers: dict[int, ToolOutput | ToolError] = {}
     for place, call in enumerate(calls):

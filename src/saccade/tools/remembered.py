@@ -43,7 +43,7 @@ class RememberedSessions:
         self._sizes: dict[bytes, int] = {}
         self._runs: OrderedDict[bytes, Future[RunResult]] = OrderedDict()
         self._claimed: dict[bytes, Future[RunResult]] = {}
-        """Runs that somebody is making; those may not be forgotten."""
+        """Runs in progress; those may not be forgotten."""
         self._lock = threading.Lock()
 
     @property
@@ -56,7 +56,7 @@ class RememberedSessions:
         return RememberedSession(self, self._sessions, dict(images), seed)
 
     def claim(self, key: bytes) -> tuple[Future[RunResult], bool]:
-        """The run of this key, and whether the caller is the one who must make it."""
+        """The run of this key, and whether the caller must make it."""
         with self._lock:
             if key in self._claimed:
                 return self._claimed[key], False
@@ -68,13 +68,13 @@ class RememberedSessions:
             return run, True
 
     def keep(self, key: bytes, result: RunResult, *, is_repeatable: bool) -> None:
-        """Gives a result to those who wait for it, and to those who ask later unless it is of this once only."""
+        """Gives a result to the waiting callers, and to later ones if it is repeatable."""
         size = _size(result)
         is_small = 8 * size <= self._max_bytes
         self._taken(key, size=size if is_repeatable and is_small else None).set_result(result)
 
     def lose(self, key: bytes, error: BaseException) -> None:
-        """Tells those who wait that there is no result; the next who asks makes the run anew."""
+        """Tells the waiting callers that there is no result; the next caller makes the run anew."""
         self._taken(key, size=None).set_exception(MachineError(f"a run was lost: {error!r}"))
 
     def _taken(self, key: bytes, *, size: int | None) -> Future[RunResult]:
@@ -115,7 +115,7 @@ class RememberedSession:
         self._is_closed = False
 
     def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
-        """What the code gives after the runs before it; MachineError as the session behind."""
+        """The result of the code after the runs before it; MachineError as the session behind."""
         key = _digest(self._history, str(timeout_s).encode(), code.encode("utf-8", "replace"))
         result = self._given(key)
         if result is None:
@@ -132,17 +132,17 @@ class RememberedSession:
                 self._real.close()
 
     def _given(self, key: bytes) -> RunResult | None:
-        """What another session's run of this key gave; None when this session must make it."""
+        """The result of another session's run of this key; None when this session must make it."""
         while True:
             run, is_mine = self._memory.claim(key)
             if is_mine:
                 return None
-            # Whoever made it may have lost its session: then somebody else has to.
+            # Its maker may have lost its session: then another has to.
             with suppress(MachineError):
                 return run.result()
 
     def _made(self, key: bytes, code: str, timeout_s: float) -> RunResult:
-        """Runs what was claimed, and lets those who wait for it know."""
+        """Makes the claimed run, and gives its result to the waiting callers."""
         try:
             result = self._caught_up().run(code, timeout_s=timeout_s)
         except BaseException as error:
@@ -199,7 +199,7 @@ MAX_KEPT_CHARS = 4096
 """Longer texts, and pictures, are made anew each time."""
 
 Kept = Returned | ToolError
-"""What a call gave, or why it was refused."""
+"""The output of a call, or its refusal."""
 
 
 def remembering(tool: Tool, *, max_calls: int = MAX_CALLS) -> Tool:
@@ -224,7 +224,7 @@ class _Remembering:
                 self._calls.move_to_end(key)
             if is_mine:
                 return self._made(key, call, values)
-            # Whoever made it may have got what is not kept: then this call is made anew.
+            # The output may be of a kind that is not kept: then this call is made anew.
             with suppress(MachineError):
                 kept = call.result()
                 if isinstance(kept, ToolError):
@@ -244,7 +244,7 @@ class _Remembering:
         return returned
 
     def _keep(self, key: bytes, call: Future[Kept], kept: Kept | None) -> None:
-        """Tells those who wait; None is told as a lost call, so that each of them makes it."""
+        """Answers the waiting callers; None is a lost call, so that each of them makes it."""
         with self._lock:
             if kept is None:
                 self._calls.pop(key, None)

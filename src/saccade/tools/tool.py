@@ -21,7 +21,7 @@ MAX_RESULT_PIXELS = 1 << 24
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolOutput:
-    """What a tool function returns: text and pictures for the model, data for programs."""
+    """The return value of a tool function: text and pictures for the model, data for programs."""
 
     text: str = ""
     images: tuple[Image.Image, ...] = ()
@@ -52,7 +52,7 @@ class BoundCall:
             returned = self.tool.function(**values)
         except SaccadeError:
             raise
-        # A tool is anybody's code: whatever else it raises is a defect of the tool, not of the policy.
+        # A tool is foreign code: any other exception is a defect of the tool, not of the policy.
         except Exception as error:
             raise MachineError(f"tool {self.tool.name} broke: {type(error).__name__}: {error}") from error
         return _result(self.tool.name, returned, media)
@@ -67,7 +67,7 @@ class Tool:
     function: Callable[..., Returned]
     deadline_s: float
     origin: Mapping[str, Json] | None = None
-    """What the catalogue of tools made it of, so that another process can make the same; None for any other tool."""
+    """Settings from which the catalogue made it, so that another process can make the same; None for other tools."""
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """What a tool with a state of its own begins with."""
+    """The episode that a tool with a state of its own begins with."""
 
     images: tuple[ImageRef, ...]
     """The question's."""

@@ -133,7 +133,7 @@ class UniChart:
             raise UserError(f"{path}: the tokenizer has no {_ANSWER}, so this is no UniChart; use ahmed-masry/unichart")
 
     def tell_batch(self, requests: Sequence[ChartRequest]) -> list[str]:
-        """What was asked of each request's chart; those with the same prompt share a forward pass."""
+        """The answer to each request; those with the same prompt share a forward pass."""
         told = [""] * len(requests)
         with self._lock:
             for prompt, places in _by_prompt(requests).items():

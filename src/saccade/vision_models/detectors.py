@@ -36,7 +36,7 @@ class GroundingDino:
         self._lock = threading.Lock()
 
     def detect_batch(self, requests: Sequence[DetectionRequest]) -> list[list[Detection]]:
-        """What was found for each request. Those whose pictures have one size share a forward pass."""
+        """The detections of each request. Those whose pictures have one size share a forward pass."""
         found: list[list[Detection]] = [[] for _ in requests]
         with self._lock:
             for places in _alike(requests):
@@ -84,7 +84,7 @@ class Owlv2:
         self._lock = threading.Lock()
 
     def detect_batch(self, requests: Sequence[DetectionRequest]) -> list[list[Detection]]:
-        """What was found for each request, all in one forward pass."""
+        """The detections of each request, all in one forward pass."""
         if not requests:
             return []
         with self._lock:

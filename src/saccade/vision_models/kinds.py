@@ -51,7 +51,7 @@ ChartTask = Literal["table", "caption", "answer"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectionRequest:
-    """What to look for in an RGB picture."""
+    """Phrases to look for in an RGB picture."""
 
     image: Image.Image
     phrases: tuple[str, ...]
@@ -78,7 +78,7 @@ class Detector(Protocol):
     """Finds things by their names."""
 
     def detect_batch(self, requests: Sequence[DetectionRequest]) -> Sequence[Sequence[Detection]]:
-        """What was found for each request, in any order; safe to call from many threads."""
+        """The detections of each request, in any order; safe to call from many threads."""
         ...
 
 
@@ -111,7 +111,7 @@ class Segmenter(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChartRequest:
-    """What to tell of a chart."""
+    """A task on a chart: its table, a caption, or the answer to a question."""
 
     image: Image.Image
     task: ChartTask

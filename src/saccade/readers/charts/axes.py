@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Box
-from saccade.readers.charts.bars import bars_lie
+from saccade.readers.charts.bars import bars_are_horizontal
 from saccade.readers.charts.calibration import LEAST_TICKS, Direction, Scale, Tick, number_of, value_scale
 from saccade.readers.charts.colours import Coverage, Pixels
 from saccade.readers.charts.marks import Layer
@@ -188,7 +188,7 @@ class Axes:
 
 
 def axes_of(lines: tuple[TextLine, ...], pixels: Pixels) -> Axes:
-    """The axes that numbers tell of."""
+    """The axes that are found from numbers."""
     up, second = _upright(lines, pixels)
     right = _scale(lines, pixels, "right", LEAST_TICKS)
     # Beside an axis that is sure, two numbers are enough for the other one of a scatter chart.
@@ -219,7 +219,7 @@ def _is_beside(other: Scale, first: Scale, width: int) -> bool:
 
 
 def _agree(left: Scale, right: Scale) -> bool:
-    """Whether both columns say the same at the same heights."""
+    """Whether both columns have the same values at the same heights."""
     top, bottom = left.box.y1, left.box.y2
     reach = 0.03 * abs(left.value(top) - left.value(bottom))
     return all(abs(left.value(px) - right.value(px)) <= reach for px in (top, bottom))
@@ -233,21 +233,21 @@ def _scale(lines: tuple[TextLine, ...], pixels: Pixels, direction: Direction, le
 LEAST_LABELLED = 0.8
 """Share of the bars that have a label in proportion to their length."""
 NEAR = 2.4
-"""How far a label's middle may be from the end of its bar, in its heights, or in half its width on lying bars."""
+"""How far a label's middle may be from the end of its bar, in its heights, or in half its width on horizontal bars."""
 MAX_MISS = 0.02
 """Share of the largest value by which a label may differ from its bar."""
 
 
 def labelled_scale(layers: tuple[Layer, ...], lines: tuple[TextLine, ...]) -> Scale | None:
     """The scale on which all bars begin at zero and end at their labels; None when there is none."""
-    lies = bars_lie(layers)
+    is_horizontal = bars_are_horizontal(layers)
     boxes = [piece.box for layer in layers for piece in layer.pieces if piece.is_bar_like and piece.area >= 40]
     if len(boxes) < 3:
         return None
-    foot = float(np.median([box.x1 if lies else box.y2 for box in boxes]))
+    foot = float(np.median([box.x1 if is_horizontal else box.y2 for box in boxes]))
     ticks = []
     for box in boxes:
-        if (tick := _label(box, lines, lies=lies)) is not None:
+        if (tick := _label(box, lines, is_horizontal=is_horizontal)) is not None:
             ticks.append(tick)
     lengths = np.array([abs(tick.at_px - foot) for tick in ticks])
     if len(ticks) < 3 or not lengths.all():
@@ -259,23 +259,23 @@ def labelled_scale(layers: tuple[Layer, ...], lines: tuple[TextLine, ...]) -> Sc
     fits = np.abs(values - unit * lengths) <= MAX_MISS * values.max() + 1.5 * unit
     if fits.sum() < LEAST_LABELLED * len(boxes):
         return None
-    factor = unit if lies else -unit
+    factor = unit if is_horizontal else -unit
     ordered = tuple(sorted((tick for tick, fit in zip(ticks, fits, strict=True) if fit), key=lambda tick: tick.value))
     return Scale(factor=factor, offset=-factor * foot, ticks=ordered, agreement=float(fits.mean()))
 
 
-def _label(bar: Box, lines: tuple[TextLine, ...], *, lies: bool) -> Tick | None:
+def _label(bar: Box, lines: tuple[TextLine, ...], *, is_horizontal: bool) -> Tick | None:
     """The number that is nearest to a bar's end, in line with the bar."""
-    end = bar.x2 if lies else bar.y1
+    end = bar.x2 if is_horizontal else bar.y1
     best: tuple[float, Tick] | None = None
     for line in lines:
         value = number_of(line.text)
         center = line.box.center
-        across, low, high = (center.y, bar.y1, bar.y2) if lies else (center.x, bar.x1, bar.x2)
+        across, low, high = (center.y, bar.y1, bar.y2) if is_horizontal else (center.x, bar.x1, bar.x2)
         if value is None or not low - 2 <= across <= high + 2:
             continue
-        away = abs((center.x if lies else center.y) - end)
-        reach = 0.5 * line.box.width + 1.2 * line.box.height if lies else 0.5 * NEAR * line.box.height
+        away = abs((center.x if is_horizontal else center.y) - end)
+        reach = 0.5 * line.box.width + 1.2 * line.box.height if is_horizontal else 0.5 * NEAR * line.box.height
         if away <= reach and (best is None or away < best[0]):
             best = (away, Tick(value=value, at_px=end, box=line.box))
     return None if best is None else best[1]

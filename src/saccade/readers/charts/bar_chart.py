@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
-from saccade.readers.charts.bars import BarSegment, Column, bars_lie, columns_of, slots_of
+from saccade.readers.charts.bars import BarSegment, Column, bars_are_horizontal, columns_of, slots_of
 from saccade.readers.charts.calibration import Scale
 from saccade.readers.charts.chart import Axis, Chart, Colour, Series
 from saccade.readers.charts.layout import names_below, names_left, parted_into, parted_names, title_of
@@ -122,15 +122,15 @@ def bar_chart(
 
     ``lines`` are the texts outside the legend, ``labels`` those of ``colours.labels_of``.
     """
-    lies = bars_lie(layers)
-    scale = right if lies else up
+    is_horizontal = bars_are_horizontal(layers)
+    scale = right if is_horizontal else up
     if scale is None:
-        way = "row below" if lies else "column beside"
+        way = "row below" if is_horizontal else "column beside"
         raise ToolError(f"no axis found: there are no three numbers in a {way} the bars that lie on a straight line")
-    columns = columns_of(layers, scale, labels < 0, is_horizontal=lies)
+    columns = columns_of(layers, scale, labels < 0, is_horizontal=is_horizontal)
     boxes = [segment.box for column in columns for segment in column.segments]
     plot = enclosing_box(boxes)
-    if lies:
+    if is_horizontal:
         names = names_left(lines, min(box.x1 for box in boxes), plot.y1, plot.y2)
         centers = [line.box.center.y for line in names]
     else:
@@ -148,11 +148,11 @@ def bar_chart(
         kind="bar",
         title=title_of(lines, min(plot.y1, up.box.y1 if up else plot.y1)),
         arrangement="stacked" if is_stacked else "grouped" if is_grouped else "single",
-        is_horizontal=lies,
+        is_horizontal=is_horizontal,
         categories=categories,
         series=_bar_series(slots, legend, is_single=not is_stacked and not is_grouped),
-        x_axis=axis if lies else Axis(),
-        y_axis=Axis() if lies else axis,
+        x_axis=axis if is_horizontal else Axis(),
+        y_axis=Axis() if is_horizontal else axis,
         confidence=round(scale.agreement, 3),
     )
 

@@ -44,7 +44,7 @@ class _Span:
     """Rows of outline or axis below its foot."""
 
 
-def bars_lie(layers: tuple[Layer, ...]) -> bool:
+def bars_are_horizontal(layers: tuple[Layer, ...]) -> bool:
     """Whether bars grow to the right: then it is their heights that are all alike."""
     boxes = [piece.box for layer in layers for piece in layer.pieces if piece.is_bar_like and piece.area >= 40]
     if len(boxes) < 2:
@@ -154,7 +154,7 @@ def _overlap(one: _Span, other: _Span) -> float:
 
 
 def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
-    """What stands on the baseline, and on that, and so on; anything apart from it is no bar."""
+    """The segments stacked from the baseline on; a piece apart from them is no bar."""
     ordered = sorted(group, key=lambda span: abs(span.along[0] + span.along[1] - 2 * foot))
     segments: list[BarSegment] = []
     tops = [foot, foot]

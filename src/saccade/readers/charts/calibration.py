@@ -57,7 +57,7 @@ _EXPONENTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _POWER = re.compile(r"(?:(\d)\s?[×x·])?\s?10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _WITH_UNIT = re.compile(r"([-+]?\d[\d.,]*)\s?([a-zA-Z°]{1,4})")
 _MULTIPLIERS = frozenset({"b", "bn", "k", "m", "mil", "mio", "mn", "mrd", "tn", "tsd"})
-"""What may follow a number and makes it another one."""
+"""Suffixes that multiply a number."""
 _NUMBERLIKE = re.compile(r"[-+$€£]?[\d.,Oo]*\d[\d.,OolI]*\s*[%kKMB]?")
 
 
@@ -92,7 +92,7 @@ class Scale:
         return (self.linear(value) - self.offset) / self.factor
 
     def linear(self, value: float) -> float:
-        """What grows evenly along the axis: the value, or its logarithm."""
+        """The quantity that grows evenly along the axis: the value, or its logarithm."""
         return math.log10(value) if self.is_log else value
 
     @property

@@ -21,7 +21,7 @@ SURE = 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Axis:
-    """What is known of one axis."""
+    """One axis, as far as it is known."""
 
     label: str = ""
     ticks: tuple[float, ...] = ()
@@ -49,7 +49,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """What was read of a chart. ``values`` of every series are as many as ``categories``, but for scatter charts."""
+    """A chart as read. ``values`` of every series are as many as ``categories``, but for scatter charts."""
 
     kind: ChartKind
     series: tuple[Series, ...]
@@ -63,7 +63,7 @@ class Chart:
     confidence: float = 1.0
     """From 0 to 1: how well the parts of the chart agree with each other. No probability."""
     doubts: tuple[str, ...] = ()
-    """What was not understood, or does not agree; any of it makes the confidence less than ``SURE``."""
+    """Things not understood, or that do not agree; any of them makes the confidence less than ``SURE``."""
 
     @property
     def is_sure(self) -> bool:
@@ -79,7 +79,7 @@ class Chart:
 
 
 class ChartReader(Protocol):
-    """Whatever reads charts: the classical reader, or a model."""
+    """A reader of charts: the classical one, or a model."""
 
     def read(self, image: Image.Image) -> Chart:
         """The chart in a picture; ``ToolError`` says which step failed, and no number is ever made up."""

@@ -147,7 +147,7 @@ class _Drawing:
         """The chart with its doubts."""
         doubts = names_in_doubt(chart, self.legend, self.lines)
         edge = max(piece.box.x2 for layer in layers for piece in layer.pieces)
-        doubts += axes_in_doubt(axes, self.lines, edge, lies=chart.is_horizontal)
+        doubts += axes_in_doubt(axes, self.lines, edge, is_horizontal=chart.is_horizontal)
         if chart.kind == "line" and chart.arrangement == "single":
             doubts += strokes_in_doubt(chart, layers, self.legend)
         elif chart.kind != "line":
@@ -172,7 +172,7 @@ class _Drawing:
         return self._judged(replace(whole, doubts=tuple(doubts)), (*bars, *strokes), axes)
 
     def _layers(self, axes: Axes) -> tuple[Layer, ...]:
-        """What is drawn in each colour between the axes."""
+        """The layer of each colour between the axes."""
         up, right = axes.up, axes.right
         height, width = self.pixels.shape[:2]
         hidden = [self.legend.box] if self.legend.box else []

@@ -1,4 +1,4 @@
-"""Which flat colours a drawn picture is made of, and what they are called."""
+"""The palette of a drawn picture: its flat colours, their names, and the pixels that each covers."""
 
 import colorsys
 from collections.abc import Mapping
@@ -148,7 +148,7 @@ def coverage_of(pixels: Pixels, colour: Colour, palette: Palette, tolerance: flo
 
 
 def stroke_coverage_of(pixels: Pixels, colour: Colour, palette: Palette, hidden: Coverage) -> Coverage:
-    """What a thin stroke covers, its smooth edges included: mixtures of its own colour with a paper.
+    """The coverage of a thin stroke with its smooth edges: mixtures of its own colour with a paper.
 
     ``hidden`` is left out.
     """

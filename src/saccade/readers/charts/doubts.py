@@ -1,4 +1,4 @@
-"""What of a chart was not understood: ink in no mark, marks without ink, names that are missing or hard to read."""
+"""Doubts on a chart as read: ink in no mark, marks without ink, names that are missing or hard to read."""
 
 import re
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ def doubted(chart: Chart, doubts: Iterable[str]) -> Chart:
 
 
 def names_in_doubt(chart: Chart, legend: Legend, lines: tuple[TextLine, ...]) -> list[str]:
-    """Doubts on what categories and series are called."""
+    """Doubts on the names of categories and series."""
     doubts = []
     names = list(chart.categories)
     if any(PLACEHOLDER.fullmatch(name) for name in names):
@@ -135,14 +135,14 @@ def boxes_in_doubt(chart: Chart, layers: tuple[Layer, ...]) -> list[str]:
     return doubts
 
 
-def axes_in_doubt(axes: Axes, lines: tuple[TextLine, ...], right: float, *, lies: bool) -> list[str]:
+def axes_in_doubt(axes: Axes, lines: tuple[TextLine, ...], right: float, *, is_horizontal: bool) -> list[str]:
     """Doubts on the axes: numbers among those of the axis that are none of it, or on the right of all marks."""
     doubts = []
     if axes.second is not None:
         doubts.append("there are two vertical axes, and which series belongs to which is not said")
     elif axes.up is not None and _has_numbers_beyond(axes.up, lines, right):
         doubts.append("numbers on the right were not understood")
-    for scale in (axes.right,) if lies else (axes.up,):
+    for scale in (axes.right,) if is_horizontal else (axes.up,):
         if scale is not None and _misses_numbers(scale, lines):
             doubts.append("a number of the axis was not understood")
     return doubts

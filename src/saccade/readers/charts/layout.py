@@ -1,4 +1,4 @@
-"""What the texts of a chart are: its title, the names along an axis."""
+"""Layout of a chart's texts: its title, the names along an axis."""
 
 import re
 from itertools import pairwise

@@ -39,7 +39,7 @@ class Legend:
         return dict(self.names).get(colour)
 
     def series_name(self, colour: Colour) -> str:
-        """What the legend calls the series, or else what its colour is called."""
+        """The series' name in the legend, or else the name of its colour."""
         return self.name(colour) or colour_name(colour)
 
     def in_order(self, colours: Sequence[Colour]) -> list[Colour]:
@@ -106,7 +106,7 @@ def _may_name(line: TextLine) -> bool:
 
 
 def _swatches(labels: NDArray[np.int16], palette: Palette, height: float) -> list[tuple[Colour, Box]]:
-    """What is small enough in one colour, dashes and strokes through a marker joined."""
+    """Pieces of one colour that are small enough for a swatch; dashes and strokes through a marker are joined."""
     found = []
     bridge = np.ones((3, max(3, int(0.5 * height) | 1)), np.uint8)
     for number, colour in enumerate(palette.colours, start=1):

@@ -103,7 +103,7 @@ def _height(lines: Sequence[TextLine]) -> float:
 
 
 def _sides(lines: Sequence[TextLine], edge: float) -> tuple[list[TextLine], list[TextLine], list[TextLine]]:
-    """What ends well before the edge, what begins at it or later, and what does neither."""
+    """Lines that end well before the edge, lines that begin at it or later, and the others."""
     gap = MIN_GUTTER * _height(lines)
     left = [line for line in lines if line.place.x2 <= edge - gap]
     right = [line for line in lines if line.place.x1 >= edge]

@@ -1,4 +1,4 @@
-"""Engines that one may have installed: Tesseract, light and quick, and EasyOCR, with its many languages."""
+"""Optional engines: Tesseract, light and quick, and EasyOCR, with its many languages."""
 
 import importlib
 import threading

@@ -21,7 +21,7 @@ SLANT_SHARE = 0.15
 
 MIN_UPRIGHT_PX = 32
 MIN_UPRIGHT_SHARE = 1.5
-"""What is higher than this and than so many times its width is a line that runs up or down, not a letter."""
+"""A line higher than this and than so many times its width runs up or down; it is no letter."""
 
 _MARGIN_ALONG_PX = 2.0
 _MARGIN_ACROSS_PX = 1.0
@@ -124,7 +124,7 @@ def level_box(quad: Quad, page: float) -> Box:
 
 
 def pixels_of(image: Image.Image, quad: Quad) -> Image.Image:
-    """What stands in the quadrilateral and a pixel or two around it, with its writing to the right."""
+    """The pixels of the quadrilateral and a pixel or two around it, with its writing to the right."""
     first, second, third, fourth = quad.corners
     along = (second - first) / max(quad.length, 1e-9) * _MARGIN_ALONG_PX
     down = (fourth - first) / max(quad.height, 1e-9) * _MARGIN_ACROSS_PX

@@ -189,7 +189,7 @@ def _recognised(engine: "RapidOCR", strip: _Strip) -> _Read:
 def _read_either_way(
     engine: "RapidOCR", strips: Sequence[_Strip], page: float
 ) -> tuple[list[tuple[_Strip, _Read]], bool]:
-    """What is read of each strip, each the way round that reads best, and whether the page stands on its head."""
+    """The text of each strip, read the way round that reads best, and whether the page is upside down."""
     read = {place: (strip, _recognised(engine, strip)) for place, strip in enumerate(strips)}
     along = [place for place, strip in enumerate(strips) if abs(strip.quad.angle - page) < MAX_STRAY_DEGREES]
     telling = [place for place in along if len(read[place][1][0]) >= MIN_LETTERS]

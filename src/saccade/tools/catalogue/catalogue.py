@@ -25,7 +25,7 @@ CATALOGUE: tuple[Entry, ...] = (*PERCEPTION, *IMAGES, *CHARTS, *DIAGRAMS, *SOLVE
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Toolset:
-    """What became of a configuration."""
+    """The tools of a configuration, and those that could not be made."""
 
     ready: tuple[Tool, ...]
     left_out: Mapping[str, str]

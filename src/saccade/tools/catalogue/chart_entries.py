@@ -1,4 +1,4 @@
-"""Charts: read by the classical reader that works offline, by DePlot or UniChart, or by a vision-language model."""
+"""Charts in the catalogue: the offline classical reader, DePlot or UniChart, or a vision-language model behind them."""
 
 from collections.abc import Callable
 from functools import partial

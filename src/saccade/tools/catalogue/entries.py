@@ -43,7 +43,7 @@ class Entry:
         return tuple(self.makers)
 
     def prepare(self, settings: ToolSettings, folder: Path) -> Make:
-        """What makes the tool; ``UserError`` when the configuration does not do. Loads nothing."""
+        """The maker of the tool; ``UserError`` when the configuration does not do. Loads nothing."""
         backend = settings.backend or self.backends[0]
         if backend not in self.makers:
             raise UserError(

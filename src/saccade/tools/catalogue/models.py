@@ -29,7 +29,7 @@ _LOADING = threading.RLock()
 
 
 def shared(key: Hashable, load: Callable[[], Model]) -> Model:
-    """What ``load`` gives, or gave before for the same key if it is still in use."""
+    """The model from ``load``, or an earlier one of the same key that is still in use."""
     with _LOADING:
         held = _LOADED.get(key)
         if held is None:

@@ -1,4 +1,4 @@
-"""Perception: detection, segmentation, text; and what can be done to an image itself."""
+"""Perception in the catalogue: detection, segmentation, text; image tools and Python."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -100,7 +100,7 @@ class Placement(TypedDict):
 
 
 class Options:
-    """Reads the options of a tool; ``finish`` refuses those that nobody has read."""
+    """Reads the options of a tool; ``finish`` refuses those that were not read."""
 
     def __init__(self, settings: ToolSettings, backend: Backend, folder: Path) -> None:
         self.name = settings.name
@@ -179,7 +179,7 @@ class Options:
         )
 
     def key(self, name: str = "api_key_env") -> str | None:
-        """What the variable holds that this option names; a variable that is named must be there."""
+        """The value of the variable that this option names; a variable that is named must be there."""
         self._know(name)
         if name not in self._options:
             return os.environ.get("OPENAI_API_KEY")

@@ -15,7 +15,7 @@ Tokens = tuple[QuestionToken, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bound:
-    """What the phrases of a pattern stand for, each kind in the order of the question."""
+    """Bindings of the phrases of a pattern, each kind in the order of the question."""
 
     numbers: tuple[Number, ...] = ()
     selection: NamedParts | None = None
@@ -50,7 +50,7 @@ Phrase = Callable[[Tokens, int], Iterator[tuple[Bound, int]]]
 
 
 def matches(pattern: str, tokens: Tokens, phrases: Mapping[str, Phrase]) -> Iterator[Bound]:
-    """What is bound in each way to read the whole question as the pattern."""
+    """The bindings of each way to read the whole question as the pattern."""
     for bound, end in _rest(pattern.split(), tokens, 0, Bound(), phrases):
         if end == len(tokens):
             yield bound

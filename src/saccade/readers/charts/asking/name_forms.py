@@ -1,4 +1,4 @@
-"""What the forms of questions on names ask for: which is extreme or greater, how many, in which order."""
+"""Meanings of the question forms on names: which is extreme or greater, how many, in which order."""
 
 from collections.abc import Callable
 
@@ -51,7 +51,7 @@ def extreme(bound: Bound, chart: Chart) -> Reply:
 
 
 def agreeing(readings: list[Reply]) -> Reply:
-    """What all readings of a question that is not clear give alike."""
+    """The reply on which all readings of an ambiguous question agree."""
 
     def reply(chart: Chart) -> Found:
         found = [reading(chart) for reading in readings]

@@ -21,7 +21,7 @@ _DAYS = "mon tue wed thu fri sat sun"
 def dimension_of(
     noun: str | None, chart: Chart, selection: NamedParts, *, counts_cells: bool = False
 ) -> Dimension | Literal["cell"]:
-    """What a noun asks for; ``ToolError`` where it does not fit the chart's names or is not clear.
+    """The dimension that a noun means; ``ToolError`` where it does not fit the chart's names or is not clear.
 
     ``counts_cells`` says that without a noun single values are meant.
     """

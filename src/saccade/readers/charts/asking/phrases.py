@@ -192,7 +192,7 @@ def _limits(tokens: Tokens, place: int) -> Iterator[tuple[Bound, int]]:
 
 
 def _measures(tokens: Tokens, place: int) -> Iterator[tuple[Bound, int]]:
-    """What is compared: a value, a total, an average."""
+    """The measure that is compared: a value, a total, an average."""
     for name, start in _aggregate_names(tokens, place):
         yield Bound(measure=name), start + _at(tokens, start, "VALUE|MEASURE")
     if _at(tokens, place, "VALUE|MEASURE"):

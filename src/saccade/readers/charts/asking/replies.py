@@ -1,4 +1,4 @@
-"""The replies to questions that ask for numbers: each a function of the chart that gives what was found."""
+"""The replies to questions that ask for numbers: each a function of the chart."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -106,7 +106,7 @@ SYMBOLS: Mapping[str, str] = MappingProxyType(
         "MEASURE": "",
     }
 )
-"""Words and phrases by symbol, between bars. Whatever is not here, no name, no number and no noun of the chart's own
+"""Words and phrases by symbol, between bars. A word that is not here, no name, no number and no noun of the chart's own
 title makes a question one that is not understood."""
 
 NOISE = (
@@ -119,7 +119,7 @@ NOISE = (
     "|in the legend|on the x-axis|the chart|the graph|this chart|in the table|on the y-axis|chart|graph|pie chart"
     "|in the stacked bar chart|in the grouped bar chart"
 )
-"""What may be left out without another meaning."""
+"""Words that may be left out without another meaning."""
 
 NUMBER_NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -270,7 +270,7 @@ def _known(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken |
 
 
 def known(chart: Chart, meant: str = "") -> str:
-    """What can be named in a question on a chart, with the name that is nearest to what was meant."""
+    """The names that a question on a chart may use, and the one nearest to a name that was not found."""
     categories = f"The categories are {', '.join(chart.categories[:24])}"
     series = f"; the series are {', '.join(one.name for one in chart.series[:12])}" if len(chart.series) > 1 else ""
     suggestion = nearest(meant, [*chart.categories, *(one.name for one in chart.series)]) if meant else None
