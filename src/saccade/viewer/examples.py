@@ -7,6 +7,7 @@ from saccade.geometry import Box, iou
 from saccade.rewards.reward import counts_as_right
 from saccade.types import Attempt, BoxMention, ImageRef, Task, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.evidence import Evaluation
+from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.words import code_of, number_text, readable, turn_outcome, visible
 
@@ -87,7 +88,7 @@ class TurnView:
     is_run: bool = False
     """The observation is the output of code."""
     boxes: tuple[str, ...] = ()
-    """Each box that its reasoning names, with what it is around."""
+    """Each box and point that its reasoning names, with what it is around or on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,7 +151,7 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
     task, trajectory = attempt.task, attempt.trajectory
     score = trajectory.score
     shown_turns = trajectory.turns[:_MAX_TURNS]
-    boxes = named_boxes(attempt)
+    boxes, points = named_boxes(attempt), named_points(attempt)
     return ExampleView(
         verdict=verdict(attempt),
         task_id=visible(task.id, 80),
@@ -163,9 +164,9 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
         reward="–" if score is None else number_text(score.total),
         terms=tuple(_shown_term(term) for term in (score.terms if score else ())),
         notes=_shown_numbers(score.notes if score else {}),
-        figures=_question_figures(attempt, boxes, album),
+        figures=_question_figures(attempt, boxes, points, album),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),
-        turns=tuple(_turn_view(turn, attempt, boxes, album) for turn in shown_turns),
+        turns=tuple(_turn_view(turn, attempt, boxes, points, album) for turn in shown_turns),
         turns_left_out=len(trajectory.turns) - len(shown_turns),
     )
 
@@ -180,7 +181,9 @@ def _shown_numbers(numbers: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
     return tuple((visible(readable(name), 40), number_text(value)) for name, value in numbers.items())
 
 
-def _question_figures(attempt: Attempt, boxes: Sequence[NamedBox], album: Album) -> tuple[str, ...]:
+def _question_figures(
+    attempt: Attempt, boxes: Sequence[NamedBox], points: Sequence[NamedPoint], album: Album
+) -> tuple[str, ...]:
     """The question's images, with its targets and with what the model named and asked for on them."""
     task = attempt.task
     figures = []
@@ -188,6 +191,7 @@ def _question_figures(attempt: Attempt, boxes: Sequence[NamedBox], album: Album)
         targets = [target for target in task.targets if target.image_index == index]
         overlays = [Overlay(kind="target", shape=target.box, label=f"target: {target.label}") for target in targets]
         overlays += named_overlays(boxes) if index == 0 else []
+        overlays += point_overlays(points, index)
         for turn in attempt.trajectory.turns:
             if isinstance(turn.action, ToolCall) and _image_number(turn.action) == index + 1:
                 overlays += overlays_of(turn.action.arguments)
@@ -196,7 +200,9 @@ def _question_figures(attempt: Attempt, boxes: Sequence[NamedBox], album: Album)
     return tuple(figures)
 
 
-def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: Album) -> TurnView:
+def _turn_view(
+    turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], points: Sequence[NamedPoint], album: Album
+) -> TurnView:
     outcome, arguments = turn_outcome(turn)
     observation = turn.observation
     images = observation.images if observation else ()
@@ -212,7 +218,10 @@ def _turn_view(turn: Turn, attempt: Attempt, boxes: Sequence[NamedBox], album: A
         figures=tuple(album.figure(image, "what the tool gave back") for image in images[:MAX_IMAGES]),
         code="" if code is None or code in turn.text else visible(code),
         is_run=code is not None and turn.result is not None,
-        boxes=tuple(box_words(box) for box in boxes if box.turn == turn.index),
+        boxes=(
+            *(box_words(box) for box in boxes if box.turn == turn.index),
+            *(point_words(point) for point in points if point.turn == turn.index),
+        ),
     )
 
 

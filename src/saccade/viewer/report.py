@@ -18,6 +18,7 @@ from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
 from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
+from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
 from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, questions_text, story
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
@@ -44,6 +45,7 @@ class Row:
     calls_by_accuracy: str = ""
     call_failures: str = ""
     boxes: str = ""
+    points: str = ""
     format_rate: str = ""
     unfinished: str = ""
     comparisons: tuple[str, ...] = ()
@@ -121,6 +123,7 @@ def report_page(evidence: Evidence) -> str:
         has_calls=evidence.has_calls,
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
+        has_points=any(evaluation.summary.pointing is not None for evaluation in evidence.evaluations),
         sections=sections,
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
@@ -200,6 +203,7 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row
         calls_by_accuracy=_by_accuracy(summary.tools),
         call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
         boxes=_boxes(summary.grounding),
+        points=pointing_text(summary.pointing),
         format_rate=percent_text(summary.format_rate),
         failed=f"{summary.unfinished.failed:,}",
         cut_off=f"{summary.unfinished.cut_off:,}",
