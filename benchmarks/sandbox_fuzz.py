@@ -28,9 +28,7 @@ from saccade.sandbox import Isolation, Limits, Sandbox, Session
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/sandbox"))
 
-from hostile.bombs import BOMBS
-from hostile.corruption import CORRUPTION
-from hostile.escapes import ESCAPES
+from hostile.attacks import BOMBS, CORRUPTION, ESCAPES
 from hostile.programs import Programs
 
 LIMITS = Limits(memory_mib=512, files_mib=8, file_count=300, threads=16, cpu_s=1.0, output_chars=2000, image_mib=16)

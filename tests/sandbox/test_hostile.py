@@ -1,5 +1,6 @@
 """Hostile code, run in every way that the sandbox promises to withstand: `hostile/` holds the attacks and the judge."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -9,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from hostile.attack import Attack
-from hostile.bombs import BOMBS
-from hostile.corruption import CORRUPTION
-from hostile.escapes import ESCAPES
+from hostile.attacks import BOMBS, CORRUPTION, ESCAPES
 from hostile.judge import Judge, judging, promised
 
 from saccade.sandbox import Isolation
 
 ALL = ESCAPES + BOMBS + CORRUPTION
+_FUZZ = Path(__file__).parents[2] / "benchmarks/sandbox_fuzz.py"
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,20 @@ def test_every_attack_from_an_ordinary_user_is_contained(isolation: Isolation, f
 
 def test_there_are_more_than_eighty_attacks_each_with_a_name_of_its_own() -> None:
     assert len(ALL) == len({attack.name for attack in ALL}) > 80
+
+
+@pytest.mark.parametrize("seed", [11])
+def test_random_programs_lose_no_session_and_leave_nothing(seed: int) -> None:
+    """A short round; `benchmarks/sandbox_fuzz.py` makes long ones."""
+    specification = importlib.util.spec_from_file_location("sandbox_fuzz", _FUZZ)
+    assert specification is not None
+    assert specification.loader is not None
+    sandbox_fuzz = importlib.util.module_from_spec(specification)
+    sys.modules["sandbox_fuzz"] = sandbox_fuzz
+    specification.loader.exec_module(sandbox_fuzz)
+    counted = sandbox_fuzz.fuzz(4.0, seed=seed, sessions=4, workers=2, isolation="full")
+    assert counted["runs"] > 10
+    assert counted["clean"], counted
 
 
 def _judged_as_nobody(isolation: Isolation, folder: Path, names: list[str]) -> str:

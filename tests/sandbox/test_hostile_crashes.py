@@ -158,7 +158,7 @@ def test_stopped_processes_end_with_their_session(sandbox: Sandbox) -> None:
 TRAINER = """
     import sys, threading, time
     from saccade.sandbox import Sandbox
-    from hostile.bombs import BOMBS
+    from hostile.attacks import BOMBS
     sandbox = Sandbox(isolation=sys.argv[1], concurrent_runs=20)
     sandbox.start()
     chosen = [attack for attack in BOMBS if "timeout" in attack.ends or "limit" in attack.ends][:12]

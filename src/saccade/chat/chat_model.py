@@ -70,7 +70,7 @@ API_KEY_VARIABLE = "OPENAI_API_KEY"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatServerSettings:
-    """How servers are asked; but for ``max_tokens`` and ``extra_body`` it decides nothing of what comes out."""
+    """Settings of requests to servers; only ``max_tokens`` and ``extra_body`` change the replies."""
 
     max_tokens: int = 2048
     """Limit of one reply, also of a checkpoint's."""

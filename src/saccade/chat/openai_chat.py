@@ -155,7 +155,7 @@ class ChatClient:
             return reply
 
     def _alone_with(self, key: str, at_loop: _AtLoop) -> AbstractAsyncContextManager[None]:
-        """Where replies are kept, those who ask the same at the same time wait for the first of them."""
+        """Where replies are cached, equal requests at the same time wait for the first of them."""
         return nullcontext() if self._cache is None else at_loop.asking.setdefault(key, asyncio.Lock())
 
     async def _persistently(self, body: bytes, at_loop: _AtLoop, *, seed: int) -> ChatReply:

@@ -144,7 +144,7 @@ class Crew:
         self.order({"fork": False})
         newborn = self.welcome("hi")
         processes.kill(old)
-        # It sleeps, and never wakes again: nobody needs to wait until the kernel has taken its memory apart.
+        # It sleeps, and never wakes again: the kernel may take its memory apart later.
         if (watch := self._unwatch(old)) >= 0:
             self._dying.add(watch)
         else:
@@ -273,7 +273,7 @@ class Crew:
                 if pid != self.state:
                     processes.kill_and_await(pid)
             return
-        # All that is in here; the kernel then tells who has stopped. Whoever does not stop now does before it runs on.
+        # All processes of the namespace; the kernel then tells which have stopped. The others stop before they run on.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGSTOP)
         deadline = time.monotonic() + _UNHEARD_S

@@ -7,13 +7,16 @@ from fcntl import F_GETFL, F_SETFL, fcntl
 from os import SEEK_CUR, SEEK_SET, dup2, fstat, lseek
 
 DEVNULL, OUT, ERR, CHANNEL, INBOX, IMAGES = range(100, 106)
-"""Where the runner keeps its descriptors, out of the way of the model's."""
+"""Numbers of the runner's descriptors, out of the way of the model's."""
 
 Identities = tuple[tuple[int, int], ...]
 
 
 def identities() -> Identities:
-    """What the runner's descriptors stand for; others once code has put something else there, OSError when closed."""
+    """Device and inode of each of the runner's descriptors; they change once code has put another file there.
+
+    OSError when one is closed.
+    """
     found = [fstat(number) for number in range(DEVNULL, IMAGES + 1)]
     return tuple((stat.st_dev, stat.st_ino) for stat in found)
 

@@ -28,7 +28,7 @@ Announce = Callable[[int, int, int], None]
 
 SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"))
 UNREADABLE = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
-"""What PIL raises for files that are no pictures, or far too large ones."""
+"""Exceptions of PIL for files that are no pictures, or far too large ones."""
 SMALLEST_ARRAY_PX = 16
 """An array with a shorter side is a table of numbers, not a picture."""
 _MOST_LISTED = 2000
@@ -140,7 +140,7 @@ def image_of_array(value: object, *, is_bgr: bool = False) -> Image.Image | None
 
 
 def list_images(folder: str) -> Listing:
-    """Where picture files lie under a folder: inode, time and size of each."""
+    """Picture files under a folder by their path: inode, time and size of each."""
     found: Listing = {}
     for count, entry in enumerate(_entries(folder, depth=4)):
         if count >= _MOST_LISTED:
@@ -168,7 +168,7 @@ def _entries(folder: str, depth: int) -> Iterator["os.DirEntry[str]"]:
 
 
 class Viewer(PIL.ImageShow.Viewer):
-    """Makes ``Image.show()`` show the picture to whoever ran the code."""
+    """Viewer for ``Image.show()`` that adds the picture to the gallery."""
 
     def __init__(self, gallery: Gallery) -> None:
         self._gallery = gallery

@@ -84,7 +84,7 @@ def _leave(code: object = None) -> NoReturn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """What a run ended with, as `RunError` will say it."""
+    """The failure of a run, with the fields of `RunError`."""
 
     kind: ErrorKind
     name: str

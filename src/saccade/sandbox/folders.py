@@ -14,7 +14,7 @@ _YOUNG_S = 60.0
 
 
 def make() -> str:
-    """A fresh folder; on the way, those are removed that nobody holds any more."""
+    """A fresh folder; abandoned ones are removed on the way."""
     for old in Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
         if _is_abandoned(old):
             remove(str(old))

@@ -110,7 +110,7 @@ class Keeper:
                 self._answer({"error": "killed", "message": _DAMAGED})
 
     def _follow(self, timeout_s: float) -> Head:
-        """How the run ended: ``done``, ``fail``, ``died`` (where that cannot be seen: ``gone``) or ``late``."""
+        """The end of the run: ``done``, ``fail``, ``died`` (where that cannot be seen: ``gone``) or ``late``."""
         child = self._crew.child
         by_state = {} if CAN_WATCH else {"gone": self._crew.state}
         began = time.monotonic()
@@ -174,7 +174,7 @@ class Keeper:
 
     def _discard(self, ended: Head) -> None:
         """The run failed: its process goes, variables and files are as before it."""
-        # The state sleeps meanwhile, and nothing else is left: nobody changes files behind this back.
+        # The state sleeps meanwhile, and nothing else is left: no process changes files meanwhile.
         self._crew.end_all_but_state()
         self._files.roll_back()
         self._wake_state()

@@ -22,7 +22,7 @@ Entries = dict[str, list[str]]
 
 
 def package_folders() -> list[str]:
-    """Where this Python has its packages."""
+    """The folders in which this Python has its packages."""
     paths = sysconfig.get_paths()
     return list(dict.fromkeys((paths["purelib"], paths["platlib"])))
 
@@ -70,7 +70,7 @@ def _entries(package: Distribution) -> set[tuple[str, str]]:
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/lib", "/lib64", "/usr/local/lib", "/nix/store")
 
 _PACKAGES = ("*/site-packages", "*/dist-packages", "*/*/site-packages", "site-packages", "dist-packages")
-"""Where packages of this and of other Pythons lie in a folder of libraries."""
+"""Places of packages, of this and of other Pythons, in a folder of libraries."""
 _ALIASES = ("/lib", "/lib32", "/lib64")
 
 
@@ -89,7 +89,7 @@ def places() -> list[str]:
 
 
 def covered(places: list[str], packages: Entries) -> Entries:
-    """What sessions may use of each folder of packages, also of those that lie in these places and hold nothing."""
+    """Usable entries of each folder of packages, also of those that lie in these places and hold nothing usable."""
     found: Entries = {}
     for place in places:
         for pattern in _PACKAGES:

@@ -1,4 +1,4 @@
-"""What happens between the fork of a session's keeper and the first order to it."""
+"""The opening of a session: from the fork of its keeper to the first order to it."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ _THREAD_ROUNDS = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxSetting:
-    """What all sessions of one sandbox share."""
+    """Settings that all sessions of one sandbox share."""
 
     isolation: Isolation
     limits: Limits
@@ -46,7 +46,7 @@ class SandboxSetting:
     listed: tuple[str, ...]
     """Folders that sessions may list where they may not read all that lies in them."""
     readable: tuple[str, ...]
-    """What Landlock lets sessions read; nothing: no Landlock."""
+    """Paths that Landlock lets sessions read; none: no Landlock."""
     user: int
     """To which sessions change; -1: they stay what they are."""
 

@@ -1,4 +1,4 @@
-"""What the kernel can give, found out by trying it in a process of its own, and how to get what it does not give."""
+"""Checks of the kernel's isolation features, each tried in a process of its own, with advice on the missing ones."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ _ELSE = "isolation='none' runs code without protection, for tests only"
 
 
 def refusal(isolation: Isolation) -> str:
-    """Why this isolation cannot be had here and what to do about it; empty when it can."""
+    """The reason why this isolation is not available here, with advice; empty when it is."""
     if isolation == "none":
         return ""
     missing = list(_missing(isolation))

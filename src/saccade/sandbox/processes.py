@@ -133,7 +133,7 @@ def reap() -> list[int]:
 
 
 def thread_count() -> int:
-    """How many threads this process has, as far as it can tell."""
+    """Number of threads of this process, as far as it can tell."""
     try:
         return len(list(Path("/proc/self/task").iterdir()))
     except OSError:

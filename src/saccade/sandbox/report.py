@@ -21,13 +21,13 @@ class Memories:
 
 
 def said(memories: Memories) -> str:
-    """What a session's process wrote to its standard error, for a message about its end."""
+    """The standard error of a session's process, for a message about its end."""
     return ":\n" + os.pread(memories.err, 4000, 0).decode("utf-8", "replace")
 
 
 @dataclass(kw_only=True, slots=True)
 class Report:
-    """What is known of the run under way."""
+    """Pictures and duration of the run under way."""
 
     limits: Limits
     pictures: list[tuple[int, int, int]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Report:
 
 
 def failure_of(ended: Head, gone: Head, limits: Limits) -> Head:
-    """Why a run failed: what its process said, or how the state says that it ended."""
+    """The failure of a run: as its process told it, or by the exit status that the state reports."""
     if ended["kind"] == "fail":
         kind = words(ended, "error", 16)
         return {

@@ -1,4 +1,4 @@
-"""What a run of model-written code gives back, and the limits that it runs under."""
+"""Results of runs of model-written code, and the limits that they run under."""
 
 import math
 from dataclasses import dataclass, fields
@@ -21,7 +21,7 @@ ErrorKind = Literal["exception", "exit", "timeout", "memory", "killed", "limit"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunError:
-    """Why a run failed; variables and files are then as after the last run that did not."""
+    """The failure of a run; variables and files are then as after the last run that did not."""
 
     kind: ErrorKind
     name: str
@@ -34,7 +34,7 @@ class RunError:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunResult:
-    """One run. Everything in it is data that model code may have chosen; images are raw RGB, decoded by nobody here."""
+    """One run. Everything in it is data that model code may have chosen; images are raw RGB, not decoded here."""
 
     stdout: str
     """Printed text and the value of the last expression; cut, with a note, at ``Limits.output_chars``."""
@@ -81,7 +81,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layers:
-    """What the kernel gave to keep model code in."""
+    """The kernel's layers that keep model code in."""
 
     isolation: Isolation
     namespaces: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Layers:
     landlock: int = 0
     """The version of its interface; 0 for none."""
     notes: tuple[str, ...] = ()
-    """What is weaker than it could be."""
+    """One sentence for each layer that is weaker than it could be."""
 
     def describe(self) -> str:
         """One line for a log."""

@@ -50,7 +50,7 @@ class Sandbox:
 
     @property
     def layers(self) -> Layers:
-        """What the kernel gave; starts the warm parent."""
+        """The kernel's layers of isolation; starts the warm parent."""
         with self._lock:
             return self._started().layers
 

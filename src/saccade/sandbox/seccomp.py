@@ -37,7 +37,7 @@ _RENAMES = (0, 1, 2)
 """Not RENAME_WHITEOUT, which makes a device."""
 
 _FORK = 0x01200011
-"""What the C library's fork asks for: SIGCHLD and the child's number in its own memory."""
+"""Flags of the C library's fork: SIGCHLD and the child's number in its own memory."""
 _THREAD = 0x00010000 | 0x00000800 | 0x00000100
 """CLONE_THREAD, CLONE_SIGHAND and CLONE_VM."""
 _NEVER_IN_THREAD = 0x7E020000 | 0x00008000 | 0x00002000 | 0x00000080
@@ -79,7 +79,7 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
         made += _when(number, [_return(_ALLOW)])
     for number in architecture.marking():
         made += _when(number, [_return(_ALLOW if marks_files else _ERRNO)])
-    # Such a lock would be shared with the run before, and nobody else is there to be locked out.
+    # Such a lock would be shared with the run before, and no other process is there to be locked out.
     made += _when(architecture.number("flock"), [_return(_ERRNO)])
     made += _when(architecture.number("fcntl"), _one_of(1, _FCNTL))
     made += _when(architecture.number("ioctl"), _one_of(1, _IOCTL))
@@ -94,7 +94,7 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
     # What was written to and is then made read-only is counted no more: by the keeper instead.
     made += _when(architecture.number("mprotect"), _if_any(2, _PROT_WRITE, _ALLOW, _NOTIFY))
     made += _when(architecture.number("renameat2"), _one_of(4, _RENAMES))
-    # Room beyond a file's end would be in nobody's count.
+    # Room beyond a file's end would not be counted.
     made += _when(architecture.number("fallocate"), _one_of(1, (0,)))
     made.append(_return(_ERRNO | errno.EPERM))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in made)
@@ -140,7 +140,7 @@ class ForkGate:
         try:
             fcntl.ioctl(self._listener, _RECEIVE, asked)
         except OSError:
-            # Whoever asked is dead.
+            # The process that asked is dead.
             return False
         identity, caller, _, number, _, _, first, second = struct.unpack_from("QIIiIQQQ", asked)
         is_thread = number == self._clone and first & _THREAD == _THREAD and not first & _NEVER_IN_THREAD

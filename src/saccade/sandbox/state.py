@@ -55,7 +55,7 @@ _set_trace, _set_profile = sys.settrace, sys.setprofile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where a session lives."""
+    """Folder and limits of a session."""
 
     folder: str
     limits: Limits

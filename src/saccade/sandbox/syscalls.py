@@ -139,7 +139,7 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     "getrlimit": (97, 163),
     "getrandom": (318, 278),
 }
-"""What reads, computes, waits, and changes files. Left out are calls that name another process, that make a kernel
+"""Calls that read, compute, wait, and change files. Left out are calls that name another process, that make a kernel
 object which no resource limit counts, or one (timerfd, eventfd, epoll) whose state a failed run would leave changed."""
 
 _MARKING: dict[str, tuple[int, int | None]] = {
@@ -151,7 +151,7 @@ _MARKING: dict[str, tuple[int, int | None]] = {
     "futimesat": (261, None),
     "utimensat": (280, 88),
 }
-"""What changes the permissions and times of files. Landlock has no say in these."""
+"""Calls that change the permissions and times of files. Landlock has no say in these."""
 
 _NAMED = {
     "renameat2": (316, 276),

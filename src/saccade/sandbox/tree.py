@@ -13,7 +13,7 @@ _PLACE = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TooDeepError(Exception):
-    """Folders lie deeper than anybody may go."""
+    """Folders lie more than ``DEPTH`` deep."""
 
 
 def walk(
@@ -169,7 +169,7 @@ def remove(name: str, place: int, mode: int) -> None:
                 if stat.S_ISDIR(os.lstat(entry, dir_fd=folder).st_mode):
                     # A folder that its owner may not write to cannot be moved.
                     os.close(open_folder(entry, folder, writable=True))
-                    # A name that nobody can have taken before.
+                    # A name that cannot have been taken before.
                     moved = f".gone-{os.urandom(12).hex()}"
                     os.rename(entry, moved, src_dir_fd=folder, dst_dir_fd=place)
                     waiting.append(moved)

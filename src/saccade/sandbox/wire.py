@@ -26,7 +26,7 @@ class DeadlineError(Exception):
 
 
 def send_frame(channel: socket.socket, head: Head, body: bytes = b"", descriptors: Sequence[int] = ()) -> None:
-    """One frame, whole; ClosedError when nobody will read it."""
+    """One frame, whole; ClosedError when the other end is closed."""
     text = json.dumps(head).encode()
     start = _SIZES.pack(len(text), len(body)) + text
     try:
@@ -49,7 +49,7 @@ def receive_frame(
 ) -> tuple[Head, bytearray, list[int]]:
     """The next frame's head, body and descriptors.
 
-    ClosedError at the end, LateError after ``deadline`` (monotonic seconds).
+    ClosedError at the end, DeadlineError after ``deadline`` (monotonic seconds).
     """
     descriptors: list[int] = []
     try:
@@ -100,7 +100,7 @@ def _await_readable(channel: socket.socket, deadline: float | None) -> None:
 
 
 def packet_pair() -> tuple[socket.socket, socket.socket]:
-    """Two ends that keep messages whole; where there are credentials, the first end is told who wrote each one."""
+    """Two ends that keep messages whole; where there are credentials, the first end gets the writer of each one."""
     try:
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except OSError:  # macOS has no sequenced packets

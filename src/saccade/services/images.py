@@ -96,14 +96,14 @@ class WrongHashError(MediaError):
 
 
 def image_file(shelf: Path, key: str) -> Path:
-    """Where an image lies. The key must be a hash: it becomes a file's name."""
+    """Path of an image. The key must be a hash: it becomes a file's name."""
     if not HASH.fullmatch(key):
         raise MediaError(f"{key[:80]!r} is no hash of an image: 64 of 0-9 and a-f")
     return shelf / key
 
 
 class ImageShelf:
-    """Safe to use from many threads; ``directory`` is its own and exists."""
+    """The images of a server; safe to use from many threads. ``directory`` is its own and exists."""
 
     def __init__(self, directory: Path, *, capacity_bytes: int, limits: ImageLimits = DEFAULT_LIMITS) -> None:
         self.directory = directory
@@ -124,7 +124,7 @@ class ImageShelf:
         return self._bytes
 
     def add(self, raw: bytes, expected: str | None = None) -> ImageRef:
-        """Keep an image that somebody sent; ``MediaError`` when it cannot be used or is not the one expected."""
+        """Keep an image that was sent; ``MediaError`` when it cannot be used or is not the one expected."""
         image = decode_image(raw, "the body", self._limits)
         key = image_hash(image)
         if expected is not None and key != expected:
@@ -136,13 +136,13 @@ class ImageShelf:
         return ImageRef(hash=key, width=image.width, height=image.height)
 
     def add_known(self, key: str, raw: bytes) -> None:
-        """Keep a file whose hash one of our own processes has computed."""
+        """Keep a file whose hash one of the server's own processes has computed."""
         path = image_file(self.directory, key)
         with self._lock:
             if key in self._sizes:
                 self._sizes.move_to_end(key)
                 return
-            # No care for crashes: the directory goes with the server, and nobody reads a file before it is listed.
+            # No care for crashes: the directory goes with the server, and no file is read before it is listed.
             path.write_bytes(raw)
             self._sizes[key] = len(raw)
             self._bytes += len(raw)

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on stderr: when, how bad, who, what, and the fields that belong to it."""
+"""Logs as JSON lines on stderr: time, level, logger, process, message and fields."""
 
 import json
 import logging

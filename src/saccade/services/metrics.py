@@ -1,4 +1,4 @@
-"""What a server counts, as Prometheus reads it from ``/metrics``."""
+"""Metrics of a server, as Prometheus reads them from ``/metrics``."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How a server runs, read from ``[server]`` and from the ``serving`` of each tool in a ``tools.toml``.
+"""Settings of a tool server, read from ``[server]`` and from the ``serving`` of each tool in a ``tools.toml``.
 
 [server]
 port = 8400
@@ -94,7 +94,7 @@ class GroupSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Serving:
-    """All of it."""
+    """Settings of the server and of all groups of workers."""
 
     server: ToolServerSettings
     groups: tuple[GroupSettings, ...]
@@ -139,7 +139,7 @@ class _ToolServing:
 
 
 def serving_of(file: ToolsFile, overrides: Mapping[str, Json] | None = None) -> Serving:
-    """How this configuration is served; ``overrides`` (of the command line) go before its ``[server]``."""
+    """Server and worker groups of a configuration; ``overrides`` (of the command line) go before its ``[server]``."""
     server = _server({**file.server, **(overrides or {})})
     by_group: dict[str, list[ToolSettings]] = {}
     for tool in file.tools:

@@ -171,9 +171,7 @@ def _eventually(is_true: Callable[[], bool], what: Callable[[], str]) -> None:
 
 def main(isolation: Isolation, names: list[str]) -> int:
     """Judges all attacks, or some by name, and prints those that broke something: for tests as another user."""
-    from hostile.bombs import BOMBS
-    from hostile.corruption import CORRUPTION
-    from hostile.escapes import ESCAPES
+    from hostile.attacks import BOMBS, CORRUPTION, ESCAPES
 
     broken = 0
     with judging(isolation) as judge:

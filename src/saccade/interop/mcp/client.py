@@ -1,4 +1,4 @@
-"""The tools of any MCP server as tools of ours: for environments, rollouts and whoever calls a ``Tool``."""
+"""The tools of any MCP server as ``Tool`` objects, for environments and rollouts."""
 
 import base64
 import threading

@@ -124,7 +124,7 @@ class McpConnection:
                 self._silences = 0
                 return result
         except TimeoutError as error:
-            # The server may be busy with this call alone: the others keep their connection, unless it answers nobody.
+            # The server may be busy with this call alone: the others keep their connection, unless it answers none.
             if client is None:
                 raise MachineError(f"{self.describe} has not started yet") from error
             self._silences += 1

@@ -26,7 +26,7 @@ class UnknownImageError(ToolError):
 
 
 class ReceivedImages:
-    """What a server knows of pictures; safe to use from many threads.
+    """Pictures that a server has received or shown; safe to use from many threads.
 
     ``folders`` are where paths may lead; without any, paths are refused. The encoded pictures of the last calls and
     results are kept up to ``max_bytes`` in all, the least recently used ones make room.
@@ -52,7 +52,7 @@ class ReceivedImages:
 
     @property
     def forms(self) -> str:
-        """What a client may write, for the argument's description."""
+        """The accepted forms, for the argument's description."""
         path = ", or a path on the server's machine" if self._folders else ""
         return (
             f"a picture: a data URL (data:image/png;base64,…) of at most {self._limits.max_bytes >> 20} MiB, or the "

@@ -110,7 +110,7 @@ class ArgumentChecks:
 
 
 def shown_name(name: str) -> str:
-    """The name as it stands, or cut and quoted where it is none that anybody would choose."""
+    """The name as it stands, or cut and quoted where it is no identifier or too long."""
     return name if name.isidentifier() and len(name) <= 60 else shown(name)
 
 

@@ -1,7 +1,7 @@
 """Our tools as a server of the Model Context Protocol.
 
 A tool's schema is its own but for ``image``: a client has no numbered pictures, so it names one by data URL, content
-hash or path (``mcp_images``). Coordinates are in pixels of that picture. A result is its text, its pictures as PNG,
+hash or path (``images.py``). Coordinates are in pixels of that picture. A result is its text, its pictures as PNG,
 and structured content ``{"text", "data", "images": [{"hash", "width", "height"}]}``. A refused call is an error
 result with the sentence that teaches; a tool that broke is one too, marked ``machine`` in its metadata.
 """
@@ -194,7 +194,7 @@ def _failed(message: str, kind: str) -> McpResult:
 
 
 async def _in_thread(operation: Callable[[], McpResult], places: asyncio.Semaphore) -> McpResult:
-    """What ``operation`` gives, without holding the loop up.
+    """The result of ``operation``, without holding the loop up.
 
     In a daemon's thread, so that one that hangs does not keep the server from ending; it keeps its place until it ends.
     """
@@ -216,7 +216,7 @@ async def _in_thread(operation: Callable[[], McpResult], places: asyncio.Semapho
             result, failure = operation(), None
         except Exception as error:
             result, failure = None, error
-        # Nobody waits when the loop has ended meanwhile.
+        # No call waits when the loop has ended meanwhile.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, failure)
 

@@ -19,7 +19,7 @@ except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 
 MESSAGE_BYTES = 64 << 20
-"""What one message may hold, so that pictures arrive as they are."""
+"""Limit of one message, so that pictures arrive as they are."""
 
 
 class SaccadeEnvClient(EnvClient[SaccadeAction, SaccadeObservation, SaccadeState]):  # type: ignore[misc]

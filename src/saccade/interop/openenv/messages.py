@@ -1,4 +1,4 @@
-"""What goes between an OpenEnv server of ours and its clients: turns of text out, texts and pictures back."""
+"""Messages between an OpenEnv server and its clients: actions of text, observations of text and pictures."""
 
 import base64
 import io
@@ -67,7 +67,7 @@ class ChatMessage(BaseModel):
 
 
 class SaccadeObservation(Observation):  # type: ignore[misc]
-    """What a turn showed. OpenEnv does not send ``metadata``, so all that matters is a field."""
+    """Observation after a turn. OpenEnv does not send ``metadata``, so all that matters is a field."""
 
     text: str = ""
     images: list[Picture] = Field(default_factory=list)
@@ -79,7 +79,7 @@ class SaccadeObservation(Observation):  # type: ignore[misc]
 
 
 class SaccadeState(State):  # type: ignore[misc]
-    """Where the episode stands; it never tells the answer."""
+    """State of the episode; it never tells the answer."""
 
     task_id: str = ""
     family: str = ""

@@ -59,7 +59,7 @@ UPLOADS = UploadLimits(most_bytes=lambda _: 4 << 20, together_bytes=64 << 20, wi
 
 
 class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeState]):  # type: ignore[misc]
-    """One session. ``make`` gives the environment, with a media store that nobody else uses."""
+    """One session. ``make`` gives the environment, with a media store of its own."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 

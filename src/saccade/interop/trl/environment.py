@@ -42,7 +42,7 @@ TRIES = 2
 """Attempts at a call whose tool breaks."""
 
 _RESERVED = ("reset", "get_reward")
-"""What TRL itself looks for in the class."""
+"""Names that TRL itself looks for in the class."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,16 +104,16 @@ class TrlEnvironment:
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """What the tools gave, refused calls too."""
+        """Results of the tools, refused calls too."""
         return self._results
 
     @property
     def failure(self) -> str:
-        """What the machine did; empty while nothing broke."""
+        """The failure of the machine; empty while nothing broke."""
         return self._failure
 
     def _call(self, name: str, arguments: Mapping[str, Json]) -> list[Block] | str:
-        """What the model is shown; ``ToolError`` with its words when the call is refused, which TRL counts."""
+        """The blocks shown to the model; ``ToolError`` with its words when the call is refused, which TRL counts."""
         call = ToolCall(name=name, arguments=arguments)
         outcome = self._outcome(call)
         shown = outcome.shown

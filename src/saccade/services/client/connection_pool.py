@@ -20,12 +20,12 @@ KEPT_OPEN_S = 60.0
 """An idle connection; a server of ours closes it after 75."""
 
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)
-"""What a connection raises when the server cannot be had."""
+"""Exceptions of a connection whose server cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What a server answered, whole."""
+    """A server's whole answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -93,7 +93,7 @@ class ConnectionPool:
         if token is not None and not (token.isascii() and token.isprintable()):
             raise UserError("token= has characters that no header can carry; use letters and digits")
         self.path = parts.path
-        """What comes before every path, where a proxy serves the tools below one of its own."""
+        """Prefix of every path, where a proxy serves the tools below one of its own."""
         self._is_secure = parts.scheme == "https"
         bearer = "" if token is None else f"Authorization: Bearer {token}\r\n"
         netloc = parts.netloc.rpartition("@")[2]

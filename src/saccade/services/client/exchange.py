@@ -118,7 +118,7 @@ class Exchange:
         self._images.add(key)
 
     def get_json(self, path: str) -> Json:
-        """What the server answers; ``MachineError`` when it does not within the patience."""
+        """The server's answer; ``MachineError`` when it does not within the patience."""
         return self._persistently(lambda left_s: self._send("GET", path, b"", left_s))
 
     def call(
@@ -168,7 +168,7 @@ class Exchange:
                     break
                 time.sleep(wait_s)
             except BaseException:
-                # It answered, and not to be asked again; or nobody waits for it any more.
+                # It answered, and not to be asked again; or its caller has gone.
                 self._breaker.succeeded(passed)
                 raise
             else:

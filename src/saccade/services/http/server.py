@@ -54,7 +54,7 @@ class _ToolServer(uvicorn.Server):
 
 
 def check_reach(serving: Serving, token: str | None) -> None:
-    """``UserError`` when others could reach the server and it would ask nobody for a token."""
+    """``UserError`` when others could reach the server and it would ask for no token."""
     if not serving.server.is_loopback and not token:
         raise UserError(
             f"host={serving.server.host!r} can be reached from other machines and there is no token; set "
@@ -142,7 +142,7 @@ def _listening(serving: Serving) -> socket.socket:
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listener.bind((host, port))
-        # From here on whoever connects is only waiting: the log names the port before the first request is taken.
+        # From here on connections only wait: the log names the port before the first request is taken.
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()

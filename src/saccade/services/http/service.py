@@ -28,14 +28,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What a call is answered, and when to come back, where that would help."""
+    """The answer to a call, and when to try again, where that would help."""
 
     outcome: CallReply
     retry_after_s: float | None = None
 
 
 class ToolService:
-    """Used in one event loop. ``crews`` has who runs each tool, by its name."""
+    """Tools, images and calls of one server, in one event loop. ``crews`` are the workers of each tool by its name."""
 
     def __init__(
         self, crews: Mapping[str, WorkerCrew], settings: ToolServerSettings, *, shelf_directory: Path, metrics: Metrics
@@ -86,7 +86,7 @@ class ToolService:
         call_id: str,
         deadline_s: float | None,
     ) -> Reply:
-        """What the call is answered; a call of the same id that is out or done is not run again."""
+        """The answer to a call; a call of the same id that is out or done is not run again."""
         loop = asyncio.get_running_loop()
         started_s = loop.time()
         reply = await self._answered(name, CallRequest(arguments=arguments, images=tuple(images)), call_id, deadline_s)

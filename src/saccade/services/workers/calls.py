@@ -58,7 +58,7 @@ class QueuedCall:
 
 
 def digest_of(tool: str, arguments: Mapping[str, Json], images: tuple[str, ...]) -> bytes:
-    """What a call asks for, as one number."""
+    """Hash of what a call asks for."""
     content = json.dumps([tool, arguments, images], sort_keys=True)
     return hashlib.blake2b(content.encode("ascii"), digest_size=16).digest()
 
@@ -162,7 +162,7 @@ class ToolWorker(Protocol):
 
     @property
     def grace_s(self) -> float:
-        """What a job may take beyond its tool's deadline before the worker is held to hang."""
+        """Seconds that a job may take beyond its tool's deadline before the worker is held to hang."""
 
     def when_ended(self, notify: Callable[[], object]) -> None:
         """Call ``notify`` when it has ended."""

@@ -29,7 +29,7 @@ STEADY_AFTER_S = 3.0
 
 
 class Pool:
-    """Made, started and used in one event loop."""
+    """The workers of one group and their queue; made, started and used in one event loop."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Pool:
         self._on_mistake = on_mistake
         self._waiting: deque[QueuedCall] = deque()
         self._alone: deque[QueuedCall] = deque()
-        """Calls that have cost a worker: each is run by itself, so that it can cost nobody but itself another."""
+        """Calls that have cost a worker: each is run by itself, so that it can cost no other call a worker."""
         self._something = asyncio.Event()
         self._ready = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -106,7 +106,7 @@ class Pool:
             if time.monotonic() - started_s > STEADY_AFTER_S:
                 pause_s = 0.05
             await asyncio.sleep(pause_s)
-            # The first deaths may be anybody's doing; one that keeps dying is left in peace for longer and longer.
+            # The first deaths may be accidents; one that keeps dying is left in peace for longer and longer.
             pause_s = min(LONGEST_PAUSE_S, 2 * pause_s)
 
     async def _live(self, index: int) -> str:
@@ -231,7 +231,7 @@ class Pool:
         return self._serving.batch_of(tool) if self._about(tool)["batches"] else 1
 
     def _limit_s(self, call: QueuedCall) -> float:
-        """How long a worker may take over this call before it is held to hang."""
+        """Seconds that a worker may take over this call before it is held to hang."""
         return float(str(self._about(call.tool)["deadline_s"]))
 
     def _after_a_kill(self, calls: Sequence[QueuedCall], why: str, *, status: int, kind: str) -> None:

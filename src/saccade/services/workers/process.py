@@ -20,7 +20,7 @@ from saccade.types import Json
 END_WITHIN_S = 5.0
 
 STDERR = 2
-"""What a tool prints goes with the logs."""
+"""Output of tools goes with the logs."""
 
 
 class WorkerProcess:

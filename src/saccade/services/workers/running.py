@@ -173,7 +173,7 @@ class ToolRunner:
     ) -> Sequence[Returned | Exception]:
         try:
             returned = list(function.batch([_values(call, media) for call, media in calls]))
-        # A tool is anybody's code; what it raises is an outcome of its calls.
+        # A tool may be the user's code; what it raises is an outcome of its calls.
         except Exception as error:
             return [error] * len(calls)
         if len(returned) != len(calls):
