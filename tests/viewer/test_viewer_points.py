@@ -86,5 +86,6 @@ def test_an_evaluation_says_how_much_is_grounded() -> None:
     assert found is not None
     assert (found.accuracy, found.measured, found.points_mean) == (0.5, 3, 1.0)
     assert (found.targets, found.without_points, found.no_verdict) == (2 / 3, 1 / 3, 0.0)
-    assert pointing_text(found) == "1.00 a trajectory, none in 33.3 %, 50 % grounded, 66.7 % of the targets"
+    said = pointing_text(found).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "1.00 a trajectory, none in 33.3 %, 50 % grounded, 66.7 % of the targets"
     assert pointing([replace(played(), trajectory=replace(played().trajectory, score=None))]) is None
