@@ -2,8 +2,8 @@
 paper's Figure 4), parts left out (Tables 6 to 8), readings that can be hacked, and wrong regions.
 
 For each seed the tiny recipe imitates once and reinforces with the whole reward; each other variant starts from that
-imitation. "no habits" has an imitation of its own, from careful experts alone. Results are appended to results.jsonl in --out; what
-is there is not run again, and an interrupted run goes on where it was.
+imitation. "no habits" has an imitation of its own, from careful experts alone. Results are appended to results.jsonl
+in --out; what is there is not run again, and an interrupted run goes on where it was.
 
 python benchmarks/argos_seeds.py --seeds 0 1 2 --at-once 2 --json docs/results/argos_seeds.json
 """
