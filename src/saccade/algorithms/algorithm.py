@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.algorithms.advantages import GroupAdvantages
@@ -14,31 +15,31 @@ from saccade.types import Group, Trajectory
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyTokens:
-    """Action tokens of a micro-batch, sequence after sequence; every tensor has shape (action tokens,).
+    """Action tokens of a micro-batch, sequence after sequence.
 
     Whole sequences only: a sequence's tokens are never spread over two micro-batches.
     """
 
-    logprobs: Tensor
+    logprobs: Float[Tensor, "tokens"]
     """Log-probabilities under the policy that is trained, at the sampling temperature; differentiable."""
-    sampled_logprobs: Tensor
+    sampled_logprobs: Float[Tensor, "tokens"]
     """Log-probabilities of the engine when it sampled."""
-    old_logprobs: Tensor
+    old_logprobs: Float[Tensor, "tokens"]
     """Log-probabilities of the learner when the batch arrived; ``sampled_logprobs`` where it did not compute them."""
-    advantages: Tensor
-    weights: Tensor
+    advantages: Float[Tensor, "tokens"]
+    weights: Float[Tensor, "tokens"]
     """Share of each token in the mean over the whole batch, so that any split gives the same gradient."""
-    sequence: Tensor
+    sequence: Int[Tensor, "tokens"]
     """Index of each token's sequence in the micro-batch, from 0, never descending; int64."""
-    entropy: Tensor
+    entropy: Float[Tensor, "tokens"]
     """Entropy of the next-token distribution, in nats; differentiable where the caller asked for it."""
-    reference_logprobs: Tensor | None = None
+    reference_logprobs: Float[Tensor, "tokens"] | None = None
     """Log-probabilities under the reference policy, where the algorithm needs one."""
-    values: Tensor | None = None
+    values: Float[Tensor, "tokens"] | None = None
     """Values of the critic that is trained, where there is one; differentiable."""
-    old_values: Tensor | None = None
+    old_values: Float[Tensor, "tokens"] | None = None
     """Values of the critic when the batch arrived."""
-    returns: Tensor | None = None
+    returns: Float[Tensor, "tokens"] | None = None
     """Targets of the critic."""
 
 
@@ -46,8 +47,8 @@ class PolicyTokens:
 class Loss:
     """A scalar to differentiate, and sums over action tokens to report as means over the batch's tokens."""
 
-    value: Tensor
-    sums: Mapping[str, Tensor]
+    value: Float[Tensor, ""]
+    sums: Mapping[str, Float[Tensor, ""]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

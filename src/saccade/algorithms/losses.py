@@ -7,6 +7,7 @@ from math import fsum
 from typing import Literal
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from saccade import metric_names as metric
@@ -21,7 +22,9 @@ LOG_RATIO_LIMIT = 20.0
 """Log ratios are cut here before they are exponentiated: exp(20) is 5e8, still finite in every precision used."""
 
 
-def kl_estimate(logprobs: Tensor, reference_logprobs: Tensor, estimator: KLEstimator) -> Tensor:
+def kl_estimate(
+    logprobs: Float[Tensor, "tokens"], reference_logprobs: Float[Tensor, "tokens"], estimator: KLEstimator
+) -> Float[Tensor, "tokens"]:
     """Per token an estimate of KL(policy || reference) where the tokens were sampled from the policy.
 
     With d = log policy - log reference (J. Schulman, Approximating KL Divergence, 2020): k1 = d, k2 = d^2 / 2,
@@ -178,11 +181,11 @@ def actor_critic(tokens: PolicyTokens, *, policy: PolicyLoss, value_clip: float,
     return Loss(value=result.value + value_weight * (tokens.weights * losses).sum(), sums=sums)
 
 
-def _count(is_so: Tensor) -> Tensor:
+def _count(is_so: Bool[Tensor, "tokens"]) -> Float[Tensor, ""]:
     return is_so.sum().to(torch.float32)
 
 
-def log_ratio(tokens: PolicyTokens, ratio: Ratio) -> Tensor:
+def log_ratio(tokens: PolicyTokens, ratio: Ratio) -> Float[Tensor, "tokens"]:
     """log of policy over old policy, cut to +-20; differentiable."""
     own = tokens.logprobs - tokens.old_logprobs
     if ratio == "token":
@@ -194,7 +197,9 @@ def log_ratio(tokens: PolicyTokens, ratio: Ratio) -> Tensor:
     return mean.detach() + tokens.logprobs - tokens.logprobs.detach()
 
 
-def importance_weights(tokens: PolicyTokens, level: Literal["token", "sequence"], cap: float) -> Tensor:
+def importance_weights(
+    tokens: PolicyTokens, level: Literal["token", "sequence"], cap: float
+) -> Float[Tensor, "tokens"]:
     """min(p(old policy) / p(sampler), cap), without gradient: the cut ratio of IMPALA (arXiv 1802.01561, equation 1).
 
     Corrects for a sampler that computes otherwise than the learner does, or that is some steps behind it. A sequence's
@@ -207,7 +212,7 @@ def importance_weights(tokens: PolicyTokens, level: Literal["token", "sequence"]
     return gap.clamp(max=LOG_RATIO_LIMIT).exp().clamp(max=cap)
 
 
-def drift_sums(tokens: PolicyTokens) -> dict[str, Tensor]:
+def drift_sums(tokens: PolicyTokens) -> dict[str, Float[Tensor, ""]]:
     """Sums that watch the policies come apart; each is an estimate per token, added up.
 
     ``mismatch_kl`` is the k3 estimate of KL(sampler || policy) and ``mismatch_abs`` the mean |log p| gap: on-policy
@@ -222,13 +227,13 @@ def drift_sums(tokens: PolicyTokens) -> dict[str, Tensor]:
     }
 
 
-def _lengths(tokens: PolicyTokens) -> Tensor:
-    """Action tokens of each sequence that has any, in order; shape (sequences,)."""
-    lengths: Tensor = torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
+def _lengths(tokens: PolicyTokens) -> Int[Tensor, "sequences"]:
+    """Action tokens of each sequence that has any, in order."""
+    lengths: Int[Tensor, sequences] = torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
     return lengths
 
 
-def _sums(values: Tensor, lengths: Tensor) -> Tensor:
-    """Sum over each sequence, in an order that does not change from run to run; shape (sequences,)."""
+def _sums(values: Float[Tensor, "tokens"], lengths: Int[Tensor, "sequences"]) -> Float[Tensor, "sequences"]:
+    """Sum over each sequence, in an order that does not change from run to run."""
     ends = lengths.cumsum(0).tolist()
     return torch.stack([part.sum() for part in values.tensor_split(ends[:-1])])

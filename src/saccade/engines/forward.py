@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.slots import SlotCache
@@ -30,9 +31,9 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extended:
-    """End of a chunk: its last hidden state (hidden,) and the position of the token after it."""
+    """End of a chunk: its last hidden state and the position of the token after it."""
 
-    hidden: Tensor
+    hidden: Float[Tensor, "hidden"]
     position: int
 
 
@@ -66,12 +67,14 @@ class Forwards(Protocol):
         """Appends chunks, longest first, to the slots from ``first`` on."""
         ...
 
-    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
-        """Hidden states (tokens, hidden) of chunks that are appended together, longest first."""
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
+        """Hidden states of chunks that are appended together, longest first."""
         ...
 
-    def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
-        """Last hidden states (rows, hidden) after appending one token to each of the first slots."""
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
+        """Last hidden states after appending one token to each of the first slots."""
         ...
 
 
@@ -99,11 +102,13 @@ class TorchForwards:
             ]
         return extended
 
-    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
         hidden, _ = self._append(chunks, first)
         return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
 
-    def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
         ids, places = torch.tensor([tokens, positions], device=self._model.device)
         window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
@@ -114,8 +119,8 @@ class TorchForwards:
         )
         return hidden[:, 0]
 
-    def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Tensor, list[int]]:
-        """Hidden states (rows, longest chunk, hidden) and the position after each chunk."""
+    def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
+        """Hidden states and the position after each chunk."""
         width = len(chunks[0].ids)
         device = self._model.device
         ids = torch.full((len(chunks), width), self._model.eos_id, dtype=torch.long)
@@ -170,11 +175,13 @@ class NativeForwards:
             extended += [Extended(hidden=hidden.clone(), position=end) for hidden, end in zip(last, ends)]
         return extended
 
-    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Tensor]:
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
         flat, _ = self._append(chunks, first, last_alone=False)
         return list(torch.split(flat, [len(chunk.ids) for chunk in chunks]))
 
-    def decode(self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]) -> Tensor:
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
         native, count = self._native, len(cached)
         ids, places = torch.tensor([tokens, positions])
         states = self._model.hf.get_input_embeddings()(ids[:, None])[:, 0]
@@ -189,7 +196,9 @@ class NativeForwards:
         ]
         return native.token_step(states, places, rows)
 
-    def _append(self, chunks: Sequence[Chunk], first: int, *, last_alone: bool) -> tuple[Tensor, list[int]]:
+    def _append(
+        self, chunks: Sequence[Chunk], first: int, *, last_alone: bool
+    ) -> tuple[Float[Tensor, "tokens hidden"], list[int]]:
         """Hidden states of all tokens side by side, or of the last of each chunk, and the positions after them."""
         model = self._model
         counts = [len(chunk.ids) for chunk in chunks]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.forward import Chunk, forwards_for
@@ -133,7 +134,7 @@ class Rows:
                 prefilled_now.add(key)
         return sorted(chunked, key=lambda row: row.slot.length - len(row.sequence.ids)), shared
 
-    def _decode(self, rows: Sequence[_Row]) -> Sequence[Tensor]:
+    def _decode(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
         if not rows:
             return ()
         hidden = self._forwards.decode(
@@ -146,7 +147,7 @@ class Rows:
         self.work = self.work.plus(EngineWork(tokens_decoded=len(rows)))
         return hidden.unbind()
 
-    def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Tensor]:
+    def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Float[Tensor, "hidden"]]:
         chunks = [row.chunk() for row in rows]
         extended = self._forwards.extend(chunks, first=first)
         for row, chunk, end in zip(rows, chunks, extended):
@@ -163,7 +164,7 @@ class Rows:
         )
         return [end.hidden for end in extended]
 
-    def _share(self, rows: Sequence[_Row]) -> Sequence[Tensor]:
+    def _share(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
         """Copies each row's prompt from a slot that holds it, unless its own slot still does."""
         targets: dict[int, list[Slot]] = {}
         for row in rows:
@@ -182,7 +183,7 @@ class Rows:
             raise ValueError(f"no slot holds the prompt of sequence {row.sequence.label!r}")
         return holder
 
-    def _sample(self, rows: Sequence[_Row], hidden: Tensor) -> list[tuple[LocalSequence, Finish]]:
+    def _sample(self, rows: Sequence[_Row], hidden: Float[Tensor, "rows hidden"]) -> list[tuple[LocalSequence, Finish]]:
         turns = [row.sequence.open_turn for row in rows]
         samplings = [turn.sampling for turn in turns]
         drawn = self._draw(
@@ -203,7 +204,9 @@ class Rows:
                 finished.append((row.sequence, "length"))
         return finished
 
-    def _logits(self, hidden: Tensor, temperatures: Sequence[float]) -> Tensor:
+    def _logits(
+        self, hidden: Float[Tensor, "rows hidden"], temperatures: Sequence[float]
+    ) -> Float[Tensor, "rows vocabulary"]:
         if len(set(temperatures)) == 1:
             return self._model.logprob_logits(hidden, temperatures[0])
         return torch.stack(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.engines.engine import Sampling
@@ -18,7 +19,7 @@ class Drawn(NamedTuple):
     logprob: float
 
 
-Draw = Callable[[Tensor, Sequence[Sampling], Sequence[float]], list[Drawn]]
+Draw = Callable[[Float[Tensor, "rows vocabulary"], Sequence[Sampling], Sequence[float]], list[Drawn]]
 """Logits, settings and numbers of some rows to a token for each, as ``draw_tokens`` does it."""
 
 
@@ -27,8 +28,10 @@ def scoring_temperature(sampling: Sampling) -> float:
     return sampling.temperature or 1.0
 
 
-def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequence[float]) -> list[Drawn]:
-    """One token per row of ``logits`` (row, vocabulary), already divided by each row's scoring temperature.
+def draw_tokens(
+    logits: Float[Tensor, "rows vocabulary"], samplings: Sequence[Sampling], uniforms: Sequence[float]
+) -> list[Drawn]:
+    """One token per row of ``logits``, already divided by each row's scoring temperature.
 
     ``uniforms`` are numbers in [0, 1), one per row. A row's token depends on its own logits, settings and number alone.
     """
@@ -46,7 +49,7 @@ def draw_tokens(logits: Tensor, samplings: Sequence[Sampling], uniforms: Sequenc
     return _checked(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
 
 
-def _checked(tokens: Tensor, logprobs: Tensor) -> list[Drawn]:
+def _checked(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
     drawn = [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens.tolist(), logprobs.tolist())]
     # A comparison with NaN is false, so this catches NaN and -inf alike.
     if not all(row.logprob > float("-inf") for row in drawn):
@@ -57,8 +60,10 @@ def _checked(tokens: Tensor, logprobs: Tensor) -> list[Drawn]:
     return drawn
 
 
-def _kept_probabilities(logprobs: Tensor, samplings: Sequence[Sampling]) -> Tensor:
-    """Probabilities (row, vocabulary) in float64 with what top-k and top-p leave out at 0; not renormalised."""
+def _kept_probabilities(
+    logprobs: Float[Tensor, "rows vocabulary"], samplings: Sequence[Sampling]
+) -> Float[Tensor, "rows vocabulary"]:
+    """Probabilities in float64 with what top-k and top-p leave out at 0; not renormalised."""
     probabilities = logprobs.double().exp()
     if all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings):
         return probabilities
@@ -74,7 +79,9 @@ def _kept_probabilities(logprobs: Tensor, samplings: Sequence[Sampling]) -> Tens
     return torch.zeros_like(probabilities).scatter(-1, order, ordered * keeps)
 
 
-def _inverse_distribution(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
+def _inverse_distribution(
+    probabilities: Float[Tensor, "rows vocabulary"], uniforms: Sequence[float]
+) -> Int[Tensor, "rows"]:
     """For each row the first token whose cumulative probability exceeds that share of the row's total."""
     cumulative = probabilities.cumsum(dim=-1)
     total = cumulative[:, -1:]

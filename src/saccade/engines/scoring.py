@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.engine import ScoreRequest
@@ -145,8 +146,10 @@ class TextScorer:
                 scores[index] += self._logprobs(states, texts[index][1:], temperature)
         return scores
 
-    def _logprobs(self, states: Tensor, targets: Sequence[int], temperature: float) -> tuple[float, ...]:
-        """log p of ``targets`` that follow from ``states`` (tokens, hidden), over the whole vocabulary."""
+    def _logprobs(
+        self, states: Float[Tensor, "tokens hidden"], targets: Sequence[int], temperature: float
+    ) -> tuple[float, ...]:
+        """log p of ``targets`` that follow from ``states``, over the whole vocabulary."""
         scores: list[float] = []
         chosen = torch.tensor(targets, dtype=torch.long, device=states.device)
         at_once = max(1, _MAX_LOGITS // self._model.vocab_size)

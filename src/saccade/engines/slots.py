@@ -6,6 +6,7 @@ from functools import partial
 from operator import is_
 
 import torch
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from saccade.models.memory import give_pages_back
@@ -14,25 +15,29 @@ from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sha
 from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
 
+_SMALLEST_CAPACITY = 64
+"""Tokens of a slot before the first growth."""
+_Rows = Float[Tensor, "rows heads tokens dim"]
+_Storage = Float[Tensor, "kv=2 layers slots heads tokens dim"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
     """What the attention layers of transformers write to and read from in one forward."""
 
-    storage: Tensor
-    """(key or value, layer, row, head, token, dim), a view of the slots that take part."""
-    rows: Tensor
-    """(rows, 1)"""
-    columns: Tensor
-    """(rows, width): where each new token goes in its row."""
+    storage: Float[Tensor, "kv=2 layers rows heads tokens dim"]
+    """A view of the slots that take part."""
+    rows: Int[Tensor, "rows 1"]
+    columns: Int[Tensor, "rows width"]
+    """Where each new token goes in its row."""
     total: int
     """Tokens that attention reads, from the start of each row."""
     prefix: SharedPrefix | None
     """Where rows begin alike."""
 
     @property
-    def mask(self) -> Tensor:
-        """(rows, 1, width, total): each new token looks at its own row up to itself.
+    def mask(self) -> Shaped[Tensor, "rows 1 width keys"]:
+        """Each new token looks at its own row up to itself.
 
         Bool, true where it looks; with a ``prefix`` of what follows that alone, to be added to the scores.
         """
@@ -42,8 +47,8 @@ class Window:
             return seen
         return torch.zeros(seen.shape, dtype=self.storage.dtype).masked_fill(~seen, float("-inf"))
 
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: object, **__: object) -> tuple[Tensor, Tensor]:
-        """Writes new keys and values (rows, head, width, dim); returns those of the whole rows."""
+    def update(self, keys: _Rows, values: _Rows, layer: int, *_: object, **__: object) -> tuple[_Rows, _Rows]:
+        """Writes new keys and values; returns those of the whole rows."""
         for part, written in zip(self.storage[:, layer], (keys, values)):
             part[self.rows, :, self.columns] = written.transpose(1, 2)
         kv_cache = self.storage[:, layer, :, :, : self.total]
@@ -63,10 +68,6 @@ class Window:
         return attend
 
 
-_SMALLEST_CAPACITY = 64
-"""Tokens of a slot before the first growth."""
-
-
 @dataclass(frozen=True, slots=True)
 class PromptKey:
     """A prompt by content: two sequences with equal keys have equal keys and values in the cache."""
@@ -80,8 +81,8 @@ class Prompt:
     """Beginning of a slot, and what the next token follows from."""
 
     key: PromptKey
-    hidden: Tensor
-    """The last hidden state, shape (hidden,)."""
+    hidden: Float[Tensor, "hidden"]
+    """The last hidden state."""
     position: int
     """The next token's."""
 
@@ -122,7 +123,7 @@ class _Decoded:
 
 @dataclass(slots=True)
 class SlotCache:
-    """Keys and values of all layers in one tensor (key or value, layer, slot, head, token, dim)."""
+    """Keys and values of all layers in one tensor."""
 
     layer_count: int
     kv_heads: int
@@ -132,7 +133,7 @@ class SlotCache:
     moves: bool = True
     """Whether slots that are forwarded together have to lie together in memory, as ``window`` sees them."""
     slots: list[Slot] = field(default_factory=list)
-    _storage: Tensor | None = None
+    _storage: _Storage | None = None
     _decoded: dict[int, _Decoded] = field(default_factory=dict)
     """By the first slot; of the present storage."""
 
@@ -260,7 +261,7 @@ class SlotCache:
         # By identity: a prompt is handed on from slot to slot, and hashing its ids in every step would cost more.
         return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
 
-    def reserve(self, length: int) -> Tensor:
+    def reserve(self, length: int) -> _Storage:
         """The storage, grown by doubling to hold every slot and ``length`` tokens."""
         kv_cache = self._storage
         slot_count, capacity = (kv_cache.shape[2], kv_cache.shape[4]) if kv_cache is not None else (0, 0)
@@ -292,6 +293,6 @@ class SlotCache:
         self._storage = grown
         return grown
 
-    def _cleared(self, storage: Tensor) -> Tensor:
+    def _cleared(self, storage: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """Where slots move, torch attends: a masked key still meets its value as 0 * value, and NaNs would survive."""
         return storage.zero_() if self.moves else storage

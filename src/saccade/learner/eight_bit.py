@@ -6,6 +6,7 @@ from functools import cache
 from typing import cast
 
 import torch
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 _BLOCK = 256
@@ -38,7 +39,12 @@ class EightBitAdamW(torch.optim.Optimizer):
                     self._step(weight, weight.grad, group["lr"], group["betas"], group["weight_decay"])
 
     def _step(
-        self, weight: Tensor, gradient: Tensor, rate: float, betas: tuple[float, float], weight_decay: float
+        self,
+        weight: Float[Tensor, "..."],
+        gradient: Float[Tensor, "..."],
+        rate: float,
+        betas: tuple[float, float],
+        weight_decay: float,
     ) -> None:
         state = self.state[weight]
         if not state:
@@ -94,8 +100,10 @@ def code_values(*, signed: bool) -> tuple[float, ...]:
     return tuple(sorted([*mirrored, 0.0, *magnitudes, 1.0]))
 
 
-def quantize(values: Tensor, *, signed: bool) -> tuple[Tensor, Tensor]:
-    """Codes (values,), uint8, and scales (blocks,): each value becomes the nearest one that a code stands for."""
+def quantize(
+    values: Float[Tensor, "values"], *, signed: bool
+) -> tuple[UInt8[Tensor, "values"], Float[Tensor, "blocks"]]:
+    """Codes and scales: each value becomes the nearest one that a code stands for."""
     padded = torch.nn.functional.pad(values, (0, -values.numel() % _BLOCK)).view(-1, _BLOCK)
     scales = padded.abs().amax(dim=1)
     # A block of zeros has no largest value to divide by.
@@ -105,13 +113,15 @@ def quantize(values: Tensor, *, signed: bool) -> tuple[Tensor, Tensor]:
     return torch.bucketize(relative, between, out_int32=True).to(torch.uint8).view(-1)[: values.numel()], scales
 
 
-def dequantize(codes: Tensor, scales: Tensor, *, signed: bool) -> Tensor:
-    """fp32 values (values,) of codes and the scales of their blocks."""
+def dequantize(
+    codes: UInt8[Tensor, "values"], scales: Float[Tensor, "blocks"], *, signed: bool
+) -> Float[Tensor, "values"]:
+    """fp32 values of codes and the scales of their blocks."""
     known = torch.tensor(code_values(signed=signed), device=codes.device)
     return known[codes.int()] * scales.repeat_interleave(_BLOCK)[: codes.numel()]
 
 
-def _empty(name: str, weight: Tensor) -> dict[str, Tensor]:
+def _empty(name: str, weight: Float[Tensor, "..."]) -> dict[str, Tensor]:
     count = weight.numel()
     if count < _SMALLEST:
         return {name: torch.zeros(count, device=weight.device)}
@@ -122,14 +132,14 @@ def _empty(name: str, weight: Tensor) -> dict[str, Tensor]:
     }
 
 
-def _read(state: dict[str, Tensor], name: str, part: slice) -> Tensor:
+def _read(state: dict[str, Tensor], name: str, part: slice) -> Float[Tensor, "part"]:
     if f"{name}_scales" not in state:
         return state[name][part].clone()
     scales = state[f"{name}_scales"][part.start // _BLOCK : part.stop // _BLOCK]
     return dequantize(state[name][part], scales, signed=name == "first")
 
 
-def _write(state: dict[str, Tensor], name: str, part: slice, values: Tensor) -> None:
+def _write(state: dict[str, Tensor], name: str, part: slice, values: Float[Tensor, "part"]) -> None:
     if f"{name}_scales" not in state:
         state[name][part] = values
         return

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from saccade.errors import UserError
@@ -37,16 +38,18 @@ class ValueHead(nn.Module):
             for zeroed in (self.inner.bias, self.outer.weight, self.outer.bias):
                 zeroed.zero_()
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Values (action tokens,) of hidden states (action tokens, hidden size) after the model's final norm."""
-        values: Tensor = self.outer(nn.functional.silu(self.inner(hidden.float())))
+    def forward(self, hidden: Float[Tensor, "actions hidden"]) -> Float[Tensor, "actions"]:
+        """Values of hidden states after the model's final norm."""
+        values: Float[Tensor, "actions 1"] = self.outer(nn.functional.silu(self.inner(hidden.float())))
         return values[:, 0]
 
 
 class PackForward(Protocol):
-    """Last hidden states (wanted, hidden) of the places ``wanted`` in a pack; ``positions`` are (3, 1, tokens)."""
+    """Last hidden states of the places ``wanted`` in a pack."""
 
-    def __call__(self, embedded: Embedded, positions: Tensor, layout: Layout, wanted: Tensor) -> Tensor: ...
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]: ...
 
 
 def pack_forward(model: VisionLanguageModel) -> PackForward:
@@ -61,7 +64,9 @@ class TorchForward:
     def __init__(self, model: VisionLanguageModel) -> None:
         self._model = model
 
-    def __call__(self, embedded: Embedded, positions: Tensor, layout: Layout, wanted: Tensor) -> Tensor:
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]:
         return self._model.hidden(embedded, positions, packing=layout, wanted=wanted)[0]
 
 
@@ -72,7 +77,9 @@ class NativeForward:
         self._model = model
         self._native = native
 
-    def __call__(self, embedded: Embedded, positions: Tensor, layout: Layout, wanted: Tensor) -> Tensor:
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]:
         return self._native.packed(
             embedded.inputs[0],
             self._model.family.language_positions(positions),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade import metric_names as metric
@@ -267,7 +268,9 @@ def _critic_share(settings: OptimizerSettings, critic_learning_rate: float | Non
     return critic_learning_rate / settings.learning_rate
 
 
-def _by_sequence(batch: Sequence[TrainingSequence], per_token: Tensor) -> dict[int, tuple[float, ...]]:
+def _by_sequence(
+    batch: Sequence[TrainingSequence], per_token: Float[Tensor, "actions"]
+) -> dict[int, tuple[float, ...]]:
     """Numbers of a micro-batch's action tokens, by the identity of their sequence."""
     numbers: Iterator[float] = iter(per_token.tolist())
     return {id(sequence): tuple(islice(numbers, sequence.action_count)) for sequence in batch}

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -21,16 +22,16 @@ MAX_LOGITS = 1 << 24
 
 def chosen_logprobs(
     model: VisionLanguageModel,
-    states: Tensor,
-    targets: Tensor,
+    states: Float[Tensor, "tokens hidden"],
+    targets: Int[Tensor, "tokens"],
     *,
     temperature: float,
     entropy_gradient: bool = False,
     max_logits: int = MAX_LOGITS,
-) -> tuple[Tensor, Tensor]:
-    """log p of each target under the policy's distribution, and that distribution's entropy in nats; fp32 (tokens,).
+) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
+    """log p of each target under the policy's distribution, and that distribution's entropy in nats; fp32.
 
-    ``states`` (tokens, hidden) predict ``targets`` (tokens,). The entropy has a gradient only with
+    ``states`` predict ``targets``. The entropy has a gradient only with
     ``entropy_gradient``. Logits of more than ``max_logits`` elements are worked out in chunks and once more for the
     gradient; both values equal those of ``model.logprob_logits``.
     """
@@ -49,12 +50,12 @@ def chosen_logprobs(
 
 def _through_module(
     model: VisionLanguageModel,
-    states: Tensor,
-    targets: Tensor,
+    states: Float[Tensor, "tokens hidden"],
+    targets: Int[Tensor, "tokens"],
     temperature: float,
     entropy_gradient: bool,
     rows: int,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
     """For a head that is more than a matrix, such as one with an adapter: chunks that autograd runs again."""
 
     def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,14 +82,14 @@ class _Chosen(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: torch.autograd.function.FunctionCtx,
-        states: Tensor,
-        weight: Tensor,
-        targets: Tensor,
-        forbidden: Tensor,
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        targets: Int[Tensor, "tokens"],
+        forbidden: Int[Tensor, "forbidden"],
         logits: "_Logits",
         entropy_gradient: bool,
         rows: int,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
         lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
         p = states.new_empty(0)
         for chunk in _chunks(len(states), rows):
@@ -109,8 +110,12 @@ class _Chosen(torch.autograd.Function):
 
     @staticmethod
     def backward(
-        ctx: torch.autograd.function.FunctionCtx, to_logprobs: Tensor, to_entropy: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
+        ctx: torch.autograd.function.FunctionCtx,
+        to_logprobs: Float[Tensor, "tokens"],
+        to_entropy: Float[Tensor, "tokens"],
+    ) -> tuple[
+        Float[Tensor, "tokens hidden"] | None, Float[Tensor, "vocabulary hidden"] | None, None, None, None, None, None
+    ]:
         states, weight, targets, forbidden, lse, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
         logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
         wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
@@ -143,15 +148,25 @@ class _Logits:
     precision: torch.dtype
     temperature: float
 
-    def of(self, states: Tensor, weight: Tensor, forbidden: Tensor) -> Tensor:
-        """fp32 (tokens, vocabulary)."""
+    def of(
+        self,
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        forbidden: Int[Tensor, "forbidden"],
+    ) -> Float[Tensor, "tokens vocabulary"]:
+        """Logits in fp32."""
         z = (states.to(self.precision) @ weight.to(self.precision).T).float()
         if self.temperature != 1.0:
             z /= self.temperature
         return z.index_fill_(-1, forbidden, _NEVER)
 
     def backward(
-        self, to_z: Tensor, states: Tensor, weight: Tensor, to_states: Tensor | None, to_weight: Tensor | None
+        self,
+        to_z: Float[Tensor, "tokens vocabulary"],
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        to_states: Float[Tensor, "tokens hidden"] | None,
+        to_weight: Float[Tensor, "vocabulary hidden"] | None,
     ) -> None:
         """Fills ``to_states`` and adds to ``to_weight`` (fp32), where they are wanted; overwrites ``to_z``."""
         if self.temperature != 1.0:
@@ -167,7 +182,7 @@ class _Logits:
             to_weight += to_z.T @ states.to(self.precision)
 
 
-def _precision(weight: Tensor) -> torch.dtype:
+def _precision(weight: Float[Tensor, "vocabulary hidden"]) -> torch.dtype:
     """Precision of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
     kind = weight.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
@@ -177,8 +192,8 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
 
 
-ValueHead = Callable[[Tensor], Tensor]
-"""From hidden states (tokens, hidden) to values (tokens,)."""
+ValueHead = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
+"""From hidden states to values."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -228,10 +243,10 @@ def action_tokens(
     return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, device))
 
 
-def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Tensor]:
+def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
     """What the sequences bring along, one entry per action token."""
 
-    def joined(values: Sequence[Sequence[float] | None]) -> Tensor:
+    def joined(values: Sequence[Sequence[float] | None]) -> Float[Tensor, "actions"]:
         return torch.tensor([value for one in values for value in one or ()], dtype=torch.float32, device=device)
 
     counts = torch.tensor([sequence.action_count for sequence in sequences])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from saccade.learner.sequences import TrainingSequence, same_prompt
@@ -16,16 +17,15 @@ from saccade.types import ImageRef
 class Pack:
     """What a forward takes, on the CPU. Groups lie one after another: the prompt, then what follows it in each."""
 
-    ids: Tensor
-    """Shape (tokens,)."""
-    positions: Tensor
-    """Rotary positions, shape (3, tokens)."""
+    ids: Int[Tensor, "tokens"]
+    positions: Int[Tensor, "3 tokens"]
+    """Rotary positions."""
     images: tuple[ImageRef, ...]
     """Images in the order of their placeholders; the same image may come again."""
     layout: Layout
-    predicting: Tensor
+    predicting: Int[Tensor, "actions"]
     """For each action token of all sequences, in their order, the place in the pack whose state predicts it."""
-    targets: Tensor
+    targets: Int[Tensor, "actions"]
     """Ids of the action tokens, in the same order."""
 
 
@@ -68,7 +68,7 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
     )
 
 
-def _predicting(sequence: TrainingSequence, *, prompt_at: int, rest_at: int) -> Tensor:
+def _predicting(sequence: TrainingSequence, *, prompt_at: int, rest_at: int) -> Int[Tensor, "actions"]:
     before = torch.tensor(sequence.is_action, dtype=torch.bool).nonzero()[:, 0] - 1
     prompt = sequence.prompt_tokens
     return torch.where(before < prompt, before + prompt_at, before - prompt + rest_at)

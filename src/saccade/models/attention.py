@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import torch
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
@@ -23,9 +24,10 @@ from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sha
 IMPLEMENTATION = "saccade_packed"
 """Name under which transformers finds ``attend``."""
 
-Watch = Callable[[torch.nn.Module, Tensor, Tensor, float], None]
-"""Is shown each layer's attention module, its queries and keys (1, heads, tokens, head_dim) as they meet, and the
-scale of their products."""
+Watch = Callable[
+    [torch.nn.Module, Float[Tensor, "1 heads tokens dim"], Float[Tensor, "1 key_heads tokens dim"], float], None
+]
+"""Is shown each layer's attention module, its queries and keys as they meet, and the scale of their products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class Span:
     def length(self) -> int:
         return self.stop - self.start
 
-    def of(self, states: Tensor) -> Tensor:
-        """The span's part of (1, heads, tokens, head_dim) or (1, heads, tokens), a view."""
+    def of(self, states: Float[Tensor, "1 heads tokens *dim"]) -> Float[Tensor, "1 heads length *dim"]:
+        """The span's part, a view."""
         return states.narrow(2, self.start, self.length)
 
 
@@ -51,8 +53,8 @@ class SuffixRun:
     span: Span
     count: int
 
-    def of(self, states: Tensor) -> Tensor:
-        """The run's part as (count, heads, tokens of a suffix, head_dim) or without the last, a view."""
+    def of(self, states: Float[Tensor, "1 heads tokens *dim"]) -> Float[Tensor, "count heads length *dim"]:
+        """The run's part by suffixes, a view."""
         part = self.span.of(states)
         rows, heads, tokens, *rest = part.shape
         return part.view(rows, heads, self.count, tokens // self.count, *rest).transpose(1, 2)[0]
@@ -98,10 +100,10 @@ def enable_packs(hf: PreTrainedModel) -> None:
 
 def attend(
     module: torch.nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
+    query: Float[Tensor, "rows heads tokens dim"],
+    key: Float[Tensor, "rows key_heads keys dim"],
+    value: Float[Tensor, "rows key_heads keys dim"],
+    attention_mask: Shaped[Tensor, "rows 1 tokens keys"] | None,
     dropout: float = 0.0,
     scaling: float | None = None,
     packing: Layout | None = None,
@@ -109,8 +111,8 @@ def attend(
     sliding_window: int | None = None,
     watch: Watch | None = None,
     **others: object,
-) -> tuple[Tensor, None]:
-    """transformers' attention interface: (1, heads, tokens, head_dim) each in, (1, tokens, heads, head_dim) out."""
+) -> tuple[Float[Tensor, "rows tokens heads dim"], None]:
+    """transformers' attention interface; a pack is one row, whose queries and keys are the same tokens."""
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     if watch is not None:
         watch(module, query, key, scale)
@@ -135,8 +137,14 @@ def attend(
     return on_pack(query, key, value, packing, scale).transpose(1, 2), None
 
 
-def attend_portably(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float) -> Tensor:
-    """Shapes (1, heads, tokens, head_dim). Any device; suffixes see copies of their prefix's keys and values."""
+def attend_portably(
+    query: Float[Tensor, "1 heads tokens dim"],
+    key: Float[Tensor, "1 heads tokens dim"],
+    value: Float[Tensor, "1 heads tokens dim"],
+    layout: Layout,
+    scale: float,
+) -> Float[Tensor, "1 heads tokens dim"]:
+    """On any device; suffixes see copies of their prefix's keys and values."""
     parts: list[Tensor] = []
     for node in layout:
         prefix = node.prefix
@@ -165,12 +173,12 @@ class _JoinedAttention(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: torch.autograd.function.FunctionCtx,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        query: Float[Tensor, "1 heads tokens dim"],
+        key: Float[Tensor, "1 heads tokens dim"],
+        value: Float[Tensor, "1 heads tokens dim"],
         layout: Layout,
         scale: float,
-    ) -> Tensor:
+    ) -> Float[Tensor, "1 heads tokens dim"]:
         _, heads, tokens, _ = query.shape
         out = torch.empty_like(query.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
         # The kernel wants heads innermost, as it returns them.
@@ -191,7 +199,15 @@ class _JoinedAttention(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(
+        ctx: torch.autograd.function.FunctionCtx, grad: Float[Tensor, "1 heads tokens dim"]
+    ) -> tuple[
+        Float[Tensor, "1 heads tokens dim"],
+        Float[Tensor, "1 heads tokens dim"],
+        Float[Tensor, "1 heads tokens dim"],
+        None,
+        None,
+    ]:
         query, key, value, out, lse = ctx.saved_tensors  # type: ignore[attr-defined]
         to_query, to_key, to_value = (torch.empty_like(states) for states in (query, key, value))
         for part in _parts(ctx.layout):  # type: ignore[attr-defined]
@@ -223,10 +239,10 @@ class _MaskPart:
     is_first: bool
     """Whether it is the first part that these queries meet."""
 
-    def queries(self, states: Tensor) -> Tensor:
+    def queries(self, states: Float[Tensor, "1 heads tokens *dim"]) -> Float[Tensor, "rows heads queries *dim"]:
         return self.query_span.of(states)
 
-    def keys(self, states: Tensor) -> Tensor:
+    def keys(self, states: Float[Tensor, "1 heads tokens *dim"]) -> Float[Tensor, "rows heads keys *dim"]:
         return self.key_span.of(states)
 
 
@@ -240,11 +256,16 @@ def _parts(layout: Layout) -> Iterator[_MaskPart]:
             yield _MaskPart(run, run, is_causal=True, is_first=not node.prefix.length)
 
 
-def _add(into: Tensor, gradient: Tensor, *, is_first: bool) -> None:
+def _add(into: Float[Tensor, "..."], gradient: Float[Tensor, "..."], *, is_first: bool) -> None:
     into.copy_(gradient) if is_first else into.add_(gradient)
 
 
-def _join(into: Tensor, log_total: Tensor, attended: Tensor, log_sum: Tensor) -> None:
+def _join(
+    into: Float[Tensor, "rows heads queries dim"],
+    log_total: Float[Tensor, "rows heads queries"],
+    attended: Float[Tensor, "rows heads queries dim"],
+    log_sum: Float[Tensor, "rows heads queries"],
+) -> None:
     """In place: softmax attention over the keys of both, from each one's own attention and log-sum-exp."""
     # sigmoid(b - a) is exp(b) / (exp(a) + exp(b)).
     share = torch.sigmoid(log_sum - log_total)[..., None].to(into.dtype)

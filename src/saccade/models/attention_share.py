@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.media.resize import token_coverage
@@ -148,8 +149,10 @@ def _share(
     return AttentionShare(image=image, inside=inside, outside=with_targets - inside, area=area)
 
 
-def _inside(model: VisionLanguageModel, task: Task, trajectory: Trajectory) -> tuple[Tensor, float | None]:
-    """For each image token, whether its image has targets and which share of it lies inside, shape (image tokens, 2).
+def _inside(
+    model: VisionLanguageModel, task: Task, trajectory: Trajectory
+) -> tuple[Float[Tensor, "image_tokens 2"], float | None]:
+    """For each image token, whether its image has targets and which share of it lies inside.
 
     And the share of the area of the images with targets; None where no image of the task has any.
     """
@@ -164,12 +167,14 @@ def _inside(model: VisionLanguageModel, task: Task, trajectory: Trajectory) -> t
 
 
 def _attention_on(
-    weights: Tensor, query: Tensor, key: Tensor, query_places: Tensor, scale: float, scores_at_once: int
-) -> Tensor:
-    """The attention of tokens at ``query_places`` that falls on each column of ``weights``, mean over heads and tokens.
-
-    ``weights`` is (tokens, columns), ``query`` (heads, tokens, head_dim), ``key`` (key heads, tokens, head_dim).
-    """
+    weights: Float[Tensor, "tokens columns"],
+    query: Float[Tensor, "heads tokens dim"],
+    key: Float[Tensor, "key_heads tokens dim"],
+    query_places: Int[Tensor, "queries"],
+    scale: float,
+    scores_at_once: int,
+) -> Float[Tensor, "columns"]:
+    """Attention of tokens at ``query_places`` that falls on each column of ``weights``, mean over heads and tokens."""
     heads, tokens, dim = query.shape
     key_heads = key.shape[0]
     places = torch.arange(tokens, device=query.device)

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 import torch
+from jaxtyping import Float
 from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import linear
@@ -21,8 +22,8 @@ from saccade.types import ImageRef
 class Patches:
     """One image's pixels in the pieces that its family encodes."""
 
-    values: Tensor
-    """Shape (patches, channels * patch area) of one frame; of tiles (tiles, channels, height, width)."""
+    values: Float[Tensor, "patches *pixels"]
+    """Patches (channels * patch area) of one frame; or tiles (channels, height, width)."""
     rows: int
     """Rows of patches, before they are merged to tokens; or of tiles, which form one column."""
     columns: int
@@ -94,8 +95,9 @@ class PatchProjection(nn.Module):
         self.weight = convolution.weight
         self.bias = convolution.bias
 
-    def forward(self, patches: Tensor) -> Tensor:
-        """Shape (patches, output channels, 1, 1, 1)."""
+    def forward(
+        self, patches: Float[Tensor, "patches channels time height width"]
+    ) -> Float[Tensor, "patches outputs 1 1 1"]:
         weight = self.weight
         if patches.stride(2) == 0 and weight.dtype == torch.float32:
             patches, weight = patches[:, :, 0], weight.sum(dim=2)

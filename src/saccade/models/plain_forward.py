@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import rms_norm, silu
 from transformers import PreTrainedModel
@@ -20,56 +21,67 @@ from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, 
 class Operations(Protocol):
     """Row-wise operations of a layer."""
 
-    def normalise(self, x: Tensor, norm: PlainNorm) -> tuple[Tensor, Tensor | None]:
+    def normalise(
+        self, x: Float[Tensor, "*rows width"], norm: PlainNorm
+    ) -> tuple[Float[Tensor, "*rows width"], Float[Tensor, "all_rows"] | None]:
         """RMS norm over the last dimension, and the reciprocal root that each row was multiplied by, if it is kept."""
         ...
 
-    def project(self, states: Tensor, product: PlainProduct, *, residual: Tensor | None = None) -> Tensor:
+    def project(
+        self,
+        states: Float[Tensor, "rows depth"],
+        product: PlainProduct,
+        *,
+        residual: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
         """``states`` @ weight.T + bias, plus ``residual``."""
         ...
 
-    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+    def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         """silu(gate) * up."""
         ...
 
 
-Attention = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor | None]]
-"""Rotates queries (queries, heads, head_dim) and keys (tokens, key heads, head_dim) to their positions, in place if it
-likes, and attends: (queries, heads, head_dim) and the log-sum-exp of the scores (queries, heads), if it is kept."""
+Attention = Callable[
+    [Float[Tensor, "queries heads dim"], Float[Tensor, "tokens key_heads dim"], Float[Tensor, "tokens key_heads dim"]],
+    tuple[Float[Tensor, "queries heads dim"], Float[Tensor, "queries heads"] | None],
+]
+"""Rotates queries and keys to their positions, perhaps in place, and attends; gives the log-sum-exp of the scores too,
+if it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerStates:
     """What the backward of a layer needs of its forward; ``*_rstd`` are the factors of ``Operations.normalise``."""
 
-    normed: Tensor
-    normed_rstd: Tensor | None
-    query_input: Tensor
-    raw_query: Tensor
-    query_rstd: Tensor | None
-    query: Tensor
-    raw_key: Tensor
-    key_rstd: Tensor | None
-    key: Tensor
-    value: Tensor
-    attended: Tensor
-    lse: Tensor | None
-    middle: Tensor
-    normed_middle: Tensor
-    middle_rstd: Tensor | None
-    gate: Tensor
-    up: Tensor
+    normed: Float[Tensor, "tokens hidden"]
+    normed_rstd: Float[Tensor, "tokens"] | None
+    query_input: Float[Tensor, "queries hidden"]
+    raw_query: Float[Tensor, "queries heads dim"]
+    query_rstd: Float[Tensor, "queries*heads"] | None
+    query: Float[Tensor, "queries heads dim"]
+    raw_key: Float[Tensor, "tokens key_heads dim"]
+    key_rstd: Float[Tensor, "tokens*key_heads"] | None
+    key: Float[Tensor, "tokens key_heads dim"]
+    value: Float[Tensor, "tokens key_heads dim"]
+    attended: Float[Tensor, "queries heads dim"]
+    lse: Float[Tensor, "queries heads"] | None
+    middle: Float[Tensor, "queries hidden"]
+    normed_middle: Float[Tensor, "queries hidden"]
+    middle_rstd: Float[Tensor, "queries"] | None
+    gate: Float[Tensor, "queries mlp"]
+    up: Float[Tensor, "queries mlp"]
 
 
 def forward_layer(
-    states: Tensor,
+    states: Float[Tensor, "tokens hidden"],
     layer: PlainLayer,
     operations: Operations,
     attention: Attention,
     *,
     head_dim: int,
-    queries: Tensor | None = None,
-) -> tuple[Tensor, LayerStates]:
+    queries: Int[Tensor, "queries"] | None = None,
+) -> tuple[Float[Tensor, "queries hidden"], LayerStates]:
     """States after the layer: of all tokens, or of those at ``queries`` alone (keys and values are always of all)."""
     normalise, project = operations.normalise, operations.project
     normed, normed_rstd = normalise(states, layer.before_attention)
@@ -93,26 +105,38 @@ def forward_layer(
     # fmt: on
 
 
-Attend = Callable[[int, Tensor, Tensor, Tensor, float], Tensor]
-"""Layer, queries (rows, heads, head_dim), new keys and new values (rows, key heads, head_dim), scale of the scores.
-
-Keeps the new ones and gives (rows, heads * head_dim): attention to all that the rows hold.
-"""
+Attend = Callable[
+    [
+        int,
+        Float[Tensor, "rows heads dim"],
+        Float[Tensor, "rows key_heads dim"],
+        Float[Tensor, "rows key_heads dim"],
+        float,
+    ],
+    Float[Tensor, "rows heads*dim"],
+]
+"""Layer, queries, new keys, new values, scale of the scores: keeps the new ones, attends to all that the rows hold."""
 
 
 class TorchOperations:
     """A layer's operations by torch, on a CPU in fp32."""
 
-    def normalise(self, x: Tensor, norm: PlainNorm) -> tuple[Tensor, None]:
+    def normalise(self, x: Float[Tensor, "*rows width"], norm: PlainNorm) -> tuple[Float[Tensor, "*rows width"], None]:
         return rms_norm(x, norm.weight.shape, norm.weight, norm.epsilon), None
 
-    def project(self, states: Tensor, product: PlainProduct, *, residual: Tensor | None = None) -> Tensor:
+    def project(
+        self,
+        states: Float[Tensor, "rows depth"],
+        product: PlainProduct,
+        *,
+        residual: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
         weight, bias = product.weight.t(), product.bias
         first, second = (bias, None) if residual is None else (residual, bias)
         out = states @ weight if first is None else torch.addmm(first, states, weight)
         return out if second is None else out.add_(second)
 
-    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+    def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         return silu(gate).mul_(up)
 
 
@@ -130,8 +154,10 @@ class TokenDecoder:
         language = PlainLanguageModel.of(hf)
         return None if language is None else cls(hf, language)
 
-    def __call__(self, ids: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-        """Last hidden states (rows, hidden) of ``ids`` (rows,) at ``positions`` (rows,), text all of them."""
+    def __call__(
+        self, ids: Int[Tensor, "rows"], positions: Int[Tensor, "rows"], attend: Attend
+    ) -> Float[Tensor, "rows hidden"]:
+        """Last hidden states of ``ids`` at ``positions``, text all of them."""
         language, states = self._language, self._embed(ids[:, None])[:, 0]
         cosines, sines = _both_halves(language.text_angles(positions))
         for index, layer in enumerate(language.layers):
@@ -148,7 +174,7 @@ class TokenDecoder:
         return self._operations.normalise(states, language.last)[0]
 
 
-def _both_halves(angles: Angles) -> tuple[Tensor, Tensor]:
-    """Cosines and signed sines of both halves, each (rows, 1, head_dim)."""
+def _both_halves(angles: Angles) -> tuple[Float[Tensor, "rows 1 dim"], Float[Tensor, "rows 1 dim"]]:
+    """Cosines and signed sines of both halves."""
     cosines, sines = angles
     return cosines.repeat(1, 2)[:, None], torch.cat([-sines, sines], dim=-1)[:, None]

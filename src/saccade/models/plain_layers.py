@@ -6,6 +6,7 @@ A model whose layers are not known to the letter is left to its modules: ``Plain
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.activations import SiLUActivation
@@ -17,15 +18,15 @@ _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
 
 
-Angles = tuple[Tensor, Tensor]
-"""Cosines and sines of rotary positions, each (tokens, head_dim / 2)."""
+Angles = tuple[Float[Tensor, "tokens half_dim"], Float[Tensor, "tokens half_dim"]]
+"""Cosines and sines of rotary positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainNorm:
     """x / sqrt(mean(x^2) + epsilon) * weight."""
 
-    weight: Tensor
+    weight: Float[Tensor, "width"]
     epsilon: float
 
     @classmethod
@@ -37,8 +38,8 @@ class PlainNorm:
 class PlainProduct:
     """x @ weight.T + bias."""
 
-    weight: Tensor
-    bias: Tensor | None
+    weight: Float[Tensor, "columns depth"]
+    bias: Float[Tensor, "columns"] | None
 
     @classmethod
     def of(cls, module: nn.Module) -> "PlainProduct":
@@ -109,14 +110,14 @@ class PlainLanguageModel:
         """Query heads that share a key head."""
         return self.heads // self.key_heads
 
-    def angles(self, states: Tensor, positions: Tensor) -> Angles:
+    def angles(self, states: Float[Tensor, "tokens hidden"], positions: Int[Tensor, "*axes 1 tokens"]) -> Angles:
         """For ``positions`` of one row of tokens, as the modules take them; ``states`` give type and device."""
         half = self.head_dim // 2
         cosines, sines = (part[0, :, :half].contiguous() for part in self.rotary(states[None], positions))
         return cosines, sines
 
-    def text_angles(self, positions: Tensor) -> Angles:
-        """For text at ``positions`` (tokens,), the same on all axes."""
+    def text_angles(self, positions: Int[Tensor, "tokens"]) -> Angles:
+        """For text at ``positions``, the same on all axes."""
         radians = positions[:, None].float() * self.rotary.get_buffer("inv_freq")
         return radians.cos(), radians.sin()
 

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 _SHORTEST = 32
@@ -25,9 +26,9 @@ class SharedPrefix:
     length: int
     alike: tuple[tuple[int, slice], ...]
     """Groups of one size that are looked at in one call: that size, and the rows that hold their prefixes."""
-    order: Tensor | None
-    """Rows sorted by group, and ``places`` the way back; both int64 of shape (rows,), or None where they lie so."""
-    places: Tensor | None
+    order: Int[Tensor, "rows"] | None
+    """Rows sorted by group, and ``places`` the way back; None where they lie so."""
+    places: Int[Tensor, "rows"] | None
 
 
 def shared_prefix(prompts: Sequence[tuple[Hashable, int] | None]) -> SharedPrefix | None:
@@ -71,12 +72,16 @@ def _alike(groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, slice]]:
 
 
 def attend_sharing(
-    query: Tensor, key: Tensor, value: Tensor, own_mask: Tensor, prefix: SharedPrefix, scale: float
-) -> Tensor:
-    """On the CPU: (rows, heads, new tokens, head_dim) in, (rows, new tokens, heads, head_dim) out.
+    query: Float[Tensor, "rows heads tokens dim"],
+    key: Float[Tensor, "rows key_heads keys dim"],
+    value: Float[Tensor, "rows key_heads keys dim"],
+    own_mask: Float[Tensor, "rows 1 tokens own_keys"],
+    prefix: SharedPrefix,
+    scale: float,
+) -> Float[Tensor, "rows tokens heads dim"]:
+    """Attention of new tokens on the CPU; their heads come before them, and after them in what is returned.
 
-    ``key`` and ``value`` are (rows, key heads, tokens, head_dim) with the prefix in every row; ``own_mask`` is added to
-    the scores of what follows it, (rows, 1, new tokens, tokens after the prefix).
+    ``key`` and ``value`` have the prefix in every row; ``own_mask`` is added to the scores of what follows it.
     """
     rows, heads, width, dim = query.shape
     key_heads = key.shape[1]
@@ -91,12 +96,18 @@ def attend_sharing(
     common, log_common = _attend_prefix(queries, key, value, prefix, scale)
     # sigmoid(b - a) is exp(b) / (exp(a) + exp(b)).
     share = torch.sigmoid(log_common - log_sum)[..., None].to(attended.dtype)
-    joined: Tensor = torch.lerp(attended, common, share)
+    joined: Float[Tensor, "rows key_heads queries dim"] = torch.lerp(attended, common, share)
     return joined.reshape(rows, heads, width, dim).transpose(1, 2)
 
 
-def attend_folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The same without a prefix; ``mask`` is bool or added, (rows, 1, new tokens, tokens)."""
+def attend_folded(
+    query: Float[Tensor, "rows heads tokens dim"],
+    key: Float[Tensor, "rows key_heads keys dim"],
+    value: Float[Tensor, "rows key_heads keys dim"],
+    mask: Shaped[Tensor, "rows 1 tokens keys"],
+    scale: float,
+) -> Float[Tensor, "rows tokens heads dim"]:
+    """The same without a prefix; ``mask`` is bool or added."""
     rows, heads, width, dim = query.shape
     key_heads = key.shape[1]
     attended = torch.nn.functional.scaled_dot_product_attention(
@@ -109,7 +120,7 @@ def attend_folded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale
     return attended.reshape(rows, heads, width, dim).transpose(1, 2)
 
 
-def _for_folded(mask: Tensor, repeats: int) -> Tensor:
+def _for_folded(mask: Shaped[Tensor, "rows 1 tokens keys"], repeats: int) -> Shaped[Tensor, "rows 1 queries keys"]:
     """The mask of new tokens for all the query heads of a key head, one after the other."""
     if mask.shape[2] == 1:
         return mask.expand(-1, -1, repeats, -1)
@@ -117,9 +128,13 @@ def _for_folded(mask: Tensor, repeats: int) -> Tensor:
 
 
 def _attend_prefix(
-    queries: Tensor, key: Tensor, value: Tensor, prefix: SharedPrefix, scale: float
-) -> tuple[Tensor, Tensor]:
-    """Attention to the shared beginnings, (rows, key heads, queries, head_dim), and its log-sum-exps."""
+    queries: Float[Tensor, "rows key_heads queries dim"],
+    key: Float[Tensor, "rows key_heads keys dim"],
+    value: Float[Tensor, "rows key_heads keys dim"],
+    prefix: SharedPrefix,
+    scale: float,
+) -> tuple[Float[Tensor, "rows key_heads queries dim"], Float[Tensor, "rows key_heads queries"]]:
+    """Attention to the shared beginnings, and its log-sum-exps."""
     in_order = queries if prefix.order is None else queries[prefix.order]
     parts: list[Tensor] = []
     log_sums: list[Tensor] = []

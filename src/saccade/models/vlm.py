@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -33,12 +34,10 @@ _ALONE = threading.RLock()
 class Embedded:
     """Input embeddings of a chunk with image features in their places."""
 
-    inputs: Tensor
-    """Shape (rows, tokens, hidden)."""
-    is_image: Tensor
-    """Shape (rows, tokens), bool."""
-    deepstack: tuple[Tensor, ...]
-    """Each (image tokens in the chunk, hidden), in row-major order."""
+    inputs: Float[Tensor, "rows tokens hidden"]
+    is_image: Bool[Tensor, "rows tokens"]
+    deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...]
+    """Of the image tokens in the chunk, in row-major order."""
 
 
 class VisionLanguageModel:
@@ -108,7 +107,7 @@ class VisionLanguageModel:
         dtype: torch.dtype = next(self.hf.parameters()).dtype
         return dtype
 
-    def _find_forbidden_ids(self) -> Tensor:
+    def _find_forbidden_ids(self) -> Int[Tensor, "forbidden"]:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
         vocabulary = self.tokenizer.get_vocab()
         allowed_special = {self.eos_id, *(vocabulary[t] for t in self.family.spoken_tokens if t in vocabulary)}
@@ -130,13 +129,15 @@ class VisionLanguageModel:
             return []
         return self.family.encode(self.hf, self.patches.get(images))
 
-    def positions(self, ids: Sequence[int], images: Sequence[ImageRef]) -> Tensor:
-        """Positions (3, tokens) of a whole sequence from its start, on the CPU; see ``positions_from``."""
+    def positions(self, ids: Sequence[int], images: Sequence[ImageRef]) -> Int[Tensor, "3 tokens"]:
+        """Positions of a whole sequence from its start, on the CPU; see ``positions_from``."""
         positions, _ = self.positions_from(ids, images, start=0)
         return positions
 
-    def positions_from(self, ids: Sequence[int], images: Sequence[ImageRef], *, start: int) -> tuple[Tensor, int]:
-        """Positions (3, tokens) of a chunk of whole images and text, and the position after it.
+    def positions_from(
+        self, ids: Sequence[int], images: Sequence[ImageRef], *, start: int
+    ) -> tuple[Int[Tensor, "3 tokens"], int]:
+        """Positions of a chunk of whole images and text, and the position after it.
 
         For time, height and width, whatever the family: one with plain positions has the same on all three.
         """
@@ -144,8 +145,8 @@ class VisionLanguageModel:
         positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
         return torch.from_numpy(positions), end
 
-    def embed(self, ids: Tensor, features: Sequence[ImageFeatures]) -> Embedded:
-        """Embeds ids (rows, tokens); ``features`` are those of the images in the chunk, in row-major order."""
+    def embed(self, ids: Int[Tensor, "rows tokens"], features: Sequence[ImageFeatures]) -> Embedded:
+        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order."""
         inputs = self.hf.get_input_embeddings()(ids)
         is_image = ids == self.image_token_id
         if features:
@@ -158,21 +159,20 @@ class VisionLanguageModel:
     def hidden(
         self,
         embedded: Embedded,
-        positions: Tensor,
-        attention_mask: Tensor | None = None,
+        positions: Int[Tensor, "3 rows tokens"],
+        attention_mask: Shaped[Tensor, "rows 1 tokens keys"] | None = None,
         cache: Cache | None = None,
         packing: Layout | None = None,
         prefix: SharedPrefix | None = None,
         watch: Watch | None = None,
-        wanted: Tensor | None = None,
-    ) -> Tensor:
-        """Last hidden states (rows, tokens, hidden).
+        wanted: Int[Tensor, "wanted"] | None = None,
+    ) -> Float[Tensor, "rows tokens hidden"]:
+        """Last hidden states.
 
-        ``positions`` is (3, rows, tokens). ``attention_mask`` is None for plain causal attention, or bool
-        (rows, 1, tokens, keys), true where a token may look. ``packing`` says which tokens of a single row belong
-        together; it goes with neither mask nor cache. With ``prefix``, on a CPU only, the mask is of the keys that
-        follow the prefix and is added to the scores. ``watch`` sees what meets in every layer. ``wanted`` are places
-        in a pack whose states alone are given, (1, wanted, hidden).
+        ``attention_mask`` is None for plain causal attention, or bool, true where a token may look. ``packing`` says
+        which tokens of a single row belong together; it goes with neither mask nor cache. With ``prefix``, on a CPU
+        only, the mask is of the keys that follow the prefix and is added to the scores. ``watch`` sees what meets in
+        every layer. ``wanted`` are places in a pack whose states alone are given, (1, wanted, hidden).
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
@@ -199,8 +199,10 @@ class VisionLanguageModel:
         hidden: Tensor = output.last_hidden_state
         return hidden if wanted is None else hidden[:, wanted]
 
-    def logprob_logits(self, hidden: Tensor, temperature: float) -> Tensor:
-        """fp32 logits (..., vocabulary) at a temperature, forbidden tokens at -inf; engine and learner score by it."""
+    def logprob_logits(
+        self, hidden: Float[Tensor, "*rows hidden"], temperature: float
+    ) -> Float[Tensor, "*rows vocabulary"]:
+        """fp32 logits at a temperature, forbidden tokens at -inf; engine and learner score by it."""
         logits: Tensor = self.hf.lm_head(hidden).float().index_fill_(-1, self.forbidden_ids, float("-inf"))
         return logits if temperature == 1 else logits / temperature
 

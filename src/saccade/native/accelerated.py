@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from transformers import PreTrainedModel
@@ -27,15 +28,15 @@ from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens
 def forward_pack(
     language: PlainLanguageModel,
     kernels: Kernels,
-    states: Tensor,
-    positions: Tensor,
+    states: Float[Tensor, "tokens hidden"],
+    positions: Int[Tensor, "*axes 1 tokens"],
     layout: Layout,
     *,
     recomputes: Sequence[bool],
-    wanted: Tensor | None,
-    is_image: Tensor | None,
-    deepstack: Sequence[Tensor],
-) -> Tensor:
+    wanted: Int[Tensor, "wanted"] | None,
+    is_image: Bool[Tensor, "tokens"] | None,
+    deepstack: Sequence[Float[Tensor, "image_tokens hidden"]],
+) -> Float[Tensor, "wanted hidden"]:
     """Last hidden states; ``recomputes`` says of each layer whether its backward begins from its input alone.
 
     For the rest see ``Accelerated.packed``.
@@ -62,7 +63,13 @@ def forward_pack(
 
 class _Norm(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, states: Tensor, weight: Tensor, epsilon: float, kernels: Kernels) -> Tensor:
+    def forward(
+        ctx: FunctionCtx,
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "hidden"],
+        epsilon: float,
+        kernels: Kernels,
+    ) -> Float[Tensor, "tokens hidden"]:
         out, rstd = kernels.rms_norm(states, weight, epsilon)
         ctx.save_for_backward(states, weight, rstd)
         ctx.kernels = kernels  # type: ignore[attr-defined]
@@ -70,7 +77,9 @@ class _Norm(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(
+        ctx: FunctionCtx, grad: Float[Tensor, "tokens hidden"]
+    ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "hidden"], None, None]:
         states, weight, rstd = ctx.saved_tensors  # type: ignore[attr-defined]
         kernels: Kernels = ctx.kernels  # type: ignore[attr-defined]
         return *kernels.rms_norm_backward(grad.contiguous(), states, weight, rstd), None, None
@@ -79,12 +88,20 @@ class _Norm(torch.autograd.Function):
 class CachedAttention(Protocol):
     """The cache of keys and values, and the part of it that each new token attends to."""
 
-    def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
-        """Takes those of all new tokens, (tokens, key heads, head_dim); keys have yet to be rotated."""
+    def keep(
+        self,
+        layer: int,
+        key: Float[Tensor, "tokens key_heads dim"],
+        value: Float[Tensor, "tokens key_heads dim"],
+        angles: Angles,
+    ) -> None:
+        """Takes those of all new tokens; keys have yet to be rotated."""
         ...
 
-    def attend(self, layer: int, query: Tensor, scale: float, *, is_last: bool) -> Tensor:
-        """(queries, heads, head_dim): of all new tokens, or with ``is_last`` of the last one of each row."""
+    def attend(
+        self, layer: int, query: Float[Tensor, "queries heads dim"], scale: float, *, is_last: bool
+    ) -> Float[Tensor, "queries heads dim"]:
+        """Attention of all new tokens, or with ``is_last`` of the last one of each row."""
         ...
 
 
@@ -97,21 +114,23 @@ class CachedForward:
         """The faster way for one token of each row, where there is one."""
         self._language = language
 
-    def decode(self, states: Tensor, positions: Tensor, attention: CachedAttention) -> Tensor:
-        """Last hidden states (rows, hidden) of a text token of each row, from embeddings and ``positions`` (rows,)."""
+    def decode(
+        self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], attention: CachedAttention
+    ) -> Float[Tensor, "rows hidden"]:
+        """Last hidden states of a text token of each row, from embeddings and ``positions``."""
         return self._through(states, self._language.text_angles(positions), attention, None)
 
     def extend(
         self,
-        states: Tensor,
-        positions: Tensor,
+        states: Float[Tensor, "tokens hidden"],
+        positions: Int[Tensor, "*axes 1 tokens"],
         attention: CachedAttention,
         *,
-        last: Tensor | None = None,
-        is_image: Tensor | None = None,
-        deepstack: Sequence[Tensor] = (),
-    ) -> Tensor:
-        """Last hidden states of tokens (tokens, hidden), or of those at the places ``last``, one of each row.
+        last: Int[Tensor, "rows"] | None = None,
+        is_image: Bool[Tensor, "tokens"] | None = None,
+        deepstack: Sequence[Float[Tensor, "image_tokens hidden"]] = (),
+    ) -> Float[Tensor, "wanted hidden"]:
+        """Last hidden states of tokens, or of those at the places ``last``, one of each row.
 
         ``positions`` are as the modules take them for one row. ``deepstack`` is added to the states of image tokens
         after the first layers, one after each.
@@ -120,13 +139,13 @@ class CachedForward:
 
     def _through(
         self,
-        states: Tensor,
+        states: Float[Tensor, "tokens hidden"],
         angles: Angles,
         kv_cache: CachedAttention,
-        last: Tensor | None,
-        is_image: Tensor | None = None,
-        deepstack: Sequence[Tensor] = (),
-    ) -> Tensor:
+        last: Int[Tensor, "rows"] | None,
+        is_image: Bool[Tensor, "tokens"] | None = None,
+        deepstack: Sequence[Float[Tensor, "image_tokens hidden"]] = (),
+    ) -> Float[Tensor, "wanted hidden"]:
         language, kernels = self._language, self.kernels
         operations = KernelOperations(kernels)
         for index, layer in enumerate(language.layers):
@@ -149,8 +168,10 @@ class CachedForward:
         return kernels.rms_norm(states, language.last.weight, language.last.epsilon)[0]
 
 
-Sampler = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""Logits (rows, vocabulary) and shares (rows,) to tokens and log-probabilities; see ``Kernels.draw``."""
+Sampler = Callable[
+    [Float[Tensor, "rows vocabulary"], Float[Tensor, "rows"]], tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]
+]
+"""Logits and shares to tokens and log-probabilities; see ``Kernels.draw``."""
 
 
 class Accelerated:
@@ -163,17 +184,17 @@ class Accelerated:
 
     def packed(
         self,
-        states: Tensor,
-        positions: Tensor,
+        states: Float[Tensor, "tokens hidden"],
+        positions: Int[Tensor, "*axes 1 tokens"],
         layout: Layout,
         *,
-        wanted: Tensor | None = None,
-        is_image: Tensor | None = None,
-        deepstack: Sequence[Tensor] = (),
-    ) -> Tensor:
-        """Last hidden states (tokens, hidden) of a pack, of the places ``wanted`` where they are given.
+        wanted: Int[Tensor, "wanted"] | None = None,
+        is_image: Bool[Tensor, "tokens"] | None = None,
+        deepstack: Sequence[Float[Tensor, "image_tokens hidden"]] = (),
+    ) -> Float[Tensor, "wanted hidden"]:
+        """Last hidden states of a pack, of the places ``wanted`` where they are given.
 
-        ``states`` are input embeddings (tokens, hidden), ``positions`` as the modules take them for one row.
+        ``states`` are input embeddings, ``positions`` as the modules take them for one row.
         ``deepstack`` is added to the states of image tokens after the first layers, one after each.
         """
         recomputes = [layer.gradient_checkpointing for layer in self._hf.model.language_model.layers]

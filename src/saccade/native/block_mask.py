@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -15,12 +16,12 @@ from saccade.models.attention import Layout, Span
 class BlockMask:
     """The blocks of an attention mask that are not empty."""
 
-    groups: Tensor
-    """int64 (groups, 4): first and last query, first and last block. Groups share no query."""
-    blocks: Tensor
-    """int64 (blocks, 5): first and last query, first key, count of keys, and whether the last query sees all of them,
+    groups: Int[Tensor, "groups 4"]
+    """int64: first and last query, first and last block. Groups share no query."""
+    blocks: Int[Tensor, "blocks 5"]
+    """int64: first and last query, first key, count of keys, and whether the last query sees all of them,
     the one before it all but one, and so on."""
-    order: Tensor | None = None
+    order: Int[Tensor, "queries"] | None = None
     """Which query is meant by each number; None where it is the number itself."""
     pairs: int = 1 << 30
     """About how many queries meet keys in all."""
@@ -30,7 +31,7 @@ MaskBlock = tuple[int, int, int, int, bool]
 """A row of ``BlockMask.blocks``."""
 
 
-def block_mask(groups: Sequence[Sequence[MaskBlock]], order: Tensor | None = None) -> BlockMask:
+def block_mask(groups: Sequence[Sequence[MaskBlock]], order: Int[Tensor, "queries"] | None = None) -> BlockMask:
     """From the blocks of each group, whose queries are neighbours; see ``BlockMask``."""
     bounds: list[tuple[int, int, int, int]] = []
     rows = 0
@@ -50,8 +51,8 @@ def block_mask(groups: Sequence[Sequence[MaskBlock]], order: Tensor | None = Non
 class KeyValues:
     """Keys and values that queries may attend to, alike in their strides."""
 
-    key: Tensor
-    value: Tensor
+    key: Float[Tensor, "*where dim"]
+    value: Float[Tensor, "*where dim"]
     token_stride: int
     head_stride: int
 

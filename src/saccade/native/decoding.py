@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct
@@ -23,10 +24,9 @@ _SMALL = 1 << 22
 class CachedRows:
     """Neighbouring rows of a step, and where their keys and values live."""
 
-    storage: Tensor
-    """(key or value, layer, slot, key head, token, head_dim)"""
-    places: Tensor
-    """Where each row's new key goes, in tokens of one head; int64 (rows,)."""
+    storage: Float[Tensor, "kv=2 layers slots heads tokens dim"]
+    places: Int[Tensor, "rows"]
+    """Where each row's new key goes, in tokens of one head."""
     mask: BlockMask
     """The keys that each row attends to, counted like places."""
 
@@ -62,8 +62,10 @@ class TokenStep:
             return 0
         return max(1, min(threads, rows // _WORTH_A_THREAD))
 
-    def __call__(self, states: Tensor, positions: Tensor, groups: Sequence[CachedRows]) -> Tensor:
-        """Last hidden states (rows, hidden) of a text token of each row, from embeddings and ``positions`` (rows,).
+    def __call__(
+        self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], groups: Sequence[CachedRows]
+    ) -> Float[Tensor, "rows hidden"]:
+        """Last hidden states of a text token of each row, from embeddings and ``positions``.
 
         Keys and values of the tokens are added to the ``groups``, which are neighbours in that order.
         """
@@ -73,7 +75,13 @@ class TokenStep:
         self._kernels.decode([self._step(*part) for part in parts], len(states) * self._size)
         return states
 
-    def _step(self, states: Tensor, cosines: Tensor, sines: Tensor, group: CachedRows) -> Decoding:
+    def _step(
+        self,
+        states: Float[Tensor, "rows hidden"],
+        cosines: Float[Tensor, "rows half_dim"],
+        sines: Float[Tensor, "rows half_dim"],
+        group: CachedRows,
+    ) -> Decoding:
         language, storage, mask = self._language, group.storage, group.mask
         step = Decoding(
             layers=self._layers.data_ptr(),
@@ -140,9 +148,11 @@ class NewTokens(NamedTuple):
 
 
 class SlotAttention:
-    """Attention of some rows' new tokens, side by side, to a cache (key or value, layer, slot, head, token, dim)."""
+    """Attention of some rows' new tokens, side by side, to a cache of slots."""
 
-    def __init__(self, storage: Tensor, rows: Sequence[NewTokens], kernels: Kernels) -> None:
+    def __init__(
+        self, storage: Float[Tensor, "kv=2 layers slots heads tokens dim"], rows: Sequence[NewTokens], kernels: Kernels
+    ) -> None:
         self._storage = storage
         self._kernels = kernels
         self._steps = storage.shape[3] * storage.shape[4]
@@ -171,13 +181,21 @@ class SlotAttention:
         """For rows that are given one token each."""
         return CachedRows(self._storage, self._places, self._all)
 
-    def keep(self, layer: int, key: Tensor, value: Tensor, angles: Angles) -> None:
+    def keep(
+        self,
+        layer: int,
+        key: Float[Tensor, "tokens key_heads dim"],
+        value: Float[Tensor, "tokens key_heads dim"],
+        angles: Angles,
+    ) -> None:
         kv = self._key_values[layer]
         strides = kv.token_stride, kv.head_stride
         self._kernels.rotate(key, kv.key, angles, places=self._places, strides=strides)
         self._kernels.rotate(value, kv.value, None, places=self._places, strides=strides)
 
-    def attend(self, layer: int, query: Tensor, scale: float, *, is_last: bool) -> Tensor:
+    def attend(
+        self, layer: int, query: Float[Tensor, "queries heads dim"], scale: float, *, is_last: bool
+    ) -> Float[Tensor, "queries heads dim"]:
         kv = self._key_values[layer]
         repeats = query.shape[1] // kv.key.shape[1]
         mask = self._last if is_last else self._all

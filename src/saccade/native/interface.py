@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Mapping
 from ctypes import c_float, c_int64, c_void_p
 
+from jaxtyping import Float
 from torch import Tensor
 
 from saccade.native.block_mask import BlockMask, KeyValues
@@ -76,13 +77,13 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
 
 
 def attention_of(
-    query: Tensor,
+    query: Float[Tensor, "queries heads dim"],
     kv: KeyValues,
     mask: BlockMask,
     scale: float,
     repeats: int,
-    out: Tensor,
-    lse: Tensor | None,
+    out: Float[Tensor, "queries heads dim"],
+    lse: Float[Tensor, "queries heads"] | None,
     *,
     fold: bool,
 ) -> ctypes.Structure:

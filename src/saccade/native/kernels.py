@@ -8,8 +8,10 @@ from ctypes import byref, c_int64
 from itertools import pairwise
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from saccade.models.plain_layers import Angles
 from saccade.native.block_mask import BlockMask, KeyValues
 from saccade.native.interface import (
     ARGUMENTS,
@@ -47,14 +49,14 @@ class Kernels:
 
     def product(
         self,
-        left: Tensor,
-        right: Tensor,
+        left: Float[Tensor, "rows depth"],
+        right: Float[Tensor, "depth columns"],
         *,
-        bias: Tensor | None = None,
-        added: Tensor | None = None,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """left (rows, depth) @ right (depth, columns) + bias + added, written to ``out``, which may be ``added``.
+        bias: Float[Tensor, "columns"] | None = None,
+        added: Float[Tensor, "rows columns"] | None = None,
+        out: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
+        """left @ right + bias + added, written to ``out``, which may be ``added``.
 
         ``left`` may have any strides, ``right`` neighbours in its rows or its columns, the others in their rows.
         """
@@ -76,7 +78,9 @@ class Kernels:
         self._spread(self._library.multiply, -(-rows // _PRODUCT_ROWS), rows * columns * depth, byref(product))
         return out
 
-    def rms_norm(self, x: Tensor, weight: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+    def rms_norm(
+        self, x: Float[Tensor, "*rows width"], weight: Float[Tensor, "width"], epsilon: float
+    ) -> tuple[Float[Tensor, "*rows width"], Float[Tensor, "all_rows"]]:
         """Rows normalised and weighted, and what each row was multiplied by, for the backward pass."""
         out = torch.empty_like(x)
         width = x.shape[-1]
@@ -87,8 +91,13 @@ class Kernels:
         return out, rstd
 
     def rms_norm_backward(
-        self, grad: Tensor, x: Tensor, weight: Tensor, rstd: Tensor, more: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        grad: Float[Tensor, "*rows width"],
+        x: Float[Tensor, "*rows width"],
+        weight: Float[Tensor, "width"],
+        rstd: Float[Tensor, "all_rows"],
+        more: Float[Tensor, "*rows width"] | None = None,
+    ) -> tuple[Float[Tensor, "*rows width"], Float[Tensor, "width"]]:
         """Gradients of x, added to ``more``, and of the weight."""
         rows, width = len(rstd), len(weight)
         blocks = -(-rows // _BLOCK_ROWS)
@@ -97,14 +106,16 @@ class Kernels:
         self._spread(self._library.rms_norm_backward, blocks, 4 * x.numel(), *arrays, width, rows)
         return to_x, to_weight.sum(dim=0)
 
-    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+    def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         """silu(gate) * up."""
         out, count = torch.empty_like(gate), gate.numel()
         items = -(-count // _GATES)
         self._spread(self._library.gated, items, 8 * count, address(gate), address(up), address(out), count)
         return out
 
-    def gated_backward(self, grad: Tensor, gate: Tensor, up: Tensor) -> Tensor:
+    def gated_backward(
+        self, grad: Float[Tensor, "rows width"], gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]
+    ) -> Float[Tensor, "rows width"]:
         """In place: ``gate`` and ``up`` become their gradients, and ``grad`` what ``gated`` gave, which is returned."""
         count = gate.numel()
         items = -(-count // _GATES)
@@ -113,19 +124,19 @@ class Kernels:
 
     def rotate(
         self,
-        source: Tensor,
-        to: Tensor,
-        angles: tuple[Tensor, Tensor] | None,
+        source: Float[Tensor, "tokens heads_times_repeats dim"],
+        to: Float[Tensor, "*to dim"],
+        angles: Angles | None,
         *,
         back: bool = False,
         repeats: int = 1,
-        places: Tensor | None = None,
+        places: Int[Tensor, "tokens"] | None = None,
         strides: tuple[int, int] | None = None,
-    ) -> Tensor:
-        """Rotary positions of ``source`` (tokens, heads * repeats, head_dim), summed over repeats, written to ``to``.
+    ) -> Float[Tensor, "*to dim"]:
+        """Rotary positions of ``source``, summed over repeats, written to ``to``; without ``angles`` the sum alone.
 
-        ``angles`` are cosines and sines, (tokens, head_dim / 2); None sums alone. ``to`` is (tokens,
-        heads, head_dim) and may be ``source``; with ``places`` each token goes there, in steps of ``strides[0]``.
+        ``to`` is (tokens, heads, dim) and may be ``source``; with ``places`` each token goes there, in steps of
+        ``strides[0]``.
         """
         tokens, heads, dim = source.shape
         heads //= repeats
@@ -149,9 +160,16 @@ class Kernels:
         return to
 
     def attend(
-        self, query: Tensor, kv: KeyValues, mask: BlockMask, scale: float, *, repeats: int, fold: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Softmax attention of ``query`` (queries, heads, head_dim), and the log-sum-exp (queries, heads) in ln 2.
+        self,
+        query: Float[Tensor, "queries heads dim"],
+        kv: KeyValues,
+        mask: BlockMask,
+        scale: float,
+        *,
+        repeats: int,
+        fold: bool = False,
+    ) -> tuple[Float[Tensor, "queries heads dim"], Float[Tensor, "queries heads"]]:
+        """Softmax attention of ``query``, and the log-sum-exp in ln 2.
 
         ``repeats`` query heads share a key head; with ``fold`` these are worked on together, which is better for few
         queries, and otherwise there is more to spread over threads.
@@ -166,17 +184,17 @@ class Kernels:
 
     def attend_backward(
         self,
-        grad: Tensor,
-        query: Tensor,
+        grad: Float[Tensor, "queries heads*dim"],
+        query: Float[Tensor, "queries heads dim"],
         kv: KeyValues,
         mask: BlockMask,
         scale: float,
         *,
         repeats: int,
-        out: Tensor,
-        lse: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradients of queries, and of keys and values for each query head apart, (keys, heads, head_dim)."""
+        out: Float[Tensor, "queries heads dim"],
+        lse: Float[Tensor, "queries heads"],
+    ) -> tuple[Float[Tensor, "queries heads dim"], Float[Tensor, "keys heads dim"], Float[Tensor, "keys heads dim"]]:
+        """Gradients of queries, and of keys and values for each query head apart."""
         _, heads, dim = query.shape
         to_query = torch.empty_like(query)
         to_key, to_value = query.new_zeros(2, len(kv.key), heads, dim)
@@ -193,8 +211,10 @@ class Kernels:
         array = (Decoding * len(groups))(*groups)
         self._spread(self._library.decode, len(groups), work, byref(array))
 
-    def draw(self, logits: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-        """For each row of ``logits`` (rows, vocabulary) a token (int64) and its log-probability (float64).
+    def draw(
+        self, logits: Float[Tensor, "rows vocabulary"], shares: Float[Tensor, "rows"]
+    ) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
+        """For each row of ``logits`` a token (int64) and its log-probability (float64).
 
         The token is the first whose cumulative probability exceeds the row's share (float64, in [0, 1)), or the
         likeliest where the share is negative. NaN among the logits gives a log-probability of NaN.
@@ -232,7 +252,13 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="saccade-native")
 
 
-def _by_torch(left: Tensor, right: Tensor, bias: Tensor | None, added: Tensor | None, out: Tensor) -> Tensor:
+def _by_torch(
+    left: Float[Tensor, "rows depth"],
+    right: Float[Tensor, "depth columns"],
+    bias: Float[Tensor, "columns"] | None,
+    added: Float[Tensor, "rows columns"] | None,
+    out: Float[Tensor, "rows columns"],
+) -> Float[Tensor, "rows columns"]:
     first, second = (bias, None) if added is None else (added, bias)
     torch.mm(left, right, out=out) if first is None else torch.addmm(first, left, right, out=out)
     return out if second is None else out.add_(second)

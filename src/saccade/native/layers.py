@@ -6,6 +6,7 @@ The same formulas as the modules', with fewer walks through memory.
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
@@ -21,13 +22,21 @@ class KernelOperations:
 
     kernels: Kernels
 
-    def normalise(self, x: Tensor, norm: PlainNorm) -> tuple[Tensor, Tensor]:
+    def normalise(
+        self, x: Float[Tensor, "*rows width"], norm: PlainNorm
+    ) -> tuple[Float[Tensor, "*rows width"], Float[Tensor, "all_rows"]]:
         return self.kernels.rms_norm(x, norm.weight, norm.epsilon)
 
-    def project(self, states: Tensor, product: PlainProduct, *, residual: Tensor | None = None) -> Tensor:
+    def project(
+        self,
+        states: Float[Tensor, "rows depth"],
+        product: PlainProduct,
+        *,
+        residual: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
         return self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual)
 
-    def gated(self, gate: Tensor, up: Tensor) -> Tensor:
+    def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         return self.kernels.gated(gate, up)
 
 
@@ -47,11 +56,11 @@ class QueryTokens:
     """The tokens whose states are worked out, and the keys that each of them attends to."""
 
     mask: BlockMask
-    places: Tensor | None
+    places: Int[Tensor, "queries"] | None
     """The tokens, in their order; None for all."""
 
 
-def run_layer(states: Tensor, run: "LayerRun") -> Tensor:
+def run_layer(states: Float[Tensor, "tokens hidden"], run: "LayerRun") -> Float[Tensor, "queries hidden"]:
     """States after the layer, of its query tokens; differentiable once by ``states`` and the layer's weights."""
     return _Layer.apply(states, run, *run.weights)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -76,7 +85,7 @@ class LayerRun:
         biases = [product.bias for product in products if product.bias is not None]
         return [*(norm.weight for norm in norms if norm is not None), *(one.weight for one in products), *biases]
 
-    def forward(self, states: Tensor) -> tuple[Tensor, LayerStates]:
+    def forward(self, states: Float[Tensor, "tokens hidden"]) -> tuple[Float[Tensor, "queries hidden"], LayerStates]:
         """States after the layer, of the query tokens."""
         return forward_layer(
             states,
@@ -87,13 +96,20 @@ class LayerRun:
             queries=self.queries.places,
         )
 
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def _attend(
+        self,
+        query: Float[Tensor, "queries heads dim"],
+        key: Float[Tensor, "tokens key_heads dim"],
+        value: Float[Tensor, "tokens key_heads dim"],
+    ) -> tuple[Float[Tensor, "queries heads dim"], Float[Tensor, "queries heads"]]:
         kernels, heads = self.kernels, self.heads
         kernels.rotate(query, query, self._query_angles)
         kernels.rotate(key, key, self.angles)
         return kernels.attend(query, _key_values(key, value), self.queries.mask, heads.scale, repeats=heads.repeats)
 
-    def backward(self, grad: Tensor, states: Tensor, kept: LayerStates) -> tuple[Tensor, "_Gradients"]:
+    def backward(
+        self, grad: Float[Tensor, "queries hidden"], states: Float[Tensor, "tokens hidden"], kept: LayerStates
+    ) -> tuple[Float[Tensor, "tokens hidden"], "_Gradients"]:
         """The gradient of ``states``, and those of the weights; ``kept`` is overwritten."""
         layer, kernels = self.layer, self.kernels
         found = _Gradients(kernels, {})
@@ -122,7 +138,11 @@ class LayerRun:
         to_normed.index_add_(0, places, found.through(layer.query, flat_query))
         return found.through_norm(norm, to_normed, states, rstd).index_add_(0, places, to_middle), found
 
-    def _through_attention(self, grad: Tensor, kept: LayerStates) -> tuple[Tensor, Tensor, Tensor]:
+    def _through_attention(
+        self, grad: Float[Tensor, "queries heads*dim"], kept: LayerStates
+    ) -> tuple[
+        Float[Tensor, "queries heads dim"], Float[Tensor, "tokens key_heads dim"], Float[Tensor, "tokens key_heads dim"]
+    ]:
         """Gradients of queries, keys and values before their rotation."""
         kernels, repeats = self.kernels, self.heads.repeats
         assert kept.lse is not None
@@ -157,19 +177,33 @@ class _Gradients:
     by_weight: dict[int, Tensor]
     """By the identity of the weight."""
 
-    def of_product(self, product: PlainProduct, grad: Tensor, given: Tensor) -> None:
+    def of_product(
+        self, product: PlainProduct, grad: Float[Tensor, "rows columns"], given: Float[Tensor, "rows depth"]
+    ) -> None:
         if product.weight.requires_grad:
             self.by_weight[id(product.weight)] = self.kernels.product(grad.t(), given)
         if product.bias is not None and product.bias.requires_grad:
             self.by_weight[id(product.bias)] = grad.sum(dim=0)
 
-    def through(self, product: PlainProduct, grad: Tensor, *, added: Tensor | None = None) -> Tensor:
+    def through(
+        self,
+        product: PlainProduct,
+        grad: Float[Tensor, "rows columns"],
+        *,
+        added: Float[Tensor, "rows depth"] | None = None,
+    ) -> Float[Tensor, "rows depth"]:
         """The gradient of what was given to the product; ``added`` is overwritten with its sum with it."""
         return self.kernels.product(grad, product.weight, added=added, out=added)
 
     def through_norm(
-        self, norm: PlainNorm, grad: Tensor, x: Tensor, rstd: Tensor | None, *, more: Tensor | None = None
-    ) -> Tensor:
+        self,
+        norm: PlainNorm,
+        grad: Float[Tensor, "*rows width"],
+        x: Float[Tensor, "*rows width"],
+        rstd: Float[Tensor, "all_rows"] | None,
+        *,
+        more: Float[Tensor, "*rows width"] | None = None,
+    ) -> Float[Tensor, "*rows width"]:
         """The gradient of the norm's input ``x``, plus ``more``."""
         assert rstd is not None
         to_x, to_weight = self.kernels.rms_norm_backward(grad, x, norm.weight, rstd, more)
@@ -180,7 +214,9 @@ class _Gradients:
 
 class _Layer(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: FunctionCtx, states: Tensor, run: LayerRun, *weights: Tensor) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, states: Float[Tensor, "tokens hidden"], run: LayerRun, *weights: Tensor
+    ) -> Float[Tensor, "queries hidden"]:
         out, kept = run.forward(states)
         ctx.save_for_backward(states)
         ctx.run, ctx.kept = run, None if run.recomputes else kept  # type: ignore[attr-defined]
@@ -188,7 +224,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, grad: Float[Tensor, "queries hidden"]) -> tuple[Tensor | None, ...]:
         (states,) = ctx.saved_tensors  # type: ignore[attr-defined]
         run: LayerRun = ctx.run  # type: ignore[attr-defined]
         # What was kept is overwritten and let go.
@@ -200,5 +236,5 @@ class _Layer(torch.autograd.Function):
         return to_states, None, *(found.by_weight.get(id(weight)) for weight in run.weights)
 
 
-def _key_values(key: Tensor, value: Tensor) -> KeyValues:
+def _key_values(key: Float[Tensor, "tokens key_heads dim"], value: Float[Tensor, "tokens key_heads dim"]) -> KeyValues:
     return KeyValues(key, value, token_stride=key.stride(0), head_stride=key.stride(1))

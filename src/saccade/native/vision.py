@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionBlock
@@ -57,12 +58,12 @@ class NativeBlock(nn.Module):
 
     def forward(
         self,
-        hidden_states: Tensor,
-        cu_seqlens: Tensor,
-        position_embeddings: tuple[Tensor, Tensor],
+        hidden_states: Float[Tensor, "patches hidden"],
+        cu_seqlens: Int[Tensor, "bounds"],
+        position_embeddings: tuple[Float[Tensor, "patches dim"], Float[Tensor, "patches dim"]],
         **others: object,
-    ) -> Tensor:
-        """Shape (patches, hidden), of stretches of patches that begin at ``cu_seqlens``."""
+    ) -> Float[Tensor, "patches hidden"]:
+        """States after the block, of stretches of patches that begin at ``cu_seqlens``."""
         attention = self._block.attn
         cosines, sines = (part[:, : attention.head_dim // 2].contiguous() for part in position_embeddings)
         stretches = block_mask(

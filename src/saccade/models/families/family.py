@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
@@ -17,12 +18,11 @@ from saccade.models.pixels import ImageProcessor, Patches
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageFeatures:
-    """What the vision tower makes of one image."""
+    """Features of one image from the vision tower."""
 
-    tokens: Tensor
-    """Shape (image tokens, hidden)."""
-    deepstack: tuple[Tensor, ...] = ()
-    """Features added after the first language layers, each (image tokens, hidden); empty where a family has none."""
+    tokens: Float[Tensor, "image_tokens hidden"]
+    deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...] = ()
+    """Features added after the first language layers; empty where a family has none."""
 
 
 class Family(Protocol):
@@ -76,7 +76,7 @@ class Family(Protocol):
         ...
 
     def processor_config(self, config: PreTrainedConfig) -> Mapping[str, object]:
-        """What ``processor_config.json`` must say for transformers to count the same tokens; empty for no such file."""
+        """Content of ``processor_config.json``, so that transformers counts alike; empty for no such file."""
         ...
 
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
@@ -96,8 +96,8 @@ class Family(Protocol):
         """
         ...
 
-    def language_positions(self, positions: Tensor) -> Tensor:
-        """What the language model takes as ``position_ids`` for positions of shape (3, rows, tokens)."""
+    def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
+        """The ``position_ids`` of the language model."""
         ...
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:

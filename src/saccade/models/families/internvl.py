@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
@@ -102,7 +103,7 @@ class InternVLFamily:
         counts = [rows * columns for rows, columns in grids]
         return plain_positions(ids, counts, image_token_id=image_token_id, start=start)
 
-    def language_positions(self, positions: Tensor) -> Tensor:
+    def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
         return positions[0]
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
@@ -111,7 +112,7 @@ class QwenFamily:
     ) -> tuple[NDArray[np.int64], int]:
         return mrope_positions(ids, grids, image_token_id=image_token_id, start=start)
 
-    def language_positions(self, positions: Tensor) -> Tensor:
+    def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
         return positions
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
