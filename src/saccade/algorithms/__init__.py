@@ -1,4 +1,4 @@
-"""How scored groups become a gradient: advantages, losses, filters, a critic. An algorithm is a value.
+"""Algorithms, from scored groups to a gradient: advantages, losses, filters, a critic. An algorithm is a value.
 
 Start in ``algorithm.py``, which says what the trainer needs, then ``policy_gradient.py``: all algorithms are one
 function with other advantages and clips. ``losses.py`` has the formulas, ``dapo.py`` the filters of groups.

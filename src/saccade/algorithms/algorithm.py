@@ -1,4 +1,4 @@
-"""The shape of an algorithm: a value that the trainer applies without knowing its name."""
+"""Algorithm as a value: advantages, loss and filters that the trainer applies without knowing their names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""PPO's critic: what it should say of every action token, and the advantages that follow from what it says."""
+"""PPO's critic: targets of its values (returns), and generalised advantage estimates from them."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which groups and trajectories an algorithm learns from."""
+"""DAPO, with its dynamic sampling, truncation and overlong penalty."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

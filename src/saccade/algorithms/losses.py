@@ -43,7 +43,7 @@ def kl_estimate(
 def kl_token_rewards(
     logprobs: Sequence[float], reference_logprobs: Sequence[float], *, weight: float
 ) -> tuple[float, ...]:
-    """What the KL takes from the reward of each token (InstructGPT, arXiv 2203.02155, equation 2): -weight * k1.
+    """KL penalty in the reward of each token (InstructGPT, arXiv 2203.02155, equation 2): -weight * k1.
 
     ``logprobs`` are those that the tokens were sampled with. In a reward, unlike in a loss, k1 is the right estimator.
     """
@@ -75,7 +75,7 @@ Ratio = Literal["token", "sequence", "sequence_token"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyOptions:
-    """What can be added to any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
+    """Options of any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
 
     The defaults add nothing, so an algorithm without options is the one of its paper.
     """

@@ -1,4 +1,4 @@
-"""What torch's attention sees of the slots in one forward, where no native kernels look at them directly."""
+"""Slots of keys and values: one per sequence, moved so that active ones lie together, and windows on them for torch."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _Storage = Float[Tensor, "kv=2 layers slots heads tokens dim"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """What the attention layers of transformers write to and read from in one forward."""
+    """The part of the slots that transformers' attention layers write to and read from in one forward."""
 
     storage: Float[Tensor, "kv=2 layers rows heads tokens dim"]
     """A view of the slots that take part."""
@@ -70,7 +70,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class PromptKey:
-    """A prompt by content: two sequences with equal keys have equal keys and values in the cache."""
+    """Prompt by content: two sequences with equal keys have equal keys and values in the cache."""
 
     ids: tuple[int, ...]
     images: tuple[ImageRef, ...]

@@ -64,7 +64,7 @@ class Learner:
         self.settings = settings
         self.value_head = value_head
         self.work = ForwardWork()
-        """What went through the model so far."""
+        """Tokens and images that went through the model so far."""
         self._critic_share = _critic_share(settings, critic_learning_rate)
         self._values_train_trunk = values_train_trunk
         self._on_nonfinite = on_nonfinite

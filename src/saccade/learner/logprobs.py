@@ -1,4 +1,4 @@
-"""Log-probabilities of chosen tokens from hidden states, without the logits of all of them at once."""
+"""Log-probabilities of the action tokens in one forward of a micro-batch, without the logits of all of them at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -198,7 +198,7 @@ ValueHead = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
 
 @dataclass(kw_only=True, slots=True)
 class ForwardWork:
-    """What went through the model so far, counted where it is done."""
+    """Tokens and images that went through the model so far, counted where it is done."""
 
     tokens: int = 0
     """A shared prompt counts once for each micro-batch that it is in; there is no padding."""
@@ -244,7 +244,7 @@ def action_tokens(
 
 
 def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
-    """What the sequences bring along, one entry per action token."""
+    """Numbers that the sequences bring along, one entry per action token."""
 
     def joined(values: Sequence[Sequence[float] | None]) -> Float[Tensor, "actions"]:
         return torch.tensor([value for one in values for value in one or ()], dtype=torch.float32, device=device)

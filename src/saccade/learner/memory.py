@@ -1,4 +1,4 @@
-"""Less memory for a training step, and clear words when there is none left."""
+"""Memory of a training step: activation checkpointing, and errors that name the settings to change."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,7 +61,7 @@ def check_images_fit(model: VisionLanguageModel, sequences: Sequence[TrainingSeq
 
 
 def _advice(settings: OptimizerSettings) -> str:
-    """What is not yet done to save memory, the cheapest first."""
+    """Settings that would save memory and are not yet used, the cheapest first."""
     steps = [f"lower micro_batch_tokens (now {settings.micro_batch_tokens})"]
     if not settings.activation_checkpointing:
         steps.append("set activation_checkpointing=true")

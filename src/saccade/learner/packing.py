@@ -15,7 +15,7 @@ from saccade.types import ImageRef
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pack:
-    """What a forward takes, on the CPU. Groups lie one after another: the prompt, then what follows it in each."""
+    """Input of one forward, on the CPU. Groups lie one after another: the prompt, then what follows it in each."""
 
     ids: Int[Tensor, "tokens"]
     positions: Int[Tensor, "3 tokens"]

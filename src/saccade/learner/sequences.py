@@ -1,4 +1,4 @@
-"""What the learner trains on: a trajectory's tokens with their advantages, cut into micro-batches."""
+"""Training sequences: a trajectory's tokens with their advantages, cut into micro-batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

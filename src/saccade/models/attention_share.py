@@ -1,4 +1,4 @@
-"""How much the generated tokens look at the image in the last layer, and how much of it at what matters there.
+"""Attention of the generated tokens on image tokens in the last layer, and its share inside the targets.
 
 The attention score on image tokens of iVGR's table 10. Of the attention of a generated token, the query is that token
 itself (not the one that predicts it), and what it may look at is itself and all before it, observations too. Only

@@ -49,7 +49,7 @@ class Chat:
     written around. A template that prints whatever role it is given (Qwen2.5-VL's) belongs to a model that never saw
     a turn of a tool."""
     opening: str = ""
-    """What the template begins an assistant's turn with: ``<think>`` of a model that always thinks. It is part of the
+    """Beginning of an assistant's turn in the template: ``<think>`` of a model that always thinks. It is part of the
     prompt's ids and of each turn's text."""
     before_image: tuple[int, ...] = ()
     """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
@@ -194,7 +194,7 @@ class Chat:
         return suffix.count(self.image_token) == 1 and suffix.count(_PROBE) == 1
 
     def _knows_tools(self) -> bool:
-        """False for a template that renders the tool role as it renders a role that nobody has."""
+        """False for a template that renders the tool role as it renders an unknown role."""
         spoken: list[dict[str, object]] = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
         content = [{"type": "text", "text": _PROBE}]
         try:
@@ -205,7 +205,7 @@ class Chat:
         return unknown.replace(_NO_ROLE, "tool") != known
 
     def _opening_checked(self) -> str:
-        """What the template opens a turn with; UserError for one that is not prefix-preserving.
+        """Opening of a turn in the template; UserError for one that is not prefix-preserving.
 
         Earlier thoughts may be dropped where a whole conversation is rendered anew, as templates of models that always
         think do: turns are kept as ids here and never rendered again.

@@ -129,8 +129,8 @@ logger = logging.getLogger(__name__)
 
 
 ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
-"""What training writes into a checkpoint's directory beside what transformers reads: how its policy is asked, and what
-it was trained on. A copy of the policy in another form needs them too."""
+"""Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
+what it was trained on. A copy of the policy in another form needs them too."""
 
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:

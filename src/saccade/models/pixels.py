@@ -30,7 +30,7 @@ class Patches:
 
 
 class ImageProcessor(Protocol):
-    """What is needed of the image processors in transformers. Each family's has some of the attributes only."""
+    """The part of transformers' image processors that is used here. Each family's has some of the attributes only."""
 
     patch_size: int
     merge_size: int

@@ -52,7 +52,7 @@ if it is kept."""
 
 @dataclass(frozen=True, slots=True)
 class LayerStates:
-    """What the backward of a layer needs of its forward; ``*_rstd`` are the factors of ``Operations.normalise``."""
+    """Values of a layer's forward that its backward needs; ``*_rstd`` are the factors of ``Operations.normalise``."""
 
     normed: Float[Tensor, "tokens hidden"]
     normed_rstd: Float[Tensor, "tokens"] | None

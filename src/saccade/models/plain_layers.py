@@ -150,7 +150,7 @@ class PlainLanguageModel:
 
 
 def is_fp32_on_cpu(module: nn.Module) -> bool:
-    """Whether that is where and how all its weights work."""
+    """Whether all weights of a module lie on the CPU in fp32 and no autocast is on."""
     are_fp32 = all(weight.dtype == torch.float32 and weight.device.type == "cpu" for weight in module.parameters())
     return are_fp32 and not torch.is_autocast_enabled("cpu")
 

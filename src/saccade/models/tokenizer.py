@@ -57,7 +57,7 @@ Call one by <tool_call>{"name": ..., "arguments": {...}}</tool_call><|im_end|>
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenLayout:
-    """What a family's tokenizer has besides words."""
+    """Special tokens and layout of a family's tokenizer."""
 
     scaffolding: tuple[str, ...]
     """Tokens that transformers treats as special; nearly all are for the environment alone."""

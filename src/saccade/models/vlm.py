@@ -37,7 +37,7 @@ class Embedded:
     inputs: Float[Tensor, "rows tokens hidden"]
     is_image: Bool[Tensor, "rows tokens"]
     deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...]
-    """Of the image tokens in the chunk, in row-major order."""
+    """Features of the image tokens in the chunk, in row-major order, for the first layers."""
 
 
 class VisionLanguageModel:

@@ -136,7 +136,7 @@ _SHORTEST = 32
 
 
 class NewTokens(NamedTuple):
-    """What is appended to one slot."""
+    """New tokens of one slot."""
 
     slot: int
     cached: int

@@ -1,4 +1,4 @@
-"""A batch of trajectories, each going its own way at one engine."""
+"""Batch of trajectories at one engine, each in an environment of its own."""
 
 import asyncio
 import logging

@@ -106,7 +106,7 @@ class EpisodeSpec:
 
     @property
     def environment_name(self) -> str | None:
-        """What records call an environment of the recipe's own, by its class or function; None for the default."""
+        """Name of an environment of the recipe's own in records, by its class or function; None for the default."""
         make = self.make_env.func if isinstance(self.make_env, partial) else self.make_env
         if make is visual_reasoning:
             return None

@@ -1,4 +1,4 @@
-"""One trajectory: a model and an environment taking turns, token by token as it happened."""
+"""One trajectory, token by token: played by a model and an environment, or by an expert as a demonstration."""
 
 import asyncio
 import logging
