@@ -51,6 +51,13 @@ _PANELS = (
         is_share=True,
     ),
     _Panel(
+        title="Grounding",
+        subtitle="score of points by the verifier, where it measured",
+        lines=_both(metric.NOTED_PREFIX + "grounding"),
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
         title="Tool use",
         is_of_calls=True,
         subtitle="share of trajectories that call a tool",
