@@ -1,7 +1,7 @@
 """The learner: from sequences with advantages to one optimiser step.
 
-Start in ``learner.py``, then ``sequences.py`` (a trajectory's tokens), ``packing.py`` (many in one row, shared prompts
-once) and ``logprobs.py``. ``optimizer.py`` keeps fp32 weights beside those of the model.
+Start in ``learner.py``, then ``sequences.py`` (trajectories' tokens, many in one row, shared prompts once) and
+``logprobs.py``. ``optimizer.py`` keeps fp32 weights beside those of the model.
 """
 
 from typing import TYPE_CHECKING

@@ -11,8 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.forwards import pack_forward
-from saccade.learner.packing import pack
-from saccade.learner.sequences import TrainingSequence
+from saccade.learner.sequences import TrainingSequence, pack
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images
 

@@ -103,3 +103,22 @@ class Family(Protocol):
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
         """The modules that turn pixels into image tokens."""
         ...
+
+
+def image_runs(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int) -> list[int]:
+    """Where each image's placeholders begin in ``ids``; ValueError unless there are ``counts`` of them in a row."""
+    is_image = np.asarray(ids, dtype=np.int64) == image_token_id
+    index = 0
+    starts: list[int] = []
+    for count in counts:
+        remaining = is_image[index:]
+        if not remaining.any():
+            raise ValueError(f"{len(counts)} images for fewer runs of image tokens")
+        first = index + int(np.argmax(remaining))
+        index = first + count
+        if index > is_image.size or not is_image[first:index].all():
+            raise ValueError(f"an image of {count} tokens has fewer placeholders at token {first}")
+        starts.append(first)
+    if is_image[index:].any():
+        raise ValueError(f"image tokens at {index + int(np.argmax(is_image[index:]))} belong to no image")
+    return starts

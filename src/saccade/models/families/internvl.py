@@ -15,9 +15,8 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import TileRule
-from saccade.models.families.family import ImageFeatures
+from saccade.models.families.family import ImageFeatures, image_runs
 from saccade.models.pixels import ImageProcessor, Patches
-from saccade.models.positions import plain_positions
 
 _IMAGE_START, _IMAGE_END = "<img>", "</img>"
 
@@ -126,6 +125,18 @@ def _tokens_per_tile(config: PreTrainedConfig) -> int:
         for side, patch in zip(_sides(vision.image_size), _sides(vision.patch_size))
     )
     return rows * columns
+
+
+def plain_positions(
+    ids: Sequence[int], counts: Sequence[int], *, image_token_id: int, start: int = 0
+) -> tuple[NDArray[np.int64], int]:
+    """Positions of shape (3, tokens), the same on all axes and one further with each token, and the next position.
+
+    ``counts`` are the placeholders of each image in ``ids``.
+    """
+    image_runs(ids, counts, image_token_id=image_token_id)
+    positions = np.broadcast_to(start + np.arange(len(ids), dtype=np.int64), (3, len(ids)))
+    return positions.copy(), start + len(ids)
 
 
 INTERNVL = InternVLFamily()

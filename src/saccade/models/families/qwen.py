@@ -14,9 +14,8 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ResizeRule
-from saccade.models.families.family import ImageFeatures
+from saccade.models.families.family import ImageFeatures, image_runs
 from saccade.models.pixels import ImageProcessor, Patches
-from saccade.models.positions import mrope_positions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +116,29 @@ class QwenFamily:
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
         return (hf.model.visual,)
+
+
+def mrope_positions(
+    ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int = 0
+) -> tuple[NDArray[np.int64], int]:
+    """Positions of shape (3, tokens) for time, height and width, and the position where the next token goes.
+
+    ``grids`` are (rows, columns) of image tokens, one per image in ``ids``. Text advances all three axes by one a
+    token; an image lies at one time, spreads over height and width, and advances by its longer side.
+    """
+    runs = image_runs(ids, [rows * columns for rows, columns in grids], image_token_id=image_token_id)
+    positions = np.empty((3, len(ids)), dtype=np.int64)
+    index, position = 0, start
+    for first, (rows, columns) in zip(runs, grids):
+        positions[:, index:first] = position + np.arange(first - index)
+        position += first - index
+        index = first + rows * columns
+        positions[0, first:index] = position
+        positions[1, first:index] = position + np.repeat(np.arange(rows), columns)
+        positions[2, first:index] = position + np.tile(np.arange(columns), rows)
+        position += max(rows, columns)
+    positions[:, index:] = position + np.arange(len(ids) - index)
+    return positions, position + len(ids) - index
 
 
 QWEN2_5_VL = QwenFamily(
