@@ -51,7 +51,7 @@ class SceneObject:
     """A thing that a drawn picture shows, with all that is true of it: what an exact judge holds texts against."""
 
     name: str
-    """The word or words by which texts call it; no other object of the scene has it."""
+    """The word or words by which texts call it; no other object of its picture has it."""
     box: Box
     """In pixels of the original of ``Task.images[image_index]``."""
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +84,8 @@ class Task:
     difficulty: float = 0.5
     source: str = "procedural"
     objects: tuple[SceneObject, ...] = ()
-    """All things in drawn pictures whose every attribute is known; empty where nothing is known."""
+    """All things in drawn pictures whose every attribute is known, in a video those of each frame; empty where nothing
+    is known."""
     wordings: Mapping[str, str] = field(default_factory=dict)
     """The question as the protocol of this name puts it, where that is not ``question``."""
     accepted: tuple[str, ...] = ()

@@ -435,3 +435,26 @@ def test_every_frame_shows_its_time() -> None:
             box = canvas.text(f"{time:.1f} s", Point(6, 6), 17, anchor="la")
             x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
             assert (np.asarray(canvas.image)[y1:y2, x1:x2] == pixels[y1:y2, x1:x2]).all()
+
+
+def test_every_frame_of_a_video_names_what_it_shows() -> None:
+    for example, frames in drawn("video_event", 12):
+        task = example.task
+        for at, pixels in enumerate(frames):
+            shown = {one.name: one for one in task.objects if one.image_index == at}
+            assert {"wall", "clock"} < set(shown)
+            assert shown["clock"].attributes["time"] == f"{task.frame_times_s[at]:.1f} s"
+            x1, y1, x2, y2 = (int(side) for side in shown["wall"].box.as_tuple())
+            # A thing that touches it may tint its edge.
+            assert is_colour(pixels[y1:y2, x1:x2], INK).all(axis=0).sum() >= 7
+            for name, one in shown.items():
+                if name in ("wall", "clock"):
+                    continue
+                assert one.mask is not None
+                inside = is_colour(pixels, COLOURS[one.attributes["colour"]])
+                # The edges are smooth: half of a pixel's colour may be the background's.
+                assert not (inside & ~one.mask.to_array()).any()
+                assert inside.sum() > 0.6 * one.mask.area
+        assert {(target.image_index, target.label) for target in task.targets} <= {
+            (one.image_index, one.name) for one in task.objects
+        }

@@ -86,6 +86,10 @@ class ExactJudge:
                 f"task {task.id} of family {task.family!r} does not tell what its picture shows (Task.objects); judge "
                 "such tasks by a model"
             )
+        if task.frame_times_s:
+            raise UserError(
+                f"task {task.id} is about a video, whose things change; judge it by video_facts.DrawnVideos"
+            )
         reader = FactReader(task.objects, self.values)
         places = [{PLACE: self.place(box)} for box in reference.boxes]
         wanted = {fact for fact in reader.facts(reference.text, places) if not fact.is_denied}

@@ -5,6 +5,9 @@ while. An event starts at the time of the first frame that shows it and ends at 
 that does not. Frames are 0.5 s apart and show their time. The skyline below is the same in all frames of a video
 and never covered: it decides the split, so that not even two single frames are shared.
 
+``Task.objects`` names what each frame shows: the moving things with their pixels, by colour and shape, as they are in
+that frame; the wall and the clock. The houses of the skyline have no names.
+
 Difficulty: frames 4 at 0, 6 at 0.5, 8 at 1; the objects' radius 26, 18 and 10 px.
 """
 
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import COLOUR_NAMES, FAINT, INK, Canvas, Thing
+from saccade.tasks.drawing import COLOUR_NAMES, FAINT, INK, Canvas, Coverage, Thing
 from saccade.tasks.scene import (
     SIZE_PX,
     Scene,
@@ -24,10 +27,11 @@ from saccade.tasks.scene import (
     look_box,
     pick,
     pick_several,
+    place_of,
     target_of,
     whole_knob,
 )
-from saccade.types import ExpertTurn, Target
+from saccade.types import ExpertTurn, SceneObject, Target
 
 FRAMES_PER_S = 2
 CLOCK_BOX = Box(0, 0, 64, 64)
@@ -87,12 +91,17 @@ def draw_video_event(rng: Generator, difficulty: float) -> Scene:
     background = _background(rng, stage)
     event = _EVENTS[int(rng.integers(len(_EVENTS)))](rng, stage)
     times = tuple(frame / FRAMES_PER_S for frame in range(frames))
-    canvases, targets = [], []
+    canvases, targets, objects = [], [], []
     for frame, (time_s, things) in enumerate(zip(times, event.things)):
         canvas = Canvas(background.image)
-        canvas.text(f"{time_s:.1f} s", Point(6, 6), CLOCK_SIZE_PX, anchor="la")
+        clock = canvas.text(f"{time_s:.1f} s", Point(6, 6), CLOCK_SIZE_PX, anchor="la")
         covered = [thing.draw(canvas) for thing in things]
-        if stage.first <= frame < stage.after:
+        is_during = stage.first <= frame < stage.after
+        touches = event.kind == "touch" and is_during
+        objects += [_named(*one, frame, touches=touches) for one in zip(things, covered)]
+        objects.append(SceneObject(name="wall", box=_wall(stage), image_index=frame))
+        objects.append(SceneObject(name="clock", box=clock, attributes={"time": f"{time_s:.1f} s"}, image_index=frame))
+        if is_during:
             targets.append(target_of(things[event.subject].name, covered[event.subject], frame))
         canvases.append(canvas)
     return Scene(
@@ -101,7 +110,25 @@ def draw_video_event(rng: Generator, difficulty: float) -> Scene:
         frame_times_s=times,
         event_s=(times[stage.first], times[stage.after]),
         split_key=background.image.tobytes(),
+        objects=tuple(objects),
     )
+
+
+def _named(thing: Thing, covered: Coverage, frame: int, *, touches: bool) -> SceneObject:
+    target = target_of(thing.name, covered, frame)
+    attributes = {"colour": thing.colour, "shape": thing.shape, "place": place_of(target.box.center)}
+    return SceneObject(
+        name=thing.name,
+        box=target.box,
+        attributes=attributes | ({"touches": "wall"} if touches else {}),
+        image_index=frame,
+        mask=target.mask,
+    )
+
+
+def _wall(stage: _Stage) -> Box:
+    near, far = stage.place(stage.wall_x, 0).x, stage.place(stage.wall_x + WALL_PX, 0).x
+    return Box(min(near, far), 40, max(near, far), SKY_BOTTOM_PX)
 
 
 def _background(rng: Generator, stage: _Stage) -> Canvas:
@@ -110,8 +137,7 @@ def _background(rng: Generator, stage: _Stage) -> Canvas:
     for house, height in enumerate(rng.integers(6, SIZE_PX - SKY_BOTTOM_PX - 6, size=SIZE_PX // HOUSE_PX)):
         left = house * HOUSE_PX
         canvas.rectangle(Box(left, SIZE_PX - int(height), left + HOUSE_PX - 1, SIZE_PX), FAINT)
-    near, far = stage.place(stage.wall_x, 0).x, stage.place(stage.wall_x + WALL_PX, 0).x
-    canvas.rectangle(Box(min(near, far), 40, max(near, far), SKY_BOTTOM_PX), INK)
+    canvas.rectangle(_wall(stage), INK)
     return canvas
 
 
