@@ -54,6 +54,17 @@ def test_the_file_is_a_file_of_questions_too(tmp_path: Path, solved: list[Exampl
     assert [(task.id, task.answer) for task in read.tasks] == [(one.task.id, one.task.answer) for one in solved]
 
 
+def test_a_video_keeps_all_its_frames_their_times_and_its_event(tmp_path: Path, media: MediaStore) -> None:
+    drawn = generate("video_event", split="train", index=0, seed=0, media=media)
+    frames = tuple(media.add(Image.new("RGB", (40, 30), (index, 0, 0))) for index in range(40))
+    task = replace(
+        drawn.task, images=frames, frame_times_s=tuple(index / 4 for index in range(40)), event_s=(1.0, 2.5), targets=()
+    )
+    turn = ExpertTurn(thought="", action=Answer(text=task.answer))
+    read = read_examples(written(tmp_path, [Example(task=task, turns=(turn,))], media), MediaStore())[0].task
+    assert (read.images, read.frame_times_s, read.event_s) == (frames, task.frame_times_s, (1.0, 2.5))
+
+
 def test_white_space_in_code_and_thoughts_survives(tmp_path: Path, solved: list[Example], media: MediaStore) -> None:
     code = "  \nif True:\n\tprint('é\\n')\n\n"
     call = ToolCall(name="execute_python_code", arguments={"code": code})

@@ -136,6 +136,12 @@ def test_moments_of_a_text_are_single_or_ranges() -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["It is red for 1.5 seconds.", "It lasts 1.5 s", "3,2 seconds", "a frame of wood"])
+def test_a_duration_is_no_moment(text: str) -> None:
+    found = find_moments(text)
+    assert (found.frames, found.segments) == ((), ())
+
+
 def test_points_are_written_and_taken_out() -> None:
     text = written_point('a "red" <jeep>', [Point(407.6, 179.2), Point(3, 4)])
     assert text == '<points x1="408" y1="179" x2="3" y2="4" alt="a red jeep">a red jeep</points>'

@@ -1,7 +1,13 @@
 import json
 
+import pytest
+
 from saccade.media.resize import ResizeRule
+from saccade.protocols.instructions import Style
+from saccade.protocols.moments import find_moments
+from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.rewards.argos import frame_of, segment_of
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 IMAGE = ImageRef(hash="a" * 64, width=256, height=256)
@@ -100,6 +106,32 @@ def test_each_frame_of_a_video_follows_its_time() -> None:
     brief = tagged_protocol(style="brief").prompt(task, (CROP,), RELATIVE)[1]
     assert full.parts == ("<0 seconds>", IMAGE, "<0.25 seconds>", OTHER, "\nWhat colour is the ball?")
     assert brief.parts == ("0 s", IMAGE, "0.25 s", OTHER, "What colour is the ball?")
+
+
+@pytest.mark.parametrize("style", ["brief", "full"])
+@pytest.mark.parametrize("last_s", [8.0, 1234.56, 99_999.99, 345_678.0])
+def test_a_model_that_copies_the_time_of_a_frame_means_that_frame(style: Style, last_s: float) -> None:
+    times = (0.0, 0.8134, 1.6268, 3.2, last_s)
+    task = make_task(images=(IMAGE,) * 5, frame_times_s=times)
+    written = pointed_protocol(style=style).prompt(task, (), RELATIVE)[1].parts[:10:2]
+    assert "e" not in "".join(map(str, written)).replace("seconds", "")
+    for index, time in enumerate(written):
+        for said in (f"At {time} it falls.", f"Frame {index + 1} ({time}): it falls.", f"{time} it falls"):
+            [mention] = find_moments(said).frames
+            assert frame_of(times, frame=mention.frame, time_s=mention.time_s) == index
+    for said in (f"From {written[1]} to {written[3]} it is red.", f"{written[1]} - {written[3]}: red"):
+        [segment] = find_moments(said).segments
+        assert segment_of(times, start_time=segment.start_time, end_time=segment.end_time) == (1, 3)
+
+
+def test_a_thought_that_copies_times_of_the_prompt_is_well_formed() -> None:
+    text = (
+        'At <3.2 seconds> the <points x1="4" y1="5" alt="cup">cup</points> falls. From <0 seconds> to <3.2 seconds> it '
+        "stands."
+    )
+    parsed = pointed_protocol().parse(f"<think>{text}</think><answer>3.2</answer>")
+    assert parsed.is_well_formed
+    assert [(point.label, point.time_s) for point in parsed.points] == [("cup", 3.2)]
 
 
 def test_options_are_listed_unless_the_question_names_them() -> None:

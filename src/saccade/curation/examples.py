@@ -25,6 +25,7 @@ from saccade.tasks.files import BadRow, check_bad_rows, read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping
 from saccade.tasks.rows.fields import kind_of as type_name
 from saccade.tasks.rows.text_files import json_lines
+from saccade.tasks.rows.videos import NO_BOUND
 from saccade.types import Answer, Example, ExpertTurn, Json, Malformed, Task, ToolCall
 
 EXAMPLES = "examples.jsonl"
@@ -57,7 +58,7 @@ def read_examples(path: Path, media: MediaStore) -> Sequence[Example]:
     if file.suffix.lower() != ".jsonl":
         raise UserError(f"{file}: curated examples are JSON lines; give the folder of a curation or its {EXAMPLES}")
     # Reads every image too; a row without a usable question is a UserError with file and row already.
-    tasks = read_tasks(file, media=media, layout="plain").tasks
+    tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks
     examples: list[Example] = []
     bad: list[BadRow] = []
     for task, numbered in zip(tasks, json_lines(file), strict=True):
@@ -141,7 +142,7 @@ def read_tool_examples(path: Path, media: MediaStore) -> Sequence[Example]:
     file = path / EXAMPLES if path.is_dir() else path
     if file.suffix.lower() != ".jsonl":
         raise UserError(f"{file}: trajectories are JSON lines; give the folder of a curation or its {EXAMPLES}")
-    tasks = read_tasks(file, media=media, layout="plain").tasks
+    tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks
     examples: list[Example] = []
     bad: list[BadRow] = []
     for task, numbered in zip(tasks, json_lines(file), strict=True):

@@ -39,6 +39,10 @@ def question_row(task: Task, images: Sequence[str]) -> dict[str, Json]:
         row["tolerance"] = task.tolerance
     if task.targets:
         row["boxes"] = boxes_of(task)
+    if task.frame_times_s:
+        row["frame_times_s"] = list(task.frame_times_s)
+    if task.event_s is not None:
+        row["event_s"] = list(task.event_s)
     return row
 
 

@@ -128,7 +128,8 @@ def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbere
     parts: list[str | ImageRef] = []
     for index, image in enumerate(task.images):
         if index < len(task.frame_times_s):
-            seconds = f"{round(task.frame_times_s[index], 2):g}"
+            # Never as an exponent, which nothing that reads moments takes for a time.
+            seconds = f"{task.frame_times_s[index]:.2f}".rstrip("0").rstrip(".")
             parts.append(f"{seconds} s" if style == "brief" else f"<{seconds} seconds>")
         elif style == "full":
             parts.append(label(index) if index == 0 else f"\n{label(index)}")

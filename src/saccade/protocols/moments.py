@@ -3,11 +3,13 @@
 =====================================================  ============================================================
 what the model wrote                                   what becomes of it
 =====================================================  ============================================================
-"frame 24", "[F24 @ t=18.71s]", "18.71 seconds"        a moment; frames count from 1
+"frame 24", "[F24 @ t=18.71s]", "18.71 seconds",       a moment; frames count from 1
+"<18.71 seconds>", as prompts write a frame's time
 "frames 1-6", "frame 7 through frame 20",              a range; "onwards" and "to the end" leave its end open,
 "4.47 to 16.11 seconds", "frame 25 onwards",           "until" leaves its start open
 "until frame 6"
 a frame and a time of one sentence, one of each        one moment that has both
+"for 1.5 seconds", "lasts 1.5 seconds"                 no moment
 =====================================================  ============================================================
 
 The description is the sentence, without the numbers' markers where they open it.
@@ -29,8 +31,10 @@ _CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[-\u2013\u2014]\s")
 _FRAME = r"frames?\s{0,3}#?\s{0,3}"
 _DIGITS = r"[0-9]{1,6}"
 _TIME = r"(?:t\s?=\s?)?(?P<{}>[0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)"
-_SECONDS = r"\s{0,3}(?:s|secs?|seconds?)\b"
+_SECONDS = r"\s{0,3}(?:s|secs?|seconds?)\b>?"
 _TO = r"\s{0,3}(?:-|\u2013|\u2014|to|through|until)\s{0,3}"
+# A decimal comma is no separator, and "for 1.5 seconds" says how long, not when.
+_WHEN = r"(?<![\w.])(?<!\d,)(?<!\bfor )(?<!\blasts )(?<!\blasting )"
 _ON = r"\s{1,3}(?:onwards?|on|to the end)\b"
 _NO_DECIMAL = r"(?![0-9]|\.[0-9])"
 _RANGE = re.compile(
@@ -39,15 +43,15 @@ _RANGE = re.compile(
     rf"(?:\s{{0,3}}@\s{{0,3}}{_TIME.format('g2')}(?:{_SECONDS})?{_TO}{_TIME.format('g3')}{_SECONDS})?"
     rf"|\b{_FRAME}(?P<h0>{_DIGITS}){_ON}"
     rf"|\buntil\s{{1,3}}{_FRAME}(?P<i1>{_DIGITS}){_NO_DECIMAL}"
-    rf"|(?<![\w.]){_TIME.format('t0')}(?:{_SECONDS})?(?:{_TO}|\s{{1,3}}and\s{{1,3}}){_TIME.format('t1')}{_SECONDS}"
-    rf"|(?<![\w.]){_TIME.format('u0')}{_SECONDS}{_ON}"
-    rf"|\buntil\s{{1,3}}{_TIME.format('v1')}{_SECONDS}",
+    rf"|{_WHEN}{_TIME.format('t0')}(?:{_SECONDS})?(?:{_TO}|\s{{1,3}}and\s{{1,3}})<?{_TIME.format('t1')}{_SECONDS}"
+    rf"|{_WHEN}{_TIME.format('u0')}{_SECONDS}{_ON}"
+    rf"|\buntil\s{{1,3}}<?{_TIME.format('v1')}{_SECONDS}",
     re.IGNORECASE,
 )
 _SINGLE_FRAME = re.compile(
     rf"\bframe\s{{0,3}}#?\s{{0,3}}({_DIGITS})\b|\bF({_DIGITS})\b(?=\s{{0,3}}[@\]])", re.IGNORECASE
 )
-_SINGLE_TIME = re.compile(rf"(?<![\w.]){_TIME.format('t')}{_SECONDS}", re.IGNORECASE)
+_SINGLE_TIME = re.compile(rf"{_WHEN}{_TIME.format('t')}{_SECONDS}", re.IGNORECASE)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PICTURE = re.compile(
     rf"\b(?:image|picture|photo|page)\s{{0,3}}#?\s{{0,3}}([0-9]{{1,4}})\b"

@@ -64,7 +64,8 @@ class Curation:
 
         Raises as ``work_off`` does.
         """
-        _check_tasks(tasks)
+        if not tasks:
+            raise UserError("there is no question to curate")
         pool = ThreadPoolExecutor(max_workers=self.settings.questions_at_once, thread_name_prefix="curation")
 
         def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
@@ -218,11 +219,3 @@ class Curation:
         journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
-
-
-def _check_tasks(tasks: Sequence[Task]) -> None:
-    if not tasks:
-        raise UserError("there is no question to curate")
-    for task in tasks:
-        if task.frame_times_s:
-            raise UserError(f"question {task.id} is about a video, which a file of examples cannot hold; leave it out")
