@@ -191,7 +191,7 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
 
 
-ValueHead = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
+ValueFunction = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
 """From hidden states to values."""
 
 
@@ -211,7 +211,7 @@ def action_tokens(
     *,
     temperature: float,
     entropy_gradient: bool = False,
-    value_head: ValueHead | None = None,
+    value_head: ValueFunction | None = None,
     values_train_trunk: bool = True,
     frozen_images: FeatureCache | None = None,
     work: ForwardWork | None = None,
