@@ -1,17 +1,24 @@
-"""A checkpoint as the teacher: its log-probabilities are those of one plain forward of the whole text."""
+"""Teachers: a checkpoint scores as one plain forward of everything does, a server by vLLM's fields."""
 
+import json
+import re
+import zlib
 from pathlib import Path
 
 import pytest
 import torch
 from PIL import Image
 
-from saccade.chat.answer_scoring import CheckpointTeacher
+from saccade.chat.answer_scoring import CheckpointTeacher, ServerTeacher
+from saccade.chat.openai_chat import ChatClient
+from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models import LoadSettings
 from saccade.protocols import direct_protocol
 from saccade.rewards.argos import AnswerRequest
+from saccade.testing import TINY_VIEW
+from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Task
 
 TEXTS = ["Which mark? the red plate is upper left white black <think></think><answer></answer>"] * 9
@@ -62,3 +69,54 @@ def test_a_teacher_that_is_not_open_says_so(media: MediaStore, checkpoint: Path)
     teacher = CheckpointTeacher(path=checkpoint, media=media, protocol=direct_protocol())
     with pytest.raises(RuntimeError, match="is not open"):
         teacher.logprobs([])
+
+
+def words_as_tokens(received: Received, *, per_token: float = -0.5) -> Served:
+    """A server as vLLM is one, whose tokens are words; each has its own id and the same log-probability."""
+    messages = received.body["messages"]
+    assert isinstance(messages, list)
+    text = " ".join(json.dumps(message) for message in messages[:-1]) + f" {messages[-1]['content']}"
+    ids = [zlib.crc32(word.encode()) for word in re.findall(r"\w+|\W", text)]
+    scored = [None, *({str(token): {"logprob": per_token, "rank": 1}} for token in ids[1:])]
+    reply = {"prompt_token_ids": ids, "prompt_logprobs": scored, "choices": [{"message": {"content": "x"}}]}
+    return Served(body=json.dumps(reply))
+
+
+def teacher_at(url: str, media: MediaStore) -> ServerTeacher:
+    client = ChatClient(url, "tiny", media=media, retries=1, retry_wait_s=0.01)
+    return ServerTeacher(client=client, protocol=direct_protocol(style="brief"), view=TINY_VIEW)
+
+
+def test_a_server_s_teacher_scores_the_answer_s_own_tokens(media: MediaStore) -> None:
+    image = media.add(Image.new("RGB", (64, 64), "red"))
+    task = Task(id="t", family="f", question="Which mark?", answer="white", answer_kind="exact", images=(image,))
+    requests = [
+        AnswerRequest(task=task, reasoning="upper left", answer="white"),
+        AnswerRequest(task=task, reasoning="upper left", answer="white and black"),
+    ]
+    with ChatServer(words_as_tokens) as server, teacher_at(server.url, media) as teacher:
+        assert list(teacher.logprobs(requests)) == [(-0.5,), (-0.5,) * 5]
+        last = server.received[-1].body
+    assert (last["prompt_logprobs"], last["continue_final_message"], last["max_tokens"]) == (0, True, 1)
+
+
+def test_a_server_without_prompt_logprobs_is_refused_before_the_first_step(media: MediaStore) -> None:
+    with ChatServer(lambda _: chat_reply("4")) as server, pytest.raises(UserError, match="gives no log-probabilities"):
+        teacher_at(server.url, media).__enter__()
+
+
+def test_a_server_that_fails_is_no_verdict(media: MediaStore) -> None:
+    task = Task(id="t", family="f", question="?", answer="white", answer_kind="exact", images=())
+
+    def serve(received: Received) -> Served:
+        said = json.dumps(received.body)
+        if "refused" in said:
+            return Served(body='{"error": {"message": "too long"}}', status=400)
+        return Served(body="down", status=503) if "broken" in said else words_as_tokens(received)
+
+    with ChatServer(serve) as server, teacher_at(server.url, media) as teacher:
+        found = teacher.logprobs(
+            [AnswerRequest(task=task, reasoning=text, answer="white") for text in ("fine", "broken", "refused")]
+        )
+    assert found[0] == (-0.5,)
+    assert [type(one) for one in found[1:]] == [MachineError, MachineError]

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from saccade.chat.local_chat import LoadedEngine, loaded_engine
+from saccade.chat.wire import RefusedRequestError
 from saccade.engines.engine import ScoreRequest
 from saccade.errors import MachineError
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.protocols.protocol import ChatProtocol
-from saccade.types import Task
+from saccade.types import Message, Task
+
+if TYPE_CHECKING:
+    from saccade.chat.openai_chat import ChatClient
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,3 +84,62 @@ class CheckpointTeacher:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._loaded = None
+
+
+@dataclass(kw_only=True)
+class ServerTeacher:
+    """An ``AnswerScorer`` at a server that gives log-probabilities of prompts, as vLLM does.
+
+    Each answer takes two requests, one that ends before the answer and one with it: the answer's tokens are those
+    after what both have in common, so that a token that reaches over the border counts as the answer's. It is probed
+    when it is entered; UserError from a server that cannot.
+    """
+
+    client: "ChatClient"
+    protocol: ChatProtocol
+    view: ViewRule
+
+    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
+        """By equation 5; a MachineError where the server failed on a request or refused that one alone."""
+
+        async def all_of_them() -> list[tuple[float, ...] | MachineError]:
+            async with self.client:
+                return await asyncio.gather(*(self._scored(one) for one in requests))
+
+        return asyncio.run(all_of_them())
+
+    async def _scored(self, request: AnswerRequest) -> tuple[float, ...] | MachineError:
+        opening = f"<think>{request.reasoning}</think><answer>"
+        prompt = self.protocol.prompt(request.task, (), self.view)
+        try:
+            before, whole = await asyncio.gather(
+                *(
+                    self.client.prompt_logprobs([*prompt, Message(role="assistant", parts=(text,))])
+                    for text in (opening, opening + request.answer)
+                )
+            )
+        except MachineError as error:
+            return error
+        except RefusedRequestError as error:
+            if not error.is_about_one_request:
+                raise
+            return MachineError(f"the teacher refused a request: {error}")
+        common = next(
+            (place for place, pair in enumerate(zip(before.ids, whole.ids)) if pair[0] != pair[1]), len(before.ids)
+        )
+        return tuple(value for value in whole.logprobs[common:] if value is not None)
+
+    def __enter__(self) -> Self:
+        async def probe() -> None:
+            async with self.client:
+                await self.client.prompt_logprobs(
+                    [Message(role="user", parts=("2 + 2?",)), Message(role="assistant", parts=("4",))]
+                )
+
+        asyncio.run(probe())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Each call closes its own connections."""

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from saccade.chat.chat_model import ChatCounts
@@ -21,7 +21,9 @@ from saccade.chat.wire import (
     BrokenReplyError,
     ChatReply,
     ReplyCache,
+    ScoredPrompt,
     data_urls,
+    read_prompt_logprobs,
     read_reply,
     refusal,
     request_key,
@@ -38,6 +40,8 @@ try:
     import openai
 except ImportError as error:
     raise missing_extra("http", "openai", needed_for="asking a server") from error
+
+Found = TypeVar("Found")
 
 _SEED_BITS = 0x7FFFFFFF
 """Some servers take seeds of 32 bits only."""
@@ -113,6 +117,26 @@ class ChatClient:
             rounds += 1
         return texts[:samples]
 
+    async def prompt_logprobs(self, messages: Sequence[Message]) -> ScoredPrompt:
+        """Log-probabilities of the tokens of a conversation whose last message, the assistant's, is not over.
+
+        vLLM's fields (``prompt_logprobs``, ``continue_final_message``). They bypass its prefix cache, so each request
+        costs a whole prefill. UserError for a server that does not give them.
+        """
+        body: dict[str, Json] = {
+            "model": self.model,
+            "messages": wire_messages(messages, self._image_url),
+            "temperature": 0.0,
+            "max_tokens": 1,
+            "prompt_logprobs": 0,
+            "add_generation_prompt": False,
+            "continue_final_message": True,
+            "return_token_ids": True,
+            **self._extra_body,
+        }
+        sent = json.dumps(body).encode("ascii")
+        return await self._persistently(sent, self._at_loop(), seed=len(sent), read=read_prompt_logprobs)
+
     async def close(self) -> None:
         """Close this event loop's connections; a later request opens new ones."""
         with self._lock:
@@ -149,7 +173,9 @@ class ChatClient:
                 self._count(ChatCounts(cache_hits=1))
                 return known
             body = json.dumps({"messages": wire_messages(messages, self._image_url), **sent}).encode("ascii")
-            reply = await self._persistently(body, at_loop, seed=int(key[:15], 16))
+            reply = await self._persistently(body, at_loop, seed=int(key[:15], 16), read=read_reply)
+            tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+            self._count(ChatCounts(**tokens))
             if self._cache is not None:
                 self._cache.put(key, reply)
             return reply
@@ -158,18 +184,16 @@ class ChatClient:
         """Where replies are cached, equal requests at the same time wait for the first of them."""
         return nullcontext() if self._cache is None else at_loop.asking.setdefault(key, asyncio.Lock())
 
-    async def _persistently(self, body: bytes, at_loop: _AtLoop, *, seed: int) -> ChatReply:
+    async def _persistently(self, body: bytes, at_loop: _AtLoop, *, seed: int, read: Callable[[str], Found]) -> Found:
         for attempt in range(self._retries + 1):
             await asyncio.sleep(self._pace.reserve())
             try:
                 async with at_loop.places:
-                    reply = read_reply(await self._send(body, at_loop.client))
+                    reply = read(await self._send(body, at_loop.client))
             except (TryAgainError, BrokenReplyError) as error:
                 why = str(error)
                 asked_s = error.wait_s if isinstance(error, TryAgainError) else None
             else:
-                tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
-                self._count(ChatCounts(**tokens))
                 return reply
             if attempt < self._retries:
                 self._count(ChatCounts(retries=1))

@@ -79,6 +79,43 @@ def data_urls(media: MediaStore) -> ImageUrl:
     return data_url
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredPrompt:
+    """The tokens of a conversation, each with its log-probability given those before it; None for the first."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float | None, ...]
+
+
+def read_prompt_logprobs(body: str) -> ScoredPrompt:
+    """The prompt's log-probabilities of a chat completion, as vLLM writes them.
+
+    UserError for a reply without them: the server does not know the field. BrokenReplyError for one that is damaged.
+    """
+    try:
+        value: Json = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BrokenReplyError(f"the reply is not JSON but {body[:80]!r}") from None
+    fields = value if isinstance(value, dict) else {}
+    ids, logprobs = fields.get("prompt_token_ids"), fields.get("prompt_logprobs")
+    if not isinstance(ids, list) or not isinstance(logprobs, list):
+        raise UserError(
+            "the server gives no log-probabilities of prompts (prompt_token_ids and prompt_logprobs are missing from "
+            "its reply); vLLM does, OpenAI does not: name another server, or score by a checkpoint directory"
+        )
+    found = [_logprob_of(token, entry) for token, entry in zip(ids, logprobs)]
+    if len(ids) != len(logprobs) or any(one is None for one in found[1:]):
+        raise BrokenReplyError("the log-probabilities of the prompt do not fit its tokens")
+    return ScoredPrompt(ids=tuple(token for token in ids if isinstance(token, int)), logprobs=tuple(found))
+
+
+def _logprob_of(token: Json, entry: Json) -> float | None:
+    """The token's own log-probability of an entry, whose keys are ids written as strings."""
+    own = entry.get(str(token)) if isinstance(entry, dict) else None
+    value = own.get("logprob") if isinstance(own, dict) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def read_reply(body: str) -> ChatReply:
     """The reply of a chat completion. Raises BrokenReplyError that says what is wrong with it."""
     try:
