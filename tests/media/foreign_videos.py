@@ -59,6 +59,21 @@ def turned_right(video: bytes) -> bytes:
     return video[:at] + struct.pack(">9i", 0, 65536, 0, -65536, 0, 0, HEIGHT << 16, 0, 1 << 30) + video[at + 36 :]
 
 
+def cut_without_decoding(video: bytes, start_s: float) -> bytes:
+    """The rest of an MP4 from a time on, as copying tools cut: what precedes it is there to be decoded, not shown."""
+    file = io.BytesIO()
+    options = {"avoid_negative_ts": "disabled"}
+    with av.open(io.BytesIO(video)) as source, av.open(file, "w", format="mp4", options=options) as container:
+        stream = source.streams.video[0]
+        copied = container.add_stream_from_template(stream)
+        for packet in source.demux(stream):
+            if packet.dts is not None and packet.pts is not None and packet.time_base is not None:
+                shift = int(start_s / packet.time_base)
+                packet.pts, packet.dts, packet.stream = packet.pts - shift, packet.dts - shift, copied
+                container.mux(packet)
+    return file.getvalue()
+
+
 def sound_bytes() -> bytes:
     """A file of sound alone."""
     file = io.BytesIO()

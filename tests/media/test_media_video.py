@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign_videos import EVEN, opencv_video, sound_bytes, turned_right, video_bytes
+from foreign_videos import EVEN, cut_without_decoding, opencv_video, sound_bytes, turned_right, video_bytes
 
 from saccade.media.decode import ImageLimits, MediaError
 from saccade.media.video import FrameSampling, TimedFrame, video_frames
@@ -72,6 +72,12 @@ def test_a_variable_rate_keeps_its_own_times(kind: str) -> None:
 
 def test_times_begin_at_the_first_frame() -> None:
     assert times(video_bytes(kind="mpegts", first_s=7.0), FrameSampling(frames=3)) == [0.0, 0.9, 1.9]
+
+
+def test_what_a_cut_left_over_is_not_shown() -> None:
+    frames = read(cut_without_decoding(video_bytes(), 0.5))
+    assert [frame.time_s for frame in frames] == [index / 10 for index in range(15)]
+    assert [round(red_width(frame) / 64, 1) for frame in frames[:3]] == [0.3, 0.3, 0.4]
 
 
 def test_a_file_that_says_no_duration_is_read_to_its_end() -> None:

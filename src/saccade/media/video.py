@@ -93,17 +93,15 @@ def video_frames(
     video, shows nothing in the span, is too large, damaged, or cut off where that can be seen; ``UserError`` without
     PyAV.
     """
-    times_s = _frame_times(source, where, limits)
+    origin_s, times_s = _frame_times(source, where, limits)
     wanted = [times_s[index] for index in sampling.choose(times_s)]
     if not wanted:
         span = f"{sampling.start_s:g} to {'the end' if sampling.end_s is None else f'{sampling.end_s:g} s'}"
         raise MediaError(f"{where}: no frame lies in the span from {span}; the last one is at {times_s[-1]:.2f} s")
-    origin: float | None = None
     reached = 0.0
     with _decoding(source, where) as (container, stream):
         for frame in _frames_of(container, stream, where):
-            origin = _time_of(frame, where) if origin is None else origin
-            reached = _time_of(frame, where) - origin
+            reached = _time_of(frame, where) - origin_s
             if reached < wanted[0] - _TIME_SLACK_S:
                 continue
             wanted = [time_s for time_s in wanted if time_s > reached + _TIME_SLACK_S]
@@ -113,27 +111,29 @@ def video_frames(
     raise MediaError(f"{where}: the video is damaged or cut off: nothing can be decoded after {reached:.2f} s")
 
 
-def _frame_times(source: Path | bytes, where: str, limits: ImageLimits) -> list[float]:
-    """Times of all frames from the first one on, without decoding where the file says them."""
+def _frame_times(source: Path | bytes, where: str, limits: ImageLimits) -> tuple[float, list[float]]:
+    """The file's own time of its first frame, and times of all frames from there; decodes only where it says none."""
     with _decoding(source, where) as (container, stream):
         _check_size(stream.codec_context.width, stream.codec_context.height, where, limits)
-        packets = [packet.pts for packet in container.demux(stream) if packet.size]
+        # What a cut without decoding left over is needed to decode the rest, and is not shown.
+        packets = [packet for packet in container.demux(stream) if packet.size]
+        stamps = [packet.pts for packet in packets if not packet.is_discard]
         stated = stream.frames if "mp4" in container.format.name else 0
         base = stream.time_base
-    if not packets:
+    if not stamps:
         raise MediaError(f"{where}: the video holds no frame")
     if len(packets) > MOST_FRAMES_READ:
         raise MediaError(f"{where}: the video has {len(packets)} frames, more than {MOST_FRAMES_READ}; cut it first")
     if len(packets) < stated:
         raise MediaError(f"{where}: the video is cut off: it holds {len(packets)} of its {stated} frames")
-    known = sorted({stamp for stamp in packets if stamp is not None})
-    if base is not None and len(known) == len(packets):
-        return [float((stamp - known[0]) * base) for stamp in known]
+    known = sorted({stamp for stamp in stamps if stamp is not None})
+    if base is not None and len(known) == len(stamps):
+        return float(known[0] * base), [float((stamp - known[0]) * base) for stamp in known]
     with _decoding(source, where) as (container, stream):
         times = sorted({_time_of(frame, where) for frame in _frames_of(container, stream, where)})
     if not times:
         raise MediaError(f"{where}: the video holds no frame that can be decoded")
-    return [time_s - times[0] for time_s in times]
+    return times[0], [time_s - times[0] for time_s in times]
 
 
 @contextmanager
