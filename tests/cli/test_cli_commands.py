@@ -120,10 +120,10 @@ def test_a_bug_keeps_its_traceback(recipes: Path, tmp_path: Path) -> None:
         ("MINE:two", "cannot be called (missing a required argument: 'other'); a recipe is a function of one"),
         ("MINE:none", "MINE:none() cannot be called (too many positional arguments); a recipe is a function"),
         ("MINE:no_plan", "MINE:no_plan returned list, not a Plan; a recipe is a function of one argument"),
-        ("dmo", "there is no recipe 'dmo'. Did you mean demo? Recipes: codedance, demo,"),
-        ("unknown", "there is no recipe 'unknown'. Recipes: codedance, demo,"),
+        ("dmo", "there is no recipe 'dmo'. Did you mean demo? Recipes: argos, codedance, demo,"),
+        ("unknown", "there is no recipe 'unknown'. Recipes: argos, codedance, demo,"),
         ("demo:x", "demo has no function 'x'. (functions there: demo)"),
-        ("a:b", "'a:b' is neither FILE.py:function nor the name of a recipe (codedance, demo,"),
+        ("a:b", "'a:b' is neither FILE.py:function nor the name of a recipe (argos, codedance, demo,"),
     ],
 )
 def test_a_recipe_that_cannot_be_found_or_called_is_explained(
