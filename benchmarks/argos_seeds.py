@@ -41,12 +41,25 @@ NOISE: Variants = {
     for share in (10, 30)
     for form in ("gate", "sum")
 }
-OPEN: Variants = {"repeats pay": ("forms.distinct=false",), "plain sum": ("reward.aggregation=sum",)}
+OPEN: Variants = {
+    "repeats pay": ("forms.distinct=false",),
+    "silence pays": ("forms.selected_by=response",),
+    "plain sum": ("reward.aggregation=sum",),
+}
 CLEAN = "no habits, verifier"
-FRESH: Variants = {CLEAN: CAREFUL, "no habits, outcome alone": (*CAREFUL, *OUTCOME)}
-"""The first imitates, the second starts from that."""
+SHORT = "a quarter of the imitation"
+FRESH: Variants = {
+    CLEAN: CAREFUL,
+    "no habits, outcome alone": (*CAREFUL, *OUTCOME),
+    SHORT: ("sft.steps=400", "rl.steps=1"),
+}
+"""The first and the last imitate, the second starts from the first."""
+TEACHERS: Variants = {
+    f"{kind} teacher": ("reward.grounding_weight=0", "forms.keeps_points=true") for kind in ("better", "equal", "worse")
+}
+"""Reasoning alone, by a checkpoint: of careful experts, of the policy's own imitation, of a quarter of it."""
 
-VARIANTS = {**PARTS, **NOISE, **OPEN, **FRESH}
+VARIANTS = {**PARTS, **NOISE, **OPEN, **FRESH, **TEACHERS}
 KINDS = {"trained on": "", "more plates": "_more", "relations": "_relation", "absent": "_absent", "counts": "_count"}
 KEPT = ("accuracy", "ci95", "n", "format_rate", "pointing")
 CURVE = {
@@ -68,8 +81,10 @@ def main() -> None:
 def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
     """One run of the tiny recipe as a row of the results."""
     directory = directory_of(variant, seed, out)
-    imitator = CLEAN if variant in FRESH else BASE
+    imitator = {SHORT: SHORT, **dict.fromkeys(list(FRESH)[:2], CLEAN)}.get(variant, BASE)
     start = None if variant == imitator else imitation_of(directory_of(imitator, seed, out))
+    if variant in TEACHERS:
+        settings = [*settings, f"teacher={teacher_of(variant, seed, out)}"]
     report = train("argos:tiny", seed, directory, settings, threads=threads, start=start)
     curve = [
         {"step": row["step"], **{name: row.get(key) for name, key in CURVE.items()}}
@@ -78,6 +93,12 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
     ]
     stages = {stage["name"]: {key: stage.get(key) for key in KEPT} for stage in report["stages"]}
     return {"wall_s": report["wall_s"], "stages": stages, "curve": curve}
+
+
+def teacher_of(variant: str, seed: int, out: Path) -> Path:
+    """The checkpoint that a variant of ``TEACHERS`` is judged by."""
+    pupil = {"better teacher": CLEAN, "equal teacher": BASE, "worse teacher": SHORT}[variant]
+    return imitation_of(directory_of(pupil, seed, out))
 
 
 def of(rows: Sequence[Row], variant: str) -> list[Row]:

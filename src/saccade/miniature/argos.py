@@ -9,7 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
+from saccade.chat.answer_scoring import CheckpointTeacher
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import MachineError, UserError
 from saccade.learner import OptimizerSettings
@@ -128,6 +130,8 @@ class TinyArgosSettings(PointingSettings):
     forms: VerifierForms = VerifierForms()
     wrong_regions: float = 0.0
     """Share of wrong regions in the reward; evaluations always measure by right ones."""
+    teacher: Path | None = None
+    """Checkpoint directory that reasoning is judged by; without it ``RuleTeacher`` does."""
     rl: RLSettings = RLSettings(
         steps=60,
         tasks_per_step=16,
@@ -214,7 +218,9 @@ def tiny(context: RecipeContext) -> Plan:
     asked = PointedQuestions(settings=settings, seed=seed_for(context.seed, "argos"), media=context.media)
     exact = Verifier(regions=ExactRegions(), teacher=RuleTeacher(), forms=settings.forms)
     noisy = NoisyRegions(inner=ExactRegions(), share=settings.wrong_regions, seed=seed_for(context.seed, "regions"))
-    paying = Verifier(regions=noisy, teacher=RuleTeacher(), forms=settings.forms)
+    protocol = settings.episodes("brief").protocol
+    model = settings.teacher and CheckpointTeacher(path=settings.teacher, media=context.media, protocol=protocol)
+    paying = Verifier(regions=noisy, teacher=model or RuleTeacher(), forms=settings.forms)
     imitates = settings.sft.steps > 0 and context.model is None
 
     def question(number: int) -> Task:
@@ -243,5 +249,6 @@ def tiny(context: RecipeContext) -> Plan:
         },
         examples=lessons_on(asked, context.seed) if imitates else None,
         first=None,
+        resources=() if model is None else (model,),
     )
     return material.plan(settings, method(settings, material, paying, measured_by=exact))

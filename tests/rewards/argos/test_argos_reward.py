@@ -150,9 +150,11 @@ def test_what_points_at_nothing_is_worth_nothing(mention: PointMention) -> None:
 
 
 def test_the_task_and_not_the_response_selects() -> None:
-    """Selected by the response, silence would earn 1.0 and an honest point beside its thing 0.5."""
+    """Selected by the response, silence earns more than an honest point beside its thing."""
     silent, honest = said("white"), said("white", point("red plate", BESIDE))
     assert totals(reward(), silent, honest) == [0.5, 0.5]
+    by_response = Verifier(regions=ExactRegions(), forms=VerifierForms(selected_by="response"))
+    assert totals(reward(by_response), silent, honest) == [1.0, 0.5]
 
     class NoGrounding:
         async def __call__(self, task: Task, remembered: Json, /) -> Selection:

@@ -71,7 +71,8 @@ class ArgosReward:
         groundings, reasonings = await asyncio.gather(
             self._groundings(task, members, measures, selection), self._reasonings(task, members, pays, selection)
         )
-        points = _filled([None if one is None else one.value for one in groundings], pays)
+        filled = _filled([None if one is None else one.value for one in groundings], pays)
+        points = [part if one is None or one.is_part else None for one, part in zip(groundings, filled)]
         thoughts = _filled(reasonings, pays)
         return [
             None

@@ -31,6 +31,9 @@ Conclusion = Literal["shown", "hidden", "gain"]
 """What the teacher sees of a reasoning: all of it (the paper); without the sentences that say the answer; or all of it,
 and the score is how much more probable it makes the answer."""
 
+SelectedBy = Literal["task", "response"]
+"""What decides whether points are scored: the task; or the response, as one reading of Figure 2 has it."""
+
 Hit = bool | None
 """None for a point that does not count: it repeats an earlier one, or its label is vague."""
 
@@ -55,6 +58,8 @@ class MeasuredPoints:
     """Descriptions of frames and segments with a verdict."""
     no_verdict: int = 0
     """Points and descriptions that a machine failed on."""
+    is_part: bool = True
+    """False where the response itself left the part out of its reward, by ``VerifierForms.selected_by``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +68,8 @@ class VerifierForms:
 
     distinct: bool = True
     """Whether points of one label on one thing count once."""
+    selected_by: SelectedBy = "task"
+    """``response`` drops the part of a response without points: the collapse that the paper is there against."""
     video: VideoForm = "three_lists"
     probability: ProbabilityForm = "mean"
     conclusion: Conclusion = "shown"
@@ -94,6 +101,8 @@ class Verifier:
         if not selection.grounding:
             raise UserError("no scorer of grounding is selected for this task; nothing can be measured")
         mentions = tuple(point for turn in trajectory.turns for point in turn.points)
+        if not mentions and self.forms.selected_by == "response":
+            return MeasuredPoints(value=None, is_part=False)
         is_video = selection.grounding == ("video",)
         places = [_picture_of(one, task, is_video=is_video) for one in mentions]
         finder: Literal["detector", "pointer"] = "pointer" if selection.grounding == ("pointer",) else "detector"
