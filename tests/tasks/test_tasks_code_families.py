@@ -19,6 +19,7 @@ from saccade.tasks.procedural import (
     FAMILIES,
     LESSON_FAMILIES,
     NAMED_FAMILIES,
+    PAGE_FAMILIES,
     POINTED_FAMILIES,
     SOLVER_FAMILIES,
     SPLITS,
@@ -53,7 +54,8 @@ def examples(media: MediaStore) -> dict[str, list[Example]]:
 
 def test_the_families_are_these() -> None:
     assert list(CODE_FAMILIES) == ["colour_dots", "scale_bar", "colour_bars", "dot_table", "big_shape"]
-    others = [*NAMED_FAMILIES, *POINTED_FAMILIES, *SOLVER_FAMILIES, *TOOL_FAMILIES, *LESSON_FAMILIES]
+    named = [*NAMED_FAMILIES, *POINTED_FAMILIES, *PAGE_FAMILIES]
+    others = [*named, *SOLVER_FAMILIES, *TOOL_FAMILIES, *LESSON_FAMILIES]
     assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *others]
 
 

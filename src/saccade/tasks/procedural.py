@@ -32,6 +32,7 @@ from saccade.tasks.families.finding import (
 )
 from saccade.tasks.families.geometry_problem import draw_geometry_problem
 from saccade.tasks.families.map_regions import draw_map_regions
+from saccade.tasks.families.pages import draw_page_cross, draw_page_mark, draw_page_pair
 from saccade.tasks.families.plate_relations import draw_plate_absent, draw_plate_count, draw_plate_relation
 from saccade.tasks.families.plates import draw_plate_mark, draw_plate_pair, draw_visual_search
 from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_bar
@@ -81,6 +82,11 @@ POINTED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Further questions on such pictures, whose experts point (``tasks/pointing.py``)."""
 
+PAGE_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"page_mark": draw_page_mark, "page_pair": draw_page_pair, "page_cross": draw_page_cross}
+)
+"""Questions on documents of twelve pages, of which a retriever brings some."""
+
 SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {"triangle_angles": draw_triangle_angles, "geometry_problem": draw_geometry_problem}
 )
@@ -107,6 +113,7 @@ ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
         **CODE_FAMILIES,
         **NAMED_FAMILIES,
         **POINTED_FAMILIES,
+        **PAGE_FAMILIES,
         **SOLVER_FAMILIES,
         **TOOL_FAMILIES,
         **LESSON_FAMILIES,

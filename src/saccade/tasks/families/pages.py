@@ -1,0 +1,187 @@
+"""Drawn documents: pages of marked plates under a head of two colours, asked about by their heads.
+
+Twelve pages lie in a document, in pairs whose heads are each other's turned round (hard negatives), with plates of the
+same colours and other marks, so that an answer from the wrong page is right by luck only. At the foot of each page
+stands the document's code of five colours: pages of different documents can be told apart, too. Colours stand for
+what real pages say in letters.
+
+``page_mark`` asks for one plate's mark, ``page_pair`` for two on one page, ``page_cross`` for two on different pages.
+Difficulty: the mark's side 32 px at 0, 28 at 0.5, 6 at 1. Documents are split by their codes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+from PIL import Image
+
+from saccade.geometry import Box
+from saccade.tasks.drawing import BACKGROUND, COLOUR_NAMES, COLOURS, INK
+from saccade.tasks.families.plates import MARKS, PLATE_COLOURS, PLATE_PX, plate_corner
+from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, place_of, rectangle_target, whole_knob
+from saccade.types import SceneObject, Target
+
+PAGES = 12
+CODE_TILES = 5
+TILE_PX = 32
+HEAD_TILE = (64, 40)
+HEAD_BOX = Box(64, 8, 192, 48)
+HEAD_FRAME_PX = 4
+CELLS = tuple(range(4, 12))
+"""Cells of the 4 x 4 grid between head and foot, which plates lie in."""
+
+PageQuestion = Literal["mark", "pair", "cross"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PagePlate:
+    """A plate with a mark on a page."""
+
+    colour: str
+    mark: str
+    cell: int
+
+    @property
+    def box(self) -> Box:
+        left, top = plate_corner(self.cell, 0, 0)
+        return Box(left, top, left + PLATE_PX, top + PLATE_PX)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawnPage:
+    """A page of a document."""
+
+    head: tuple[str, str]
+    plates: tuple[PagePlate, ...]
+
+    @property
+    def heading(self) -> str:
+        return f"{self.head[0]} and {self.head[1]}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawnDocument:
+    """A document of drawn pages."""
+
+    code: tuple[str, ...]
+    pages: tuple[DrawnPage, ...]
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.code)
+
+    def picture(self, index: int, mark_px: int) -> Image.Image:
+        """The page as it is printed."""
+        page = self.pages[index]
+        pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
+        left, top, right, bottom = (int(edge) for edge in HEAD_BOX.as_tuple())
+        frame = HEAD_FRAME_PX
+        pixels[top - frame : bottom + frame, left - frame : right + frame] = INK
+        for place, colour in enumerate(page.head):
+            start = left + place * HEAD_TILE[0]
+            pixels[top:bottom, start : start + HEAD_TILE[0]] = COLOURS[colour]
+        for place, colour in enumerate(self.code):
+            start = (SIZE_PX - CODE_TILES * TILE_PX) // 2 + place * TILE_PX
+            pixels[SIZE_PX - TILE_PX : SIZE_PX - 4, start : start + TILE_PX] = COLOURS[colour]
+        inset = (PLATE_PX - mark_px) // 2
+        for plate in page.plates:
+            x1, y1, x2, y2 = (int(edge) for edge in plate.box.as_tuple())
+            pixels[y1:y2, x1:x2] = COLOURS[plate.colour]
+            pixels[y1 + inset : y1 + inset + mark_px, x1 + inset : x1 + inset + mark_px] = MARKS[plate.mark]
+        return Image.fromarray(pixels)
+
+
+def drawn_document(rng: Generator, pages: int = PAGES) -> DrawnDocument:
+    """A document of an even number of pages, in random order; no two have one head."""
+    pairs = [(one, other) for place, one in enumerate(COLOUR_NAMES) for other in COLOUR_NAMES[place + 1 :]]
+    found: list[DrawnPage] = []
+    for choice in rng.permutation(len(pairs))[: pages // 2]:
+        one, other = pairs[int(choice)]
+        count = int(rng.integers(2, 4))
+        colours = [PLATE_COLOURS[int(place)] for place in rng.permutation(len(PLATE_COLOURS))[:count]]
+        for head in ((one, other), (other, one)):
+            found.append(DrawnPage(head=head, plates=_plates(rng, colours)))
+    code = tuple(COLOUR_NAMES[int(place)] for place in rng.integers(len(COLOUR_NAMES), size=CODE_TILES))
+    return DrawnDocument(code=code, pages=tuple(found[int(place)] for place in rng.permutation(len(found))))
+
+
+def _plates(rng: Generator, colours: Sequence[str]) -> tuple[PagePlate, ...]:
+    cells = rng.permutation(len(CELLS))[: len(colours)]
+    marks = rng.integers(len(MARKS), size=len(colours))
+    return tuple(
+        PagePlate(colour=colour, mark=list(MARKS)[int(mark)], cell=CELLS[int(cell)])
+        for colour, cell, mark in zip(colours, cells, marks)
+    )
+
+
+def draw_page_mark(rng: Generator, difficulty: float) -> Scene:
+    """The mark of one plate."""
+    return document_scene(drawn_document(rng), rng, "mark", mark_side(difficulty))
+
+
+def draw_page_pair(rng: Generator, difficulty: float) -> Scene:
+    """The marks of two plates of one page."""
+    return document_scene(drawn_document(rng), rng, "pair", mark_side(difficulty))
+
+
+def draw_page_cross(rng: Generator, difficulty: float) -> Scene:
+    """The marks of two plates of different pages."""
+    return document_scene(drawn_document(rng), rng, "cross", mark_side(difficulty))
+
+
+def mark_side(difficulty: float) -> int:
+    """The side of a mark in pixels at this difficulty; even, so that it lies in the middle."""
+    return whole_knob(difficulty, 16, 14, 3) * 2
+
+
+def document_scene(document: DrawnDocument, rng: Generator, kind: PageQuestion, mark_px: int) -> Scene:
+    """All pages of a document, with a question on one or two of them."""
+    first, second = (int(place) for place in rng.permutation(len(document.pages))[:2])
+    pages = {"mark": (first,), "pair": (first, first), "cross": (first, second)}[kind]
+    sought = list(zip(pages, [document.pages[first].plates[0], document.pages[pages[-1]].plates[1]]))
+    asked = SceneQuestion(
+        question=_question(document, sought),
+        answer=" and ".join(plate.mark for _, plate in sought),
+        targets=tuple(_target(page, plate) for page, plate in sought),
+        looks=(),
+        conclusion=" ".join(f"{plate.colour} {place_of(plate.box.center)} {plate.mark}" for _, plate in sought),
+    )
+    return Scene(
+        images=tuple(document.picture(index, mark_px) for index in range(len(document.pages))),
+        asked=asked,
+        split_key=document.name.encode(),
+        objects=tuple(one for index, page in enumerate(document.pages) for one in _objects(index, page)),
+    )
+
+
+def _question(document: DrawnDocument, sought: Sequence[tuple[int, PagePlate]]) -> str:
+    heads = [document.pages[page].heading for page, _ in sought]
+    if len(sought) == 1:
+        return f"On the page headed {heads[0]}, which mark is on the {sought[0][1].colour} plate?"
+    one, other = (plate.colour for _, plate in sought)
+    if sought[0][0] == sought[1][0]:
+        return f"On the page headed {heads[0]}, which marks are on the {one} plate and the {other} plate?"
+    return (
+        f"Which marks are on the {one} plate of the page headed {heads[0]} and on the {other} plate of the page "
+        f"headed {heads[1]}?"
+    )
+
+
+def _target(page: int, plate: PagePlate) -> Target:
+    return rectangle_target(f"{plate.colour} plate", plate.box, page)
+
+
+def _objects(index: int, page: DrawnPage) -> list[SceneObject]:
+    head = SceneObject(name="head", box=HEAD_BOX, attributes={"colours": " ".join(page.head)}, image_index=index)
+    plates = [
+        SceneObject(
+            name=plate.colour,
+            box=plate.box,
+            attributes={"place": place_of(plate.box.center), "mark": plate.mark},
+            image_index=index,
+        )
+        for plate in page.plates
+    ]
+    return [head, *plates]
