@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.errors import UserError
@@ -20,6 +22,8 @@ SEGMENTERS = {"sam": "SAM", "sam2": "SAM 2", "sam2_video": "SAM 2"}
 """Published checkpoints of SAM 2 call themselves ``sam2_video``; the part for pictures is the same."""
 
 CHART_MODELS = {"pix2struct": "DePlot", "vision-encoder-decoder": "UniChart"}
+
+PAGE_ENCODERS = {"colpali": "ColPali", "colqwen2": "ColQwen2", "colmodernvbert": "ColModernVBERT"}
 
 
 def check_kind(path: Path, kinds: Mapping[str, str], wanted: str) -> str:
@@ -129,6 +133,40 @@ class ChartModel(Protocol):
 
     def tell_batch(self, requests: Sequence[ChartRequest]) -> Sequence[str]:
         """One text for each request; safe to call from many threads."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PageVectors:
+    """A page as an encoder of pages sees it: one vector for each of its tokens, none for padding."""
+
+    vectors: NDArray[np.float32]
+    """Shape (vector, dimension), each of length 1; an encoder of single vectors gives one."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns of the patches that have vectors of their own, where they cover the page evenly."""
+    first: int = 0
+    """Place of the first patch among the vectors; the others follow, row by row."""
+
+
+class PageEncoder(Protocol):
+    """Makes vectors of pages and of questions that are asked about them; safe to call from many threads."""
+
+    @property
+    def identity(self) -> str:
+        """The same for encoders that give the same vectors, and for no others."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+        ...
+
+    def encode_pages(self, images: Sequence[Image.Image]) -> Sequence[PageVectors]:
+        """The vectors of each RGB picture."""
+        ...
+
+    def encode_questions(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32]]:
+        """The vectors of each question, of shape (vector, dimension)."""
         ...
 
 

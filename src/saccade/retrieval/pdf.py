@@ -1,0 +1,90 @@
+"""Pages of PDFs as pictures, drawn by pypdfium2 in a process of its own that hostile files may crash."""
+
+import importlib.util
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from PIL import Image
+
+from saccade.errors import missing_extra
+from saccade.frames import BrokenFrameError, WireFrame, packed, receive
+from saccade.types import Json
+
+PAGE_SECONDS = 60.0
+"""A page that takes longer is given up."""
+
+
+class UnreadablePageError(Exception):
+    """Why a page, or a file as a whole, is no picture: said in the middle of a sentence."""
+
+
+class PdfReader:
+    """Draws pages in order or in any; a context manager, for one thread."""
+
+    def __init__(self, *, dots_per_inch: int, max_pixels: int, page_seconds: float = PAGE_SECONDS) -> None:
+        self._dpi, self._max_pixels = dots_per_inch, max_pixels
+        self._page_seconds = page_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def __enter__(self) -> "PdfReader":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end()
+
+    def pages(self, path: Path) -> int:
+        """How many pages a document has; ``UnreadablePageError`` when it has none that can be told."""
+        count = int(str(self._asked({"path": str(path)}).header["pages"]))
+        if count == 0:
+            raise UnreadablePageError("it has no pages")
+        return count
+
+    def draw(self, path: Path, number: int) -> Image.Image:
+        """A page in RGB, by its number from 1; ``UnreadablePageError`` when it cannot be drawn."""
+        request: dict[str, Json] = {"path": str(path), "page": number - 1}
+        answer = self._asked({**request, "dpi": self._dpi, "max_pixels": self._max_pixels})
+        size = int(str(answer.header["width"])), int(str(answer.header["height"]))
+        return Image.frombytes("RGB", size, answer.parts[0])
+
+    def _asked(self, request: Mapping[str, Json]) -> WireFrame:
+        connection = self._connected()
+        try:
+            connection.sendall(packed(WireFrame(request)))
+            answer = receive(connection)
+        except (BrokenFrameError, OSError) as error:
+            slow = TimeoutError in (type(error), type(error.__cause__))
+            self._end()
+            why = f"drawing it takes more than {self._page_seconds:g} s" if slow else "drawing it crashes the renderer"
+            raise UnreadablePageError(why) from error
+        if "error" in answer.header:
+            raise UnreadablePageError(str(answer.header["error"]))
+        return answer
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            if importlib.util.find_spec("pypdfium2") is None:
+                raise missing_extra("retrieval", "pypdfium2", needed_for="reading PDFs")
+            ours, theirs = socket.socketpair()
+            command = [sys.executable, "-m", "saccade.retrieval.pdf_process", str(theirs.fileno())]
+            with theirs:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),)
+                )
+            ours.settimeout(self._page_seconds)
+            self._socket = ours
+        return self._socket
+
+    def _end(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._socket, self._process = None, None

@@ -1,0 +1,84 @@
+"""MaxSim: by hand, by the kernel and by numpy, for all shapes of queries and pages."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from saccade.native.library import SWITCH, native_library
+from saccade.retrieval import maxsim, maxsim_parts
+from saccade.retrieval.late_interaction import best_first
+from saccade.retrieval.scanning import PageScanner, quantised, widened
+
+
+def vectors(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+
+def test_each_vector_of_the_question_meets_the_most_similar_one() -> None:
+    query = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    page = np.array([[0.6, 0.8], [1, 0], [0, -1]], dtype=np.float32)
+    parts = maxsim_parts(query, page)
+    assert maxsim(query, page) == pytest.approx(1.8)
+    assert parts.best.tolist() == [1, 0]
+    assert parts.similarity == pytest.approx([1.0, 0.8])
+
+
+def test_padding_never_scores() -> None:
+    query = np.array([[-1, -1]], dtype=np.float32)
+    page = np.array([[1, 1], [0, 0]], dtype=np.float32)
+    assert maxsim(query, page) == 0.0
+    assert maxsim(query, page, np.array([True, False])) == -2.0
+    assert maxsim(query, page, np.array([False, False])) == -np.inf
+
+
+def test_the_best_come_first_and_ties_in_the_corpus_order() -> None:
+    scores = np.array([1, 3, 2, 3, 2, 2, -np.inf], dtype=np.float32)
+    assert [best_first(scores, k) for k in (1, 2, 3, 4, 9)] == [
+        [1],
+        [1, 3],
+        [1, 3, 2],
+        [1, 3, 2, 4],
+        [1, 3, 2, 4, 5, 0, 6],
+    ]
+
+
+@pytest.mark.parametrize("queries", [1, 7, 8, 9, 20, 33])
+@pytest.mark.parametrize("dimension", [2, 6, 128])
+@pytest.mark.parametrize("precision", ["int8", "fp16"])
+@pytest.mark.parametrize("way", ["kernel", "numpy"])
+def test_stored_pages_score_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, way: str, precision: str, dimension: int, queries: int
+) -> None:
+    monkeypatch.setenv(SWITCH, "0" if way == "numpy" else "")
+    if way == "kernel" and native_library() is None:
+        pytest.skip("no native kernels here")
+    counts = np.array([1, 2, 3, 31, 32, 33, 65, 4, 700])
+    first = (np.cumsum(counts) - counts).astype(np.int64)
+    rows, query = vectors(int(counts.sum()), dimension, seed=1), vectors(queries, dimension, seed=2)
+    stored, scales = quantised(rows) if precision == "int8" else (rows.astype(np.float16), None)
+    # Pages of a scope are in any places of the store.
+    chosen = np.array([8, 0, 5, 1, 2, 3, 4, 6, 7])
+    scores = PageScanner(2).scores(stored, scales, first[chosen], (first + counts)[chosen], query)
+    exact = [
+        maxsim(query, widened(stored[a : a + n], None if scales is None else scales[a : a + n]))
+        for a, n in zip(first, counts)
+    ]
+    assert scores == pytest.approx([exact[place] for place in chosen], abs=2e-5 * queries)
+
+
+def test_no_score_depends_on_the_threads_or_on_the_other_pages() -> None:
+    rows, query = vectors(3000, 64, seed=3), vectors(20, 64, seed=4)
+    stored, scales = quantised(rows)
+    first = np.arange(0, 3000, 10)
+    alone = [
+        PageScanner(1).scores(stored, scales, first[i : i + 1], first[i : i + 1] + 10, query)[0] for i in range(300)
+    ]
+    assert PageScanner(3).scores(stored, scales, first, first + 10, query).tolist() == alone
+
+
+def test_quantised_vectors_come_back_within_half_a_step() -> None:
+    rows = np.concatenate([vectors(50, 128, seed=5), np.zeros((1, 128), dtype=np.float32)])
+    whole, scales = quantised(rows)
+    assert np.abs(widened(whole, scales) - rows).max() <= scales.max() / 2 + 1e-7
+    assert not widened(whole, scales)[50].any()
