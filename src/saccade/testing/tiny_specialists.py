@@ -31,6 +31,7 @@ from saccade.models.checkpoint import base_checkpoint
 from saccade.tasks.procedural import ALL_FAMILIES, generate
 from saccade.testing.tasks import tiny_example
 from saccade.testing.tiny_chart_models import deplot, save_parts, unichart
+from saccade.testing.tiny_page_encoders import colmodernvbert, colpali, colqwen2
 from saccade.tools.catalogue.catalogue import CATALOGUE
 from saccade.tools.catalogue.entries import Entry
 from saccade.types import Json
@@ -184,6 +185,9 @@ _KINDS: Mapping[str, Callable[[Path], None]] = {
     "sam2": _sam2,
     "deplot": deplot,
     "unichart": unichart,
+    "colpali": colpali,
+    "colqwen2": colqwen2,
+    "colmodernvbert": colmodernvbert,
 }
 
 

@@ -1,4 +1,4 @@
-"""Models for one visual task: detectors, segmenters and chart models, from transformers checkpoints.
+"""Models for one visual task: detectors, segmenters, chart models and encoders of pages, from transformers checkpoints.
 
 ``kinds.py`` has the requests and answers of each kind, and tells a directory's kind, without torch.
 """
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
         Detection,
         DetectionRequest,
         Detector,
+        PageEncoder,
+        PageVectors,
         Segmentation,
         SegmentationRequest,
         Segmenter,
         kind_of,
     )
+    from saccade.vision_models.page_encoders import load_page_encoder
     from saccade.vision_models.segmenters import load_segmenter
 else:
     __getattr__, __dir__ = names_on_use(__name__)
@@ -31,11 +34,14 @@ __all__ = [
     "Detection",
     "DetectionRequest",
     "Detector",
+    "PageEncoder",
+    "PageVectors",
     "Segmentation",
     "SegmentationRequest",
     "Segmenter",
     "kind_of",
     "load_chart_model",
     "load_detector",
+    "load_page_encoder",
     "load_segmenter",
 ]
