@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from saccade.native.library import SWITCH, native_library
 from saccade.retrieval import maxsim, maxsim_parts
 from saccade.retrieval.late_interaction import best_first
-from saccade.retrieval.scanning import PageScanner, quantised, widened
+from saccade.retrieval.rows import PageRows, quantised, signs, widened
+from saccade.retrieval.scanning import PageScanner
 
 
 def vectors(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
@@ -59,11 +60,9 @@ def test_stored_pages_score_as_they_are(
     stored, scales = quantised(rows) if precision == "int8" else (rows.astype(np.float16), None)
     # Pages of a scope are in any places of the store.
     chosen = np.array([8, 0, 5, 1, 2, 3, 4, 6, 7])
-    scores = PageScanner(2).scores(stored, scales, first[chosen], (first + counts)[chosen], query)
-    exact = [
-        maxsim(query, widened(stored[a : a + n], None if scales is None else scales[a : a + n]))
-        for a, n in zip(first, counts)
-    ]
+    pages = PageRows(vectors=stored, scales=scales, first=first, beyond=first + counts)
+    scores = PageScanner(2).scores(pages.at(chosen), query)
+    exact = [maxsim(query, pages.wide(place)) for place in range(len(counts))]
     assert scores == pytest.approx([exact[place] for place in chosen], abs=2e-5 * queries)
 
 
@@ -71,10 +70,9 @@ def test_no_score_depends_on_the_threads_or_on_the_other_pages() -> None:
     rows, query = vectors(3000, 64, seed=3), vectors(20, 64, seed=4)
     stored, scales = quantised(rows)
     first = np.arange(0, 3000, 10)
-    alone = [
-        PageScanner(1).scores(stored, scales, first[i : i + 1], first[i : i + 1] + 10, query)[0] for i in range(300)
-    ]
-    assert PageScanner(3).scores(stored, scales, first, first + 10, query).tolist() == alone
+    pages = PageRows(vectors=stored, scales=scales, first=first, beyond=first + 10)
+    alone = [PageScanner(1).scores(pages.at(np.array([place])), query)[0] for place in range(300)]
+    assert PageScanner(3).scores(pages, query).tolist() == alone
 
 
 def test_quantised_vectors_come_back_within_half_a_step() -> None:
@@ -82,3 +80,18 @@ def test_quantised_vectors_come_back_within_half_a_step() -> None:
     whole, scales = quantised(rows)
     assert np.abs(widened(whole, scales) - rows).max() <= scales.max() / 2 + 1e-7
     assert not widened(whole, scales)[50].any()
+
+
+@pytest.mark.parametrize("dimension", [16, 64, 128, 200])
+@pytest.mark.parametrize("way", ["kernel", "numpy"])
+def test_signs_score_by_the_share_that_agrees(monkeypatch: pytest.MonkeyPatch, way: str, dimension: int) -> None:
+    monkeypatch.setenv(SWITCH, "0" if way == "numpy" else "")
+    rows, query = vectors(40, dimension, seed=6), vectors(9, dimension, seed=7)
+    first = np.array([0, 1, 25])
+    pages = PageRows(vectors=signs(rows), scales=None, first=first, beyond=np.array([1, 25, 40]))
+    agreement = np.sign(query) @ np.sign(rows).T
+    filled = -(-dimension // 64) * 64
+    # What fills the last word up is alike in all.
+    share = (agreement + filled - dimension) / filled
+    exact = [share[:, a:b].max(axis=1).sum() for a, b in zip(pages.first, pages.beyond)]
+    assert PageScanner(1).scores(pages, query) == pytest.approx(exact, abs=1e-5)

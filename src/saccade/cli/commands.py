@@ -8,6 +8,7 @@ import click
 from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
+from saccade.cli.index import index, search
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import mcp, openenv, serve
@@ -34,6 +35,8 @@ def saccade() -> None:
 
 saccade.add_command(bench)
 saccade.add_command(curate)
+saccade.add_command(index)
+saccade.add_command(search)
 saccade.add_command(recipes)
 saccade.add_command(settings)
 saccade.add_command(show)

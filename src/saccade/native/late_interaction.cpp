@@ -149,10 +149,33 @@ template <class Kind> void scan(const PageScan &p, int64_t begin, int64_t end) {
     }
 }
 
+// As above, of vectors that are their signs alone, `depth` words of 64: the greatest share of signs that agree, less of
+// those that do not.
+template <long WORDS> void scan_signs(const PageScan &p, int64_t begin, int64_t end) {
+    const long words = WORDS ? WORDS : p.depth;
+    const auto *query = (const uint64_t *)p.query, *vectors = (const uint64_t *)p.vectors;
+    for (int64_t page = begin; page < end; page++) {
+        double total = 0;
+        for (long q = 0; q < p.queries; q++) {
+            long least = 64 * words;
+            for (int64_t row = p.first[page]; row < p.beyond[page]; row++) {
+                long apart = 0;
+                for (long k = 0; k < words; k++) apart += __builtin_popcountll(query[q * words + k] ^ vectors[row * words + k]);
+                least = std::min(least, apart);
+            }
+            total += (1.0 - double(least) / double(32 * words)) * p.weight[q];
+        }
+        p.score[page] = float(total);
+    }
+}
+
 } // namespace
 
 extern "C" {
 
+void score_pages_signs(const PageScan *p, int64_t begin, int64_t end) {
+    p->depth == 2 ? scan_signs<2>(*p, begin, end) : p->depth == 1 ? scan_signs<1>(*p, begin, end) : scan_signs<0>(*p, begin, end);
+}
 void score_pages_int8(const PageScan *p, int64_t begin, int64_t end) { scan<Integers>(*p, begin, end); }
 void score_pages_half(const PageScan *p, int64_t begin, int64_t end) { scan<Floats>(*p, begin, end); }
 }

@@ -14,6 +14,7 @@ from saccade.native.library import native_library
 _PRODUCTS_AT_ONCE = 1 << 24
 """Products of an item that is given to a thread: milliseconds."""
 _LARGEST_SUM = 2**31 - 1
+_KERNELS = {"int8": "score_pages_int8", "float16": "score_pages_half", "uint64": "score_pages_signs"}
 
 
 class _PageScan(ctypes.Structure):
@@ -27,46 +28,44 @@ class _PageScan(ctypes.Structure):
 
 
 def native_page_scores(
-    vectors: NDArray[np.int8 | np.float16],
+    vectors: NDArray[np.int8 | np.float16 | np.uint64],
     scales: NDArray[np.float32] | None,
     first: NDArray[np.int64],
     beyond: NDArray[np.int64],
-    query: NDArray[np.float32],
+    query: NDArray[np.float32 | np.uint64],
     threads: Executor,
 ) -> NDArray[np.float32] | None:
     """MaxSim of ``query`` (vector, dimension) with pages, whose vectors are rows [first, beyond); None without kernels.
 
-    ``vectors`` are halves, or int8 that stand for themselves times the scale of their row. A page has one or more of
-    them, and the dimension is even. Against int8 the query is rounded to as many of 16 bits as no sum can overflow.
-    A page's score depends on nothing else, neither on the other pages nor on the number of threads.
+    ``vectors`` are halves, or int8 that stand for themselves times the scale of their row, or words of signs. A page
+    has one or more of them, and the dimension is even. Against int8 the query is rounded to as many of 16 bits as no
+    sum can overflow; against signs it is words of signs itself. A page's score depends on nothing else, neither on the
+    other pages nor on the number of threads.
     """
     library = native_library()
     if library is None:
         return None
     scores = np.empty(len(first), dtype=np.float32)
-    asked, weights = _asked(query, is_whole=vectors.dtype == np.int8)
+    asked, weights = _whole(query) if vectors.dtype == np.int8 else (np.ascontiguousarray(query), None)
+    weights = np.ones(len(query), dtype=np.float32) if weights is None else weights
     arrays = (vectors, scales, first, beyond, asked, weights, scores)
     addresses = [None if array is None else array.ctypes.data for array in arrays]
     scan = _PageScan(*addresses, *query.shape)
-    kernel = library.score_pages_int8 if vectors.dtype == np.int8 else library.score_pages_half
+    kernel = library[_KERNELS[vectors.dtype.name]]
     for done in [threads.submit(kernel, byref(scan), c_int64(a), c_int64(b)) for a, b in _items(first, beyond, query)]:
         done.result()
     return scores
 
 
-def _asked(
-    query: NDArray[np.float32], *, is_whole: bool
-) -> tuple[NDArray[np.int16] | NDArray[np.float32], NDArray[np.float32]]:
-    """The query's vectors and the weight of each."""
-    if not is_whole:
-        return np.ascontiguousarray(query), np.ones(len(query), dtype=np.float32)
+def _whole(query: NDArray[np.float32 | np.uint64]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """The query's vectors in whole numbers, and what brings each back."""
     largest = min(2**15 - 1, _LARGEST_SUM // (127 * query.shape[1]))
-    weights = np.maximum(np.abs(query).max(axis=1), np.finfo(np.float32).tiny) / np.float32(largest)
+    weights = np.maximum(np.abs(query).max(axis=1), np.finfo(np.float32).tiny).astype(np.float32) / np.float32(largest)
     return np.rint(query / weights[:, None]).astype(np.int16), weights
 
 
 def _items(
-    first: NDArray[np.int64], beyond: NDArray[np.int64], query: NDArray[np.float32]
+    first: NDArray[np.int64], beyond: NDArray[np.int64], query: NDArray[np.float32 | np.uint64]
 ) -> Iterator[tuple[int, int]]:
     """Ranges of pages with about equal work."""
     work = np.cumsum(beyond - first) * query.size

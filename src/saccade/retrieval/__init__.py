@@ -11,16 +11,19 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.retrieval.building import BuildReport, build_index
     from saccade.retrieval.corpus import Page, PageHit, PageIndex
+    from saccade.retrieval.first_stage import FirstStage, build_first_stage
     from saccade.retrieval.late_interaction import MaxSimParts, maxsim, maxsim_parts
     from saccade.retrieval.layout import IndexSettings
     from saccade.retrieval.metrics import hit_at, mrr_at, ndcg_at, recall_at
     from saccade.retrieval.retriever import PageRetriever, open_retriever
     from saccade.retrieval.store import PageStore, open_index
+    from saccade.retrieval.two_stage import TwoStageIndex, open_two_stage
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "BuildReport",
+    "FirstStage",
     "IndexSettings",
     "MaxSimParts",
     "Page",
@@ -28,6 +31,8 @@ __all__ = [
     "PageIndex",
     "PageRetriever",
     "PageStore",
+    "TwoStageIndex",
+    "build_first_stage",
     "build_index",
     "hit_at",
     "maxsim",
@@ -36,5 +41,6 @@ __all__ = [
     "ndcg_at",
     "open_index",
     "open_retriever",
+    "open_two_stage",
     "recall_at",
 ]

@@ -24,7 +24,7 @@ from saccade.retrieval.layout import (
     whole_lines,
 )
 from saccade.retrieval.pdf import PdfReader
-from saccade.retrieval.scanning import quantised
+from saccade.retrieval.rows import quantised
 from saccade.retrieval.sources import DraftedPage, NewPages, picture_bytes
 from saccade.vision_models.kinds import PageEncoder, PageVectors
 
@@ -47,12 +47,14 @@ def build_index(
     out: Path,
     settings: IndexSettings = IndexSettings(),
     *,
+    where: str = "",
     told: Callable[[IndexEntry], None] = lambda entry: None,
 ) -> BuildReport:
     """Adds to the index in ``out``, or to a new one there, each page of ``folder`` that is new or has changed.
 
-    ``told`` hears of every entry once it is written. A killed build is continued by the same call, and ends with the
-    same bytes as one that was left alone. UserError when the index was made by another encoder or in another way.
+    ``told`` hears of every entry once it is written; ``where`` is noted down as the encoder's place. A killed build is
+    continued by the same call, and ends with the same bytes as one that was left alone. UserError when the index was
+    made by another encoder or in another way.
     """
     contents = read_folder(folder, but=out)
     if not contents.sources:
@@ -60,7 +62,7 @@ def build_index(
     paths = IndexPaths(out)
     added = 0
     with _locked(paths), PdfReader(dots_per_inch=settings.dots_per_inch, max_pixels=settings.max_pixels) as pdfs:
-        writer = IndexWriter(paths, encoder, settings)
+        writer = IndexWriter(paths, encoder, settings, where)
         entries = list(read_entries(paths))
         new = NewPages(entries, pdfs)
         for block in _blocks((draft for source in contents.sources for draft in new.of(source)), settings.block_pages):
@@ -75,9 +77,11 @@ def build_index(
 class IndexWriter:
     """Adds blocks to an index; what a killed process left half-written is cut off first."""
 
-    def __init__(self, paths: IndexPaths, encoder: PageEncoder, settings: IndexSettings) -> None:
+    def __init__(self, paths: IndexPaths, encoder: PageEncoder, settings: IndexSettings, where: str = "") -> None:
         self._paths, self._encoder = paths, encoder
-        self._header = IndexHeader(encoder=encoder.identity, dimension=encoder.dimension, settings=settings)
+        self._header = IndexHeader(
+            encoder=encoder.identity, where=where, dimension=encoder.dimension, settings=settings
+        )
         _check_header(paths, self._header)
         with disk_errors(paths.root):
             _cut(paths.journal, sum(len(line) + 1 for line in whole_lines(paths.journal)))

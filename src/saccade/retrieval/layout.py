@@ -45,8 +45,11 @@ class IndexHeader:
     """What an index was made with."""
 
     encoder: str
+    """Its identity."""
     dimension: int
     settings: IndexSettings
+    where: str = ""
+    """Where the encoder was: a checkpoint directory, or a server. A hint: what it gives is told by its identity."""
 
     @property
     def width(self) -> int:
@@ -54,7 +57,8 @@ class IndexHeader:
         return self.dimension + self.dimension % 2
 
     def to_json(self) -> dict[str, Json]:
-        return {"format": FORMAT, "encoder": self.encoder, "dimension": self.dimension, **asdict(self.settings)}
+        made = {"encoder": self.encoder, "where": self.where, "dimension": self.dimension}
+        return {"format": FORMAT, **made, **asdict(self.settings)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,8 +129,8 @@ def read_header(paths: IndexPaths) -> IndexHeader:
         said = json.loads(paths.header.read_bytes())
         if said.pop("format") != FORMAT:
             raise UserError(f"{paths.header} was written by another version of Saccade; make the index anew")
-        encoder, dimension = str(said.pop("encoder")), int(said.pop("dimension"))
-        return IndexHeader(encoder=encoder, dimension=dimension, settings=IndexSettings(**said))
+        encoder, where, dimension = str(said.pop("encoder")), str(said.pop("where")), int(said.pop("dimension"))
+        return IndexHeader(encoder=encoder, where=where, dimension=dimension, settings=IndexSettings(**said))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, UserError):
             raise

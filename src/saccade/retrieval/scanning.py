@@ -1,4 +1,4 @@
-"""Exact MaxSim over pages whose vectors lie one after the other: by a native kernel, or by numpy without one."""
+"""Exact MaxSim over stored pages: by a native kernel, or by numpy without one."""
 
 import os
 from collections.abc import Iterator
@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.native.late_interaction import native_page_scores
 from saccade.retrieval.late_interaction import Vectors
-
-Stored = NDArray[np.int8 | np.float16]
+from saccade.retrieval.rows import PageRows, signs, widened
 
 _ROWS_AT_ONCE = 16384
 """Vectors that numpy widens to fp32 at once."""
@@ -23,58 +22,44 @@ class PageScanner:
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="pages")
 
-    def scores(
-        self,
-        vectors: Stored,
-        scales: NDArray[np.float32] | None,
-        first: NDArray[np.int64],
-        beyond: NDArray[np.int64],
-        query: Vectors,
-    ) -> NDArray[np.float32]:
-        """MaxSim of the query with each page, whose vectors are rows [first, beyond), one or more.
-
-        ``scales`` has a number for each row of int8 vectors, which stand for themselves times it.
-        """
-        found = native_page_scores(vectors, scales, first, beyond, query, self._pool)
-        return found if found is not None else _by_numpy(vectors, scales, first, beyond, query)
+    def scores(self, pages: PageRows, query: Vectors) -> NDArray[np.float32]:
+        """MaxSim of the query with each page; of signs the products are the share that agrees, less the rest."""
+        is_signs = pages.vectors.dtype == np.uint64
+        asked = signs(query) if is_signs else query
+        found = native_page_scores(pages.vectors, pages.scales, pages.first, pages.beyond, asked, self._pool)
+        if found is not None:
+            return found
+        return _agreement(pages, signs(query)) if is_signs else _by_numpy(pages, query)
 
 
-def quantised(vectors: Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Each vector as whole numbers from -127 to 127 and the scale that brings it back."""
-    scales = np.abs(vectors).max(axis=1).astype(np.float32) / np.float32(127)
-    safe = np.where(scales > 0, scales, np.float32(1))
-    return np.rint(vectors / safe[:, None]).astype(np.int8), scales
-
-
-def widened(vectors: Stored, scales: NDArray[np.float32] | None) -> Vectors:
-    """Stored vectors as fp32."""
-    wide = vectors.astype(np.float32)
-    return wide if scales is None else wide * scales[:, None]
-
-
-def _by_numpy(
-    vectors: Stored,
-    scales: NDArray[np.float32] | None,
-    first: NDArray[np.int64],
-    beyond: NDArray[np.int64],
-    query: Vectors,
-) -> NDArray[np.float32]:
-    scores = np.empty(len(first), dtype=np.float32)
-    for begin, end in _together(first, beyond):
-        rows = np.concatenate([np.arange(a, b) for a, b in zip(first[begin:end], beyond[begin:end])])
-        products = widened(vectors[rows], None if scales is None else scales[rows]) @ query.T
-        starts = np.cumsum(beyond[begin:end] - first[begin:end]) - (beyond[begin:end] - first[begin:end])
-        scores[begin:end] = np.maximum.reduceat(products, starts, axis=0).sum(axis=1, dtype=np.float64)
+def _by_numpy(pages: PageRows, query: Vectors) -> NDArray[np.float32]:
+    scores = np.empty(len(pages.first), dtype=np.float32)
+    counts = pages.beyond - pages.first
+    for begin, end in _together(counts):
+        ranges = zip(pages.first[begin:end], pages.beyond[begin:end])
+        rows = np.concatenate([np.arange(first, beyond) for first, beyond in ranges])
+        wide = widened(pages.vectors[rows], None if pages.scales is None else pages.scales[rows])
+        starts = np.cumsum(counts[begin:end]) - counts[begin:end]
+        scores[begin:end] = np.maximum.reduceat(wide @ query.T, starts, axis=0).sum(axis=1, dtype=np.float64)
     return scores
 
 
-def _together(first: NDArray[np.int64], beyond: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _agreement(pages: PageRows, query: NDArray[np.uint64]) -> NDArray[np.float32]:
+    words = pages.vectors.view(np.uint64)
+    scores = np.empty(len(pages.first), dtype=np.float32)
+    for page, (first, beyond) in enumerate(zip(pages.first, pages.beyond)):
+        apart = np.bitwise_count(words[first:beyond, None] ^ query).sum(axis=2, dtype=np.int64)
+        scores[page] = (1 - apart.min(axis=0) / (32 * query.shape[1])).sum()
+    return scores
+
+
+def _together(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Ranges of pages of about so many vectors as are widened at once."""
     begin, rows = 0, 0
-    for page, count in enumerate((beyond - first).tolist()):
+    for page, count in enumerate(counts.tolist()):
         rows += count
         if rows >= _ROWS_AT_ONCE:
             yield begin, page + 1
             begin, rows = page + 1, 0
-    if begin < len(first):
-        yield begin, len(first)
+    if begin < len(counts):
+        yield begin, len(counts)

@@ -11,8 +11,9 @@ from saccade.errors import UserError
 from saccade.media.decode import decode_image
 from saccade.retrieval.corpus import Page, PageHit, unknown_document
 from saccade.retrieval.late_interaction import Vectors, best_first
-from saccade.retrieval.layout import TYPES, IndexEntry, IndexPaths, read_entries, read_header
-from saccade.retrieval.scanning import PageScanner, Stored, widened
+from saccade.retrieval.layout import IndexEntry, IndexPaths, read_entries, read_header
+from saccade.retrieval.rows import mapped, read_copy
+from saccade.retrieval.scanning import PageScanner
 from saccade.vision_models.kinds import PageVectors
 
 
@@ -30,10 +31,13 @@ class PageStore:
         self.scanner = scanner
         entries = list(read_entries(paths))
         self.unreadable = _unreadable(entries)
-        self._entries, first = _living(entries)
-        self.first = np.array(first, dtype=np.int64)
-        self.beyond = self.first + np.array([entry.rows for entry in self._entries], dtype=np.int64)
-        self.vectors, self.scales = _mapped(paths, sum(entry.rows for entry in entries))
+        stored = [entry for entry in entries if entry.rows]
+        self.everything = mapped(paths, self.header, np.array([entry.rows for entry in stored], dtype=np.int64))
+        """All pages that were ever added, in the order of their rows."""
+        self.living = np.array(_living(entries), dtype=np.int64)
+        """Places among them of the pages that were not replaced."""
+        self.rows = self.everything.at(self.living)
+        self._entries = [stored[place] for place in self.living]
         self._pages = [Page(document=entry.document, number=entry.number) for entry in self._entries]
         self._places: dict[str, list[int]] = {}
         for place, page in enumerate(self._pages):
@@ -67,9 +71,9 @@ class PageStore:
     def page_vectors(self, page: Page) -> PageVectors:
         """The stored vectors of a page, and where on it they are."""
         place = self.place(page)
-        entry, rows = self._entries[place], slice(self.first[place], self.beyond[place])
-        wide = widened(self.vectors[rows], None if self.scales is None else self.scales[rows])
-        return PageVectors(vectors=wide[:, : self.header.dimension], grid=entry.grid, first=entry.first)
+        entry = self._entries[place]
+        vectors = self.rows.wide(place)[:, : self.header.dimension]
+        return PageVectors(vectors=vectors, grid=entry.grid, first=entry.first)
 
     def places(self, document: str | None = None) -> NDArray[np.int64]:
         """Places of all pages, or of a document's, in the corpus."""
@@ -87,10 +91,13 @@ class PageStore:
             raise unknown_document(page.document, self.documents)
         raise UserError(f"the index has no page {page}; {page.document} has {len(self._places[page.document])} pages")
 
-    def best_of(self, query: Vectors, places: NDArray[np.int64], k: int) -> list[PageHit]:
-        """The ``k`` best of the pages at these places, which are in the corpus' order."""
-        asked = self.checked(query)
-        scores = self.scanner.scores(self.vectors, self.scales, self.first[places], self.beyond[places], asked)
+    def best_of(self, query: Vectors, places: NDArray[np.int64], k: int, *, by_reading: bool = False) -> list[PageHit]:
+        """The ``k`` best of the pages at these places, which are in the corpus' order.
+
+        ``by_reading`` takes a copy of their vectors, so that the process does not grow by what it maps.
+        """
+        pages = self.rows.at(places)
+        scores = self.scanner.scores(read_copy(self.paths, pages) if by_reading else pages, self.checked(query))
         return [
             PageHit(page=self._pages[int(places[best])], score=float(scores[best])) for best in best_first(scores, k)
         ]
@@ -104,35 +111,18 @@ class PageStore:
         return np.pad(query.astype(np.float32), ((0, 0), (0, self.header.width - self.header.dimension)))
 
 
-def _living(entries: Sequence[IndexEntry]) -> tuple[list[IndexEntry], list[int]]:
-    """Pages that were not replaced, and the first row of each."""
-    replaced = {entry.file: place for place, entry in enumerate(entries) if entry.is_replaced}
-    living, first, row = [], [], 0
-    for place, entry in enumerate(entries):
-        if entry.rows and place >= replaced.get(entry.file, 0):
-            living.append(entry)
-            first.append(row)
-        row += entry.rows
-    return living, first
+def _living(entries: Sequence[IndexEntry]) -> list[int]:
+    """Places, among the entries with rows, of the pages that were not replaced."""
+    stored = [(place, entry) for place, entry in enumerate(entries) if entry.rows]
+    replaced = _replaced(entries)
+    return [row for row, (place, entry) in enumerate(stored) if place >= replaced.get(entry.file, 0)]
 
 
 def _unreadable(entries: Sequence[IndexEntry]) -> list[IndexEntry]:
-    replaced = {entry.file: place for place, entry in enumerate(entries) if entry.is_replaced}
+    replaced = _replaced(entries)
     return [entry for place, entry in enumerate(entries) if entry.error and place >= replaced.get(entry.file, 0)]
 
 
-def _mapped(paths: IndexPaths, rows: int) -> tuple[Stored, NDArray[np.float32] | None]:
-    """The rows that the journal speaks of; UserError when there are fewer."""
-    header = read_header(paths)
-    kind = TYPES[header.settings.precision]
-    is_whole = header.settings.precision == "int8"
-    vectors: Stored = np.empty((0, header.width), dtype=kind)
-    scales = np.empty(0, dtype=np.float32) if is_whole else None
-    if rows == 0:
-        return vectors, scales
-    try:
-        vectors = np.memmap(paths.vectors, dtype=kind, mode="r", shape=(rows, header.width))
-        scales = np.memmap(paths.scales, dtype=np.float32, mode="r", shape=(rows,)) if is_whole else None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{paths.root} lacks vectors that its journal speaks of ({error}); make it anew") from error
-    return vectors, scales
+def _replaced(entries: Sequence[IndexEntry]) -> dict[str, int]:
+    """Where what an index has of a file begins anew."""
+    return {entry.file: place for place, entry in enumerate(entries) if entry.is_replaced}

@@ -1,0 +1,156 @@
+"""``saccade index`` makes an index of a folder of PDFs and pictures, ``saccade search`` finds pages in it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH, prepare_machine
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.retrieval.layout import IndexEntry
+    from saccade.vision_models.kinds import PageEncoder
+
+_ENCODER = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-transformers model, or a server's URL."
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("--encoder", "where", required=True, metavar="CHECKPOINT", help=_ENCODER)
+@click.option("--out", type=PATH, required=True, help="Directory of the index; one that is there is added to.")
+@click.option(
+    "--precision",
+    type=click.Choice(["int8", "fp16"]),
+    default="int8",
+    show_default=True,
+    help="Of the vectors: fp16 takes twice the space and time.",
+)
+@click.option("--dpi", type=click.IntRange(min=1), default=144, show_default=True, help="Resolution of PDF pages.")
+@click.option(
+    "--max-pixels",
+    type=click.IntRange(min=1),
+    default=4_000_000,
+    show_default=True,
+    help="Larger ones are drawn smaller.",
+)
+@click.option("--first-stage", is_flag=True, help="Also what two-stage search needs, for tens of thousands of pages.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def index(
+    folder: Path,
+    where: str,
+    out: Path,
+    precision: str,
+    dpi: int,
+    max_pixels: int,
+    first_stage: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Index the PDFs and pictures of FOLDER, or add what is new or has changed.
+
+    A PDF is a document, and so are the pictures of a subfolder. Pages that cannot be read are named. The same command
+    continues an index that was cut off.
+    """
+    prepare_machine(threads)
+    from saccade.retrieval.building import build_index
+    from saccade.retrieval.first_stage import FirstStage, build_first_stage
+    from saccade.retrieval.layout import IndexSettings
+    from saccade.retrieval.store import open_index
+
+    settings = IndexSettings(
+        precision="fp16" if precision == "fp16" else "int8", dots_per_inch=dpi, max_pixels=max_pixels
+    )
+    told = _silent if quiet else _tell
+    report = build_index(folder, _encoder(where), out, settings, where=_noted(where), told=told)
+    for names, what in ((report.left_out, "neither PDFs nor pictures"), (report.gone, "indexed, but no longer there")):
+        if names:
+            click.echo(f"{len(names)} files are {what}: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}")
+    made = open_index(out)
+    if first_stage:
+        build_first_stage(made, FirstStage())
+    if made.unreadable:
+        click.echo(f"{len(made.unreadable)} pages or files cannot be read:")
+    for entry in made.unreadable:
+        click.echo(f"  {_named(entry)}: {entry.error}")
+    click.echo(f"{out}: {len(made)} pages of {len(made.documents)} documents, {report.added} of them new")
+
+
+@click.command()
+@click.argument("index_directory", type=PATH, metavar="INDEX")
+@click.argument("question")
+@click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="So many pages.")
+@click.option("--document", help="Search this document alone.")
+@click.option("--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {_ENCODER}")
+@click.option("--fast", is_flag=True, help="In two stages, for an index made with --first-stage.")
+@click.option("--out", type=PATH, help="Folder for the pictures of the pages.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def search(
+    index_directory: Path,
+    question: str,
+    count: int,
+    document: str | None,
+    where: str | None,
+    fast: bool,
+    out: Path | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Find the pages of INDEX that answer QUESTION: score, document#page, and its file with --out."""
+    threads = prepare_machine(threads)
+    from saccade.media.store import png_bytes
+    from saccade.retrieval.retriever import PageRetriever
+    from saccade.retrieval.store import open_index
+    from saccade.retrieval.two_stage import TwoStageIndex
+
+    pages = open_index(index_directory, threads=threads)
+    where = where or pages.header.where
+    if not where:
+        raise UserError(f"{index_directory} does not say where its encoder is; name it with --encoder CHECKPOINT")
+    searched = TwoStageIndex(pages) if fast else pages
+    hits = PageRetriever(searched, _encoder(where)).search(question, count, document)
+    files = [_file(out, rank, hit.page.document, hit.page.number) if out else None for rank, hit in enumerate(hits, 1)]
+    for hit, file in zip(hits, files):
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(png_bytes(pages.picture(hit.page)))
+    if as_json:
+        found = [
+            {"document": hit.page.document, "page": hit.page.number, "score": hit.score, "picture": file and str(file)}
+            for hit, file in zip(hits, files)
+        ]
+        click.echo(json.dumps(found, indent=2))
+        return
+    for hit, file in zip(hits, files):
+        click.echo(f"{hit.score:8.3f}  {hit.page}" + (f"  {file}" if file else ""))
+
+
+def _encoder(where: str) -> "PageEncoder":
+    from saccade.vision_models.page_encoders import load_page_encoder
+
+    return load_page_encoder(Path(where))
+
+
+def _noted(where: str) -> str:
+    """A directory by its whole path."""
+    return where if "://" in where else str(Path(where).resolve())
+
+
+def _file(out: Path, rank: int, document: str, number: int) -> Path:
+    return out / f"{rank}-{document.replace('/', '_')}-{number}.png"
+
+
+def _named(entry: "IndexEntry") -> str:
+    return f"{entry.file}, page {entry.number}" if entry.number else entry.file
+
+
+def _tell(entry: "IndexEntry") -> None:
+    if entry.rows:
+        click.echo(f"{_named(entry)}: {entry.rows} vectors", err=True)
+
+
+def _silent(entry: "IndexEntry") -> None:
+    pass

@@ -1,0 +1,60 @@
+"""Search in two stages for large corpora: a first look at all pages, then exact MaxSim with the most promising ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from saccade.retrieval.corpus import Page, PageHit
+from saccade.retrieval.first_stage import FirstStage, first_rows
+from saccade.retrieval.late_interaction import Vectors, best_first
+from saccade.retrieval.store import PageStore, open_index
+
+CANDIDATES = 400
+
+
+def open_two_stage(
+    path: Path,
+    stage: FirstStage = FirstStage(),
+    *,
+    candidates: int = CANDIDATES,
+    threads: int | None = None,
+) -> "TwoStageIndex":
+    """The index in a directory with its first stage; UserError where it is not built, or behind the index."""
+    return TwoStageIndex(open_index(path, threads=threads), stage, candidates=candidates)
+
+
+class TwoStageIndex:
+    """A page index that scores exactly as ``PageStore``, but only pages that the first stage finds promising.
+
+    What it misses is missed: hold its recall against ``exact`` on questions of your own.
+    """
+
+    def __init__(self, exact: PageStore, stage: FirstStage = FirstStage(), *, candidates: int = CANDIDATES) -> None:
+        self.exact = exact
+        self.candidates = candidates
+        self._first = first_rows(exact, stage)
+
+    @property
+    def encoder(self) -> str:
+        return self.exact.encoder
+
+    @property
+    def documents(self) -> Sequence[str]:
+        return self.exact.documents
+
+    def pages(self, document: str | None = None) -> Sequence[Page]:
+        return self.exact.pages(document)
+
+    def picture(self, page: Page) -> Image.Image:
+        return self.exact.picture(page)
+
+    def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
+        """Exact for one document, and for a corpus with no more pages than there would be candidates."""
+        promising = max(k, self.candidates)
+        if document is not None or len(self.exact) <= promising:
+            return self.exact.search(query, k, document)
+        looked = self.exact.scanner.scores(self._first, self.exact.checked(query))
+        places = np.sort(np.array(best_first(looked, promising), dtype=np.int64))
+        return self.exact.best_of(query, places, k, by_reading=True)
