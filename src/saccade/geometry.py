@@ -115,6 +115,43 @@ class Mask:
         values = np.arange(len(self.counts)) % 2 == 1
         return np.repeat(values, self.counts).reshape((self.height, self.width), order="F")
 
+    @classmethod
+    def from_coco(cls, text: str, width: int, height: int) -> "Mask":
+        """From COCO's compressed run lengths, as ``pycocotools`` writes them; ValueError for other text.
+
+        Each run is a number in groups of five bits, lowest first, with the sixth bit set where more follow; from the
+        fourth on it is the difference to the run two before.
+        """
+        counts: list[int] = []
+        value = shift = 0
+        for character in text:
+            bits = ord(character) - 48
+            if not 0 <= bits < 64 or shift > 30:
+                raise ValueError(f"{character!r} is no part of COCO's compressed run lengths")
+            value |= (bits & 0x1F) << shift
+            shift += 5
+            if bits & 0x20:
+                continue
+            if bits & 0x10:
+                value -= 1 << shift
+            counts.append(value + counts[-2] if len(counts) > 2 else value)
+            value = shift = 0
+        if shift or min(counts, default=0) < 0 or sum(counts) != width * height:
+            raise ValueError(f"run lengths of {sum(counts)} pixels are no mask of {width} x {height}")
+        return cls(width=width, height=height, counts=tuple(counts))
+
+    def to_coco(self) -> str:
+        """COCO's compressed run lengths; the inverse of ``from_coco``."""
+        written = []
+        for place, count in enumerate(self.counts):
+            value = count - self.counts[place - 2] if place > 2 else count
+            more = True
+            while more:
+                bits, value = value & 0x1F, value >> 5
+                more = value != (-1 if bits & 0x10 else 0)
+                written.append(chr(bits + 48 + (0x20 if more else 0)))
+        return "".join(written)
+
     def contains(self, point: Point) -> bool:
         x, y = int(np.floor(point.x)), int(np.floor(point.y))
         if not (0 <= x < self.width and 0 <= y < self.height):

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from PIL import Image
 
 from saccade.errors import MachineError, ToolError, UserError
+from saccade.geometry import Box, Mask, Point
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.images import crop
 from saccade.tools.tool import Returned, Tool, ToolOutput, tool_from
+from saccade.types import Json
 
 
 def echo(text: Annotated[str, "what to say"]) -> str:
@@ -80,8 +83,39 @@ def _together(calls: Sequence[Mapping[str, object]]) -> Sequence[Returned | Tool
 
 together.batch = _together  # type: ignore[attr-defined]
 
+
+def detect_objects(
+    image: Image.Image,
+    phrases: Annotated[str, "what to look for"],
+    box_threshold: Annotated[float, "least score"] = 0.35,
+    text_threshold: Annotated[float, "least score of the phrase"] = 0.25,
+) -> ToolOutput:
+    """Find the upper left quarter, but lie about some things."""
+    lies: Mapping[str, Json] = {
+        "no list": {},
+        "no box": [{"phrase": phrases}],
+        "a short box": [{"box": [1, 2, 3]}],
+        "nothing": [],
+    }
+    if phrases == "death":
+        os.kill(os.getpid(), signal.SIGKILL)
+    corner = [0.0, 0.0, 60.0 if phrases == "a wide thing" else image.width / 2, image.height / 2]
+    return ToolOutput(text="found", data={"detections": lies.get(phrases, [{"box": corner, "score": 0.5}])})
+
+
+def segment(
+    image: Image.Image, bbox_2d: Annotated[Box, "a box"], points: Annotated[list[Point] | None, "points"] = None
+) -> ToolOutput:
+    """Cut out a box, but lie where it is 60 px wide."""
+    size = (image.height, image.width) if bbox_2d.width != 60 else (9, 9)
+    region = np.zeros(size, dtype=np.bool_)
+    region[: int(bbox_2d.height), : int(bbox_2d.width)] = True
+    mask = Mask.from_array(region)
+    return ToolOutput(text="cut", data={"mask": {"size": list(size), "counts": list(mask.counts)}})
+
+
 _DEADLINES_S = {"slow": 2.0, "deadly": 5.0}
-_FUNCTIONS = (echo, slow, deadly, broken, stripes, together, crop)
+_FUNCTIONS = (echo, slow, deadly, broken, stripes, together, crop, detect_objects, segment)
 
 
 def build(settings: ToolSettings, folder: Path) -> Tool:

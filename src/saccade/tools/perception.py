@@ -168,7 +168,9 @@ def _distinct(detections: Sequence[Detection]) -> list[Detection]:
 
 MAX_POINTS = 16
 MAX_RUNS = 20_000
-"""Runs of a mask among the data; a raggeder one is left out."""
+"""Runs of a mask among the data as a list; of a raggeder one they are written as COCO compresses them."""
+MAX_COCO_RUNS = 400_000
+"""Runs of a mask that is left out: it is noise."""
 
 
 def segmentation_tool(segmenter: Segmenter, *, deadline_s: float = DEADLINE_S) -> Tool:
@@ -246,7 +248,8 @@ def _overlay(image: Image.Image, region: NDArray[np.bool_]) -> Image.Image:
 
 
 def _as_json(mask: Mask) -> Json:
-    """Run lengths as COCO writes them, uncompressed: columns from left to right, beginning with what is outside."""
-    if len(mask.counts) > MAX_RUNS:
+    """Run lengths as COCO writes them: columns from left to right, beginning with what is outside."""
+    if len(mask.counts) > MAX_COCO_RUNS:
         return None
-    return {"size": [mask.height, mask.width], "counts": list(mask.counts)}
+    counts: Json = list(mask.counts) if len(mask.counts) <= MAX_RUNS else mask.to_coco()
+    return {"size": [mask.height, mask.width], "counts": counts}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from saccade.errors import UserError
+from saccade.errors import MachineError, UserError
 from saccade.geometry import Box, Mask, Point
 
 DETECTORS = {"grounding-dino": "GroundingDINO", "owlv2": "OWLv2"}
@@ -110,6 +110,27 @@ class Segmenter(Protocol):
 
     def segment_batch(self, requests: Sequence[SegmentationRequest]) -> Sequence[Segmentation]:
         """The best region for each request; safe to call from many threads."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PointingRequest:
+    """Things of one name to point at in an RGB picture."""
+
+    image: Image.Image
+    label: str
+
+
+class Pointer(Protocol):
+    """Points at things by their names: for charts, maps and drawings, where detectors fail."""
+
+    @property
+    def identity(self) -> str:
+        """The model and how it is asked."""
+        ...
+
+    def point_batch(self, requests: Sequence[PointingRequest]) -> Sequence[Sequence[Point] | MachineError]:
+        """A point on each thing, in pixels of the picture, or why there is no answer; safe to call from threads."""
         ...
 
 

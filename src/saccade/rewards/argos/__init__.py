@@ -5,6 +5,9 @@ Start in ``scores.py``, which has the equations and what was decided where the p
 """
 
 from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
+from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
+from saccade.rewards.argos.pointers import VisionPointer, read_points
+from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.scores import (
@@ -23,9 +26,12 @@ __all__ = [
     "AnswerRequest",
     "AnswerScorer",
     "ArgosReward",
+    "CachedRegions",
     "ExactRegions",
+    "ModelRegions",
     "ModelSelector",
     "NoisyRegions",
+    "RegionFinding",
     "RegionRequest",
     "Regions",
     "RuleSelector",
@@ -34,9 +40,11 @@ __all__ = [
     "Verifier",
     "VerifierForms",
     "VideoJudge",
+    "VisionPointer",
     "answer_probability",
     "frame_of",
     "gated",
+    "read_points",
     "relative_accuracy",
     "segment_of",
     "spatial_score",

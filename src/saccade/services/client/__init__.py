@@ -16,12 +16,14 @@ if TYPE_CHECKING:
         of_families,
         tools_of_run,
     )
+    from saccade.services.client.remote_regions import RemoteRegions
     from saccade.services.client.remote_tools import RemoteTools
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "NO_TOOLS",
+    "RemoteRegions",
     "RemoteTools",
     "Tools",
     "ToolsOfRun",

@@ -26,9 +26,10 @@ from saccade.types import SceneObject, Target
 PAGES = 12
 CODE_TILES = 5
 TILE_PX = 32
-HEAD_TILE = (64, 40)
-HEAD_BOX = Box(64, 8, 192, 48)
-HEAD_FRAME_PX = 4
+HEAD_TILE_PX = 64
+HEAD_BOX = Box(64, 4, 192, 52)
+HEAD_FRAME_PX = 8
+"""Of the first tile alone, so that an encoder without places can tell it from the second."""
 CELLS = tuple(range(4, 12))
 """Cells of the 4 x 4 grid between head and foot, which plates lie in."""
 
@@ -77,11 +78,10 @@ class DrawnDocument:
         page = self.pages[index]
         pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
         left, top, right, bottom = (int(edge) for edge in HEAD_BOX.as_tuple())
-        frame = HEAD_FRAME_PX
-        pixels[top - frame : bottom + frame, left - frame : right + frame] = INK
-        for place, colour in enumerate(page.head):
-            start = left + place * HEAD_TILE[0]
-            pixels[top:bottom, start : start + HEAD_TILE[0]] = COLOURS[colour]
+        middle, frame = left + HEAD_TILE_PX, HEAD_FRAME_PX
+        pixels[top:bottom, left:middle] = INK
+        pixels[top + frame : bottom - frame, left + frame : middle - frame] = COLOURS[page.head[0]]
+        pixels[top:bottom, middle:right] = COLOURS[page.head[1]]
         for place, colour in enumerate(self.code):
             start = (SIZE_PX - CODE_TILES * TILE_PX) // 2 + place * TILE_PX
             pixels[SIZE_PX - TILE_PX : SIZE_PX - 4, start : start + TILE_PX] = COLOURS[colour]
