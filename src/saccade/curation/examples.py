@@ -5,13 +5,15 @@ A row is a question in the plain layout (``id, question, answer, answer_kind, im
 
 - of CodeDance ``level``, ``way`` and ``kind``; a turn is ``{"thought": …, "code": …}``;
 - of VISTA-R1, with calls of any tools, ``source`` and ``accepted``, which the metric of a data set goes by; a turn is
-  ``{"thought": …, "call": {"name": …, "arguments": {…}}}``, coordinates in pixels of the original.
+  ``{"thought": …, "call": {"name": …, "arguments": {…}}}``, coordinates in pixels of the original;
+- of Argos ``sample``, ``score``, ``is_right`` and ``parts`` (``argos/traces.py``), points in pixels of the original.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.curation.codedance.outcomes import kind_of
 from saccade.curation.codedance.settings import Kind, Level, Way
@@ -30,6 +32,8 @@ from saccade.types import Answer, Example, ExpertTurn, Json, Malformed, Task, To
 
 EXAMPLES = "examples.jsonl"
 BAD_ROWS_SHOWN = 20
+
+Item = TypeVar("Item")
 
 
 def example_row(example: Example, *, level: Level, way: Way, kind: Kind | None) -> dict[str, Json]:
@@ -139,21 +143,30 @@ def read_tool_examples(path: Path, media: MediaStore) -> Sequence[Example]:
     Everything that a demonstration needs is checked but for running the tools. UserError names the file and the rows
     that cannot be used, and why.
     """
+    return read_turn_rows(path, media, _tool_example)
+
+
+def read_turn_rows(path: Path, media: MediaStore, read: Callable[[Task, Row], Item]) -> list[Item]:
+    """What ``read`` makes of each row with turns, in the order of the file, or of a folder's ``examples.jsonl``.
+
+    ``read`` raises RowError; UserError names the file and all bad rows.
+    """
     file = path / EXAMPLES if path.is_dir() else path
     if file.suffix.lower() != ".jsonl":
         raise UserError(f"{file}: trajectories are JSON lines; give the folder of a curation or its {EXAMPLES}")
     tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks
-    examples: list[Example] = []
+    items: list[Item] = []
     bad: list[BadRow] = []
     for task, numbered in zip(tasks, json_lines(file), strict=True):
         try:
             if isinstance(numbered.row, RowError):
                 raise numbered.row
-            examples.append(_tool_example(task, numbered.row))
+            check_images(numbered.row, task)
+            items.append(read(task, numbered.row))
         except RowError as error:
             bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
-    check_bad_rows(file, bad, len(examples), skip_bad_rows=False)
-    return examples
+    check_bad_rows(file, bad, len(items), skip_bad_rows=False)
+    return items
 
 
 def read_tool_turns(value: RowValue) -> tuple[ExpertTurn, ...]:
@@ -166,7 +179,6 @@ def read_tool_turns(value: RowValue) -> tuple[ExpertTurn, ...]:
 
 
 def _tool_example(task: Task, row: Row) -> Example:
-    check_images(row, task)
     accepted = tuple(str(one) for one in listed(row.get("accepted"), "accepted"))
     task = replace(task, source=str(row.get("source") or task.source), accepted=accepted)
     turns = read_tool_turns(row.get("turns"))

@@ -20,6 +20,7 @@ named nearest to it in its sentence, else in the last clause of the sentence bef
 single frame.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,6 +108,30 @@ def written_point(label: str, points: Sequence[Point]) -> str:
     plain = re.sub(r"[<>\"]", "", label).strip()[:MAX_LABEL_CHARS]
     pairs = " ".join(f'x{index}="{round(one.x)}" y{index}="{round(one.y)}"' for index, one in enumerate(points, 1))
     return f'<points {pairs} alt="{plain}">{plain}</points>'
+
+
+def with_points(thought: str, mentions: Sequence[PointMention]) -> str:
+    """The well-formed thought with these points in place of its own, which they are in another frame, in their order.
+
+    Coordinates are the whole pixels that the points lie in. ValueError where there are not as many.
+    """
+    left = list(mentions)
+    pieces, end = [], 0
+    opened: re.Match[str] | None = None
+    for tag in _TAG.finditer(thought):
+        if not tag.group(1):
+            opened = tag
+            if not tag.group(2).rstrip().endswith("/"):
+                continue
+        count = 0 if opened is None else len(_read(opened.group(2)).pairs)
+        points = [Point(math.floor(one.point.x), math.floor(one.point.y)) for one in left[:count] if one.point]
+        if opened is None or not points or len(points) < count:
+            raise ValueError(f"the thought's points are not in order, or are others than the {len(mentions)} given")
+        pieces += [thought[end : opened.start()], written_point(left[0].label, points)]
+        left, end, opened = left[count:], tag.end(), None
+    if left or opened is not None:
+        raise ValueError(f"the thought holds other points than the {len(mentions)} given")
+    return "".join([*pieces, thought[end:]])
 
 
 def points_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) -> str:

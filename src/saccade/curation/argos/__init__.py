@@ -1,0 +1,33 @@
+"""Argos' data: reasoning that points, by a teacher that sees where things are, kept when the verifier lets it pass.
+
+Start in ``traces.py``, which has what is made: traces, their files, and their selection by the verifier.
+"""
+
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.curation.argos.traces import (
+        PointedTrace,
+        TraceFilter,
+        equal_sets,
+        read_pointed_examples,
+        read_traces,
+        select,
+        traces_of,
+        write_traces,
+    )
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
+
+__all__ = [
+    "PointedTrace",
+    "TraceFilter",
+    "equal_sets",
+    "read_pointed_examples",
+    "read_traces",
+    "select",
+    "traces_of",
+    "write_traces",
+]
