@@ -129,9 +129,9 @@ def search(
 
 
 def _encoder(where: str) -> "PageEncoder":
-    from saccade.vision_models.page_encoders import load_page_encoder
+    from saccade.vision_models.page_encoders import open_page_encoder
 
-    return load_page_encoder(Path(where))
+    return open_page_encoder(where)
 
 
 def _noted(where: str) -> str:

@@ -15,7 +15,7 @@ from saccade.errors import missing_extra
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.types import Json
 
-PAGE_SECONDS = 60.0
+PAGE_SECONDS = 30.0
 """A page that takes longer is given up."""
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Segmenter,
         kind_of,
     )
-    from saccade.vision_models.page_encoders import load_page_encoder
+    from saccade.vision_models.page_encoders import load_page_encoder, open_page_encoder
     from saccade.vision_models.segmenters import load_segmenter
 else:
     __getattr__, __dir__ = names_on_use(__name__)
@@ -48,4 +48,5 @@ __all__ = [
     "load_detector",
     "load_page_encoder",
     "load_segmenter",
+    "open_page_encoder",
 ]

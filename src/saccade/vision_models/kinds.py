@@ -3,6 +3,7 @@
 Nothing here needs torch, and no large file is read.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,20 @@ def kind_of(path: Path) -> str:
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
     return str(config.get("model_type")) if isinstance(config, dict) else ""
+
+
+_PARTS = ("*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja")
+"""Files of a checkpoint that its answers may depend on."""
+
+
+def checkpoint_digest(path: Path) -> str:
+    """Hash of all files of a checkpoint directory that decide what it gives."""
+    digest = hashlib.sha256()
+    for file in sorted({file for part in _PARTS for file in path.rglob(part)}):
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()
+        digest.update(f"{file.relative_to(path).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 ChartTask = Literal["table", "caption", "answer"]

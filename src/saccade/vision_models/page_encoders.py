@@ -1,8 +1,7 @@
 """Encoders of pages by late interaction: ColPali, ColQwen2 and ColModernVBERT, from transformers checkpoints."""
 
-import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from saccade.errors import UserError
 from saccade.models.loading import LoadSettings, first_line
 from saccade.models.vlm import quiet_transformers
 from saccade.vision_models.checkpoints import load_weights, on_device
-from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind
+from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of
 
 _CLASSES: dict[str, tuple[type[PreTrainedModel], type[ProcessorMixin]]] = {
     "colpali": (ColPaliForRetrieval, ColPaliProcessor),
@@ -34,12 +33,26 @@ _CLASSES: dict[str, tuple[type[PreTrainedModel], type[ProcessorMixin]]] = {
     "colmodernvbert": (ColModernVBertForRetrieval, ColModernVBertProcessor),
 }
 
-_PARTS = ("*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja")
-"""Files of a checkpoint that its vectors may depend on."""
+
+def open_page_encoder(where: str, settings: LoadSettings = LoadSettings()) -> PageEncoder:
+    """The encoder in a checkpoint directory, or on a server that serves one model."""
+    if "://" in where:
+        from saccade.vision_models.served_encoders import ServedEncoder
+
+        return ServedEncoder(where)
+    return load_page_encoder(Path(where), settings)
 
 
 def load_page_encoder(path: Path, settings: LoadSettings = LoadSettings()) -> PageEncoder:
-    """The encoder that a checkpoint directory holds; UserError says what is wrong with it."""
+    """The encoder that a checkpoint directory holds; UserError says what is wrong with it.
+
+    A model that is none of transformers' own is loaded by sentence-transformers where it has that layout.
+    """
+    has_kind = (path / "config.json").is_file() and kind_of(path) in PAGE_ENCODERS
+    if (path / "modules.json").is_file() and not has_kind:
+        from saccade.vision_models.sentence_encoders import SentenceEncoder
+
+        return SentenceEncoder(path, settings)
     return LateInteraction(path, settings)
 
 
@@ -51,7 +64,7 @@ class LateInteraction:
         model_class, processor_class = _CLASSES[self._kind]
         self._model: Any = load_weights(path, model_class, settings)
         self._processor = _processor(path, processor_class)
-        self._identity = f"{self._kind}:{_digest(path)}"
+        self._identity = f"{self._kind}:{checkpoint_digest(path)}"
         self._lock = threading.Lock()
 
     @property
@@ -103,16 +116,3 @@ def _processor(path: Path, processor_class: type[ProcessorMixin]) -> Any:
             return processor_class.from_pretrained(path, local_files_only=True)
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise UserError(f"{path} has no {processor_class.__name__} that can be loaded: {first_line(error)}") from error
-
-
-def _digest(path: Path) -> str:
-    """Hash of all files that decide what the vectors are."""
-    digest = hashlib.sha256()
-    for file in _files(path):
-        with file.open("rb") as opened:
-            digest.update(f"{file.name}\0{hashlib.file_digest(opened, 'sha256').hexdigest()}\n".encode())
-    return digest.hexdigest()[:16]
-
-
-def _files(path: Path) -> Iterator[Path]:
-    yield from sorted({file for part in _PARTS for file in path.glob(part)})
