@@ -4,8 +4,11 @@ Inside Saccade every coordinate is in pixels of the original image: x to the rig
 corner of the top left pixel. A ``Frame`` converts at the protocol's edge to what a model family writes.
 """
 
+import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -110,6 +113,21 @@ class Mask:
             counts = [0, *counts]
         return cls(width=array.shape[1], height=array.shape[0], counts=tuple(counts))
 
+    @classmethod
+    def from_box(cls, box: "Box", width: int, height: int) -> "Mask":
+        """The pixels of a picture whose corner (x, y) lies in the box, without drawing it."""
+        inside = box.clipped(width, height)
+        x1, y1, x2, y2 = (math.ceil(side) for side in inside.as_tuple())
+        wide, tall = x2 - x1, y2 - y1
+        if wide <= 0 or tall <= 0:
+            return cls(width=width, height=height, counts=(width * height,))
+        if tall == height:
+            counts = [x1 * height, wide * height, (width - x2) * height]
+        else:
+            after = (height - y2) + (width - x2) * height
+            counts = [x1 * height + y1, *([tall, height - tall] * (wide - 1)), tall, after]
+        return cls(width=width, height=height, counts=tuple(counts if counts[-1] else counts[:-1]))
+
     def to_array(self) -> NDArray[np.bool_]:
         """A boolean array of shape (height, width)."""
         values = np.arange(len(self.counts)) % 2 == 1
@@ -156,7 +174,7 @@ class Mask:
         x, y = int(np.floor(point.x)), int(np.floor(point.y))
         if not (0 <= x < self.width and 0 <= y < self.height):
             return False
-        return bool(np.searchsorted(np.cumsum(self.counts), x * self.height + y, side="right") % 2)
+        return bisect_right(list(accumulate(self.counts)), x * self.height + y) % 2 == 1
 
     @property
     def area(self) -> int:

@@ -3,15 +3,16 @@
 import re
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from saccade.errors import UserError
-from saccade.geometry import Box
+from saccade.geometry import Box, Mask
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.procedural import FAMILIES, SPLITS, generate, split_of, vocabulary_texts
-from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, knob, look_box, rectangle_mask, whole_knob
+from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, knob, look_box, whole_knob
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import find_tool
 from saccade.types import Answer, Example, ToolCall
@@ -235,9 +236,13 @@ def test_a_look_is_the_smallest_square_on_the_grid_around_a_box(box: Box, expect
 
 
 @pytest.mark.parametrize(
-    "box", [Box(3, 4, 9, 10), Box(0, 0, 1, 1), Box(255, 255, 256, 256), Box(5, 0, 7, 256), Box(0, 0, 256, 256)]
+    "box",
+    [
+        *(Box(3, 4, 9, 10), Box(0, 0, 1, 1), Box(255, 255, 256, 256), Box(5, 0, 7, 256), Box(0, 0, 256, 256)),
+        *(Box(2.5, 3.2, 9.1, 10.9), Box(-5, -5, 3, 300), Box(9, 9, 9, 12), Box(9, 9, 5, 12), Box(300, 0, 310, 9)),
+    ],
 )
-def test_a_rectangle_mask_is_what_drawing_it_would_give(box: Box) -> None:
-    array = rectangle_mask(box).to_array()
-    assert array[int(box.y1) : int(box.y2), int(box.x1) : int(box.x2)].all()
-    assert array.sum() == box.area
+def test_the_mask_of_a_box_is_what_drawing_it_would_give(box: Box) -> None:
+    y, x = np.mgrid[0:256, 0:256]
+    inside = (x >= box.x1) & (x < box.x2) & (y >= box.y1) & (y < box.y2)
+    assert Mask.from_box(box, 256, 256) == Mask.from_array(inside)

@@ -84,22 +84,11 @@ def pick_several(rng: Generator, options: tuple[str, ...], count: int) -> tuple[
     return tuple(options[int(i)] for i in rng.permutation(len(options))[:count])
 
 
-def rectangle_mask(box: Box, width: int = SIZE_PX, height: int = SIZE_PX) -> Mask:
-    """The mask of a box with whole coordinates inside an image, without drawing it."""
-    x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
-    tall, wide = y2 - y1, x2 - x1
-    if tall == height:
-        counts = [x1 * height, wide * height, (width - x2) * height]
-    else:
-        gap = height - tall
-        after = (height - y2) + (width - x2) * height
-        counts = [x1 * height + y1, *([tall, gap] * (wide - 1)), tall, after]
-    return Mask(width=width, height=height, counts=tuple(counts if counts[-1] else counts[:-1]))
-
-
 def rectangle_target(label: str, box: Box, image_index: int = 0) -> Target:
     """A target that fills its box, which has whole coordinates."""
-    return Target(label=label, box=box, point=box.center, mask=rectangle_mask(box), image_index=image_index)
+    return Target(
+        label=label, box=box, point=box.center, mask=Mask.from_box(box, SIZE_PX, SIZE_PX), image_index=image_index
+    )
 
 
 def target_of(label: str, mask: NDArray[np.bool_], image_index: int = 0) -> Target:

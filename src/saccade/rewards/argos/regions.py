@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from saccade.errors import MachineError
-from saccade.geometry import Box, Mask
+from saccade.geometry import Mask
 from saccade.rewards.argos.scores import plain_label
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Task
@@ -68,18 +68,9 @@ def _known(request: RegionRequest) -> Masks:
     task, index = request.task, request.image_index
     objects = [one for one in task.objects if one.image_index == index and plain_label(one.name) == request.label]
     if objects:
-        return tuple(one.mask or box_mask(one.box, request.image) for one in objects)
+        return tuple(one.mask or Mask.from_box(one.box, request.image.width, request.image.height) for one in objects)
     targets = [one for one in task.targets if one.image_index == index and plain_label(one.label) == request.label]
-    return tuple(one.mask or box_mask(one.box, request.image) for one in targets)
-
-
-def box_mask(box: Box, image: ImageRef) -> Mask:
-    """The pixels of a picture whose corner (x, y) lies in the box."""
-    array = np.zeros((image.height, image.width), dtype=np.bool_)
-    inside = box.clipped(image.width, image.height)
-    rows = slice(int(np.ceil(inside.y1)), int(np.ceil(inside.y2)))
-    array[rows, int(np.ceil(inside.x1)) : int(np.ceil(inside.x2))] = True
-    return Mask.from_array(array)
+    return tuple(one.mask or Mask.from_box(one.box, request.image.width, request.image.height) for one in targets)
 
 
 @dataclass(frozen=True, kw_only=True)

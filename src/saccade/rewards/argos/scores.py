@@ -6,6 +6,7 @@ open (points that repeat, are missing, vague or unreadable) is decided here, sin
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -83,6 +84,7 @@ def point_hits(
     return hits
 
 
+@lru_cache(8192)
 def plain_label(label: str) -> str:
     """The label by which things are told apart: in lower case, without articles, with single spaces."""
     # A policy may write half of a character, which nothing can encode.
