@@ -23,6 +23,8 @@ class Pointing:
     """Share of trajectories without one."""
     no_verdict: float
     """Points and descriptions per trajectory that a machine failed on."""
+    agreement: float | None = None
+    """Share of thoughts that end with what is answered, of those that rules can decide; None without any."""
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -32,6 +34,7 @@ class Pointing:
             "points_mean": self.points_mean,
             "without_points": self.without_points,
             "no_verdict": self.no_verdict,
+            "agreement": self.agreement,
         }
 
 
@@ -51,6 +54,7 @@ def pointing(attempts: Iterable[Attempt]) -> Pointing | None:
         points_mean=_mean(counts) or 0.0,
         without_points=counts.count(0) / len(counts),
         no_verdict=_mean([score.notes.get("no_verdict", 0.0) for score in scores]) or 0.0,
+        agreement=_mean([score.notes["agreement"] for score in scores if "agreement" in score.notes]),
     )
 
 

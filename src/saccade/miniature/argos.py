@@ -250,5 +250,6 @@ def tiny(context: RecipeContext) -> Plan:
         examples=lessons_on(asked, context.seed) if imitates else None,
         first=None,
         resources=() if model is None else (model,),
+        meters=paying.meters,
     )
     return material.plan(settings, method(settings, material, paying, measured_by=exact))

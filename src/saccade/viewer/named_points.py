@@ -67,6 +67,8 @@ def pointing_text(pointing: Pointing | None) -> str:
         parts.append(f"{percent_text(pointing.accuracy)} grounded")
     if pointing.targets is not None:
         parts.append(f"{percent_text(pointing.targets)} of the targets")
+    if pointing.agreement is not None:
+        parts.append(f"thought and answer agree in {percent_text(pointing.agreement)}")
     if pointing.no_verdict:
         parts.append(f"{pointing.no_verdict:.2f} without a verdict")
     return ", ".join(parts)

@@ -11,6 +11,7 @@ from saccade.rewards import score_questions
 from saccade.rewards.argos import (
     AnswerRequest,
     ArgosReward,
+    CachedRegions,
     ExactRegions,
     NoisyRegions,
     RegionRequest,
@@ -292,3 +293,35 @@ def test_noisy_regions_are_wrong_for_a_share_of_labels_always_the_same() -> None
     assert noisy.find(requests) == found
     assert 0.22 < sum(one != right for one, right in zip(found, true)) / 400 < 0.38
     assert list(NoisyRegions(inner=ExactRegions(), share=0.0).find(requests)) == list(true)
+
+
+def test_seconds_of_each_back_end_and_what_was_known_are_told_once() -> None:
+    class Sure:
+        def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...]]:
+            return [(0.0,)] * len(requests)
+
+    verifier = Verifier(regions=CachedRegions(inner=ExactRegions()), teacher=Sure())
+    of = reward(verifier, reasoning_weight=1.0)
+    right = said("white", point("red plate", ON_RED), thought="white")
+    assert totals(of, right, right) == [1.0, 1.0]
+    assert totals(of, right) == [1.0]
+    told = verifier.meters()
+    assert {name: value for name, value in told.items() if not name.endswith("_s")} == {
+        "region_requests": 3.0,
+        "regions_sought": 1.0,
+        "regions_failed": 0.0,
+        "regions_known": pytest.approx(2 / 3),
+    }
+    assert all(told[name] > 0 for name in ("regions_s", "teacher_s"))
+    assert verifier.meters() == {"region_requests": 0.0, "regions_sought": 0.0, "regions_failed": 0.0}
+
+
+def test_a_thought_that_ends_with_another_answer_is_noted() -> None:
+    found = scored(
+        reward(),
+        said("white", thought='a <point x="1" y="1">white</point> mark'),
+        said("white", thought="it is black, no, black"),
+        said("black", thought="it is white"),
+        said("white"),
+    )
+    assert [None if one is None else one.notes.get("agreement") for one in found] == [1.0, None, 0.0, None]

@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass
 class RegionCounts:
-    """What ``CachedRegions`` was asked since it was made."""
+    """What ``CachedRegions`` was asked, since it was made and since it was last read."""
 
     asked: int = 0
     """Requests, repeated ones of a call too."""
@@ -28,9 +28,17 @@ class RegionCounts:
     """Different ones that the back end was asked."""
     failed: int = 0
     """Different ones that it failed on; they are asked again the next time."""
+    _read: dict[str, int] = field(default_factory=dict, repr=False)
 
     def as_counts(self) -> dict[str, int]:
         return {"region_requests": self.asked, "regions_sought": self.found, "regions_failed": self.failed}
+
+    def taken(self) -> dict[str, float]:
+        """The counts since this was last called, and the share of requests that were known already."""
+        before, self._read = self._read, self.as_counts()
+        new = {name: float(count - before.get(name, 0)) for name, count in self._read.items()}
+        known = {"regions_known": 1 - new["regions_sought"] / new["region_requests"]} if new["region_requests"] else {}
+        return {**new, **known}
 
 
 @dataclass(kw_only=True)

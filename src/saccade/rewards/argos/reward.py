@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.errors import UserError
+from saccade.protocols.points import without_points
+from saccade.rewards.answers.agreement import agrees
 from saccade.rewards.argos.scores import relative_accuracy
 from saccade.rewards.argos.selection import RuleSelector, Selection, Selector, selection_to_json
 from saccade.rewards.argos.verifier import MeasuredPoints, Verifier
@@ -80,7 +82,7 @@ class ArgosReward:
             else Score(
                 terms=self._terms(accuracy, points[index], thoughts[index]) if pays[index] else _alone(accuracy),
                 is_right=accuracy >= self.tau,
-                notes=_notes(members[index], selection, groundings[index], thoughts[index]),
+                notes=_notes(task, members[index], selection, groundings[index], thoughts[index]),
                 evidence=_evidence(selection, groundings[index]),
             )
             for index, accuracy in enumerate(accuracies)
@@ -162,7 +164,7 @@ def _filled(values: Sequence[float | None], pays: Sequence[bool]) -> list[_Part 
 
 
 def _notes(
-    trajectory: Trajectory, selection: Selection, grounding: MeasuredPoints | None, reasoning: _Part | None
+    task: Task, trajectory: Trajectory, selection: Selection, grounding: MeasuredPoints | None, reasoning: _Part | None
 ) -> dict[str, float]:
     notes = {f"scorer/{name}": 1.0 for name in selection.scorers}
     if selection.wants_points:
@@ -174,6 +176,9 @@ def _notes(
             notes["grounding"] = grounding.value
     if reasoning is not None and reasoning.filled_from:
         notes["no_teacher"] = 1.0
+    thought = without_points("\n".join(turn.thought for turn in trajectory.turns))
+    if (agreement := agrees(task, thought, trajectory.answer or "")) is not None:
+        notes["agreement"] = float(agreement)
     return notes
 
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
 from saccade.errors import MachineError, UserError
 from saccade.protocols.moments import find_moments
 from saccade.protocols.points import without_points, without_tags
+from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.rewards.argos.scores import (
     PointForm,
@@ -26,6 +29,9 @@ from saccade.rewards.argos.scores import (
 from saccade.rewards.argos.selection import Selection
 from saccade.rewards.gathered import Gathered
 from saccade.types import PointMention, Task, Trajectory
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
 
 Conclusion = Literal["shown", "hidden", "gain"]
 """What the teacher sees of a reasoning: all of it (the paper); without the sentences that say the answer; or all of it,
@@ -77,6 +83,38 @@ class VerifierForms:
     """Whether the teacher reads the tags of points, or the labels alone."""
 
 
+class ScorerClock:
+    """Seconds that back ends took since they were last read, over all threads; those of a judge that waits add up."""
+
+    def __init__(self) -> None:
+        self._spent: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def timed(
+        self, name: str, find: Callable[[Sequence[Request]], Sequence[Response]]
+    ) -> Callable[[Sequence[Request]], Sequence[Response]]:
+        """The same function, whose time is added."""
+
+        def found(requests: Sequence[Request]) -> Sequence[Response]:
+            start = time.perf_counter()
+            try:
+                return find(requests)
+            finally:
+                self.add(name, time.perf_counter() - start)
+
+        return found
+
+    def add(self, name: str, seconds: float) -> None:
+        with self._lock:
+            self._spent[name] = self._spent.get(name, 0.0) + seconds
+
+    def taken(self) -> dict[str, float]:
+        """The seconds by ``<name>_s``; they begin anew."""
+        with self._lock:
+            spent, self._spent = self._spent, {}
+        return {f"{name}_s": seconds for name, seconds in spent.items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verifier:
     """The back ends of a verifier; those that are None measure nothing, and a selection that needs one is refused."""
@@ -90,9 +128,22 @@ class Verifier:
         init=False, repr=False, compare=False
     )
 
+    _clock: "ScorerClock" = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_find", None if self.regions is None else Gathered(self.regions.find))
-        object.__setattr__(self, "_score", None if self.teacher is None else Gathered(self.teacher.logprobs))
+        clock = ScorerClock()
+        find, score = None, None
+        if self.regions is not None:
+            find = Gathered(clock.timed("regions", self.regions.find))
+        if self.teacher is not None:
+            score = Gathered(clock.timed("teacher", self.teacher.logprobs))
+        for name, value in (("_clock", clock), ("_find", find), ("_score", score)):
+            object.__setattr__(self, name, value)
+
+    def meters(self) -> Mapping[str, float]:
+        """Seconds in each back end since the last call, for ``Plan.meters``; with what remembered regions count."""
+        counted = self.regions.counts.taken() if isinstance(self.regions, CachedRegions) else {}
+        return {**self._clock.taken(), **counted}
 
     async def grounding(self, task: Task, trajectory: Trajectory, selection: Selection) -> MeasuredPoints:
         """The grounding score of a response; UserError where the back end of the selection is missing."""
@@ -159,7 +210,11 @@ class Verifier:
             return 0.0
         if self.video is None:
             raise UserError("a video's moments are selected, but the verifier has no video judge; give it one")
-        return await self.video(task, first, last, description)
+        start = time.perf_counter()
+        try:
+            return await self.video(task, first, last, description)
+        finally:
+            self._clock.add("video", time.perf_counter() - start)
 
     async def reasoning(self, task: Task, trajectory: Trajectory) -> float | None:
         """P(answer given question, reasoning, pictures) of a response; None where the machine failed.
