@@ -63,8 +63,8 @@ class CurationReport:
             ("tries that failed", self.tries),
             ("verdicts", self.verdicts),
         )
-        return _lines(
-            [f"{self.kept} examples of {self.questions} questions", _failed(self.failed, "questions"), other],
+        return report_lines(
+            [f"{self.kept} examples of {self.questions} questions", failed_line(self.failed, "questions"), other],
             counted,
             self.asked,
         )
@@ -79,14 +79,14 @@ def curation_report(
         questions=questions,
         kept=len(kept),
         failed=questions - len(outcomes),
-        levels=_counted(outcome.level for outcome in outcomes),
-        kept_levels=_counted(outcome.level for outcome in kept),
-        kept_ways=_counted(outcome.way for outcome in kept if outcome.way is not None),
-        kept_kinds=_counted(outcome.kind or "no code" for outcome in kept),
+        levels=counted(outcome.level for outcome in outcomes),
+        kept_levels=counted(outcome.level for outcome in kept),
+        kept_ways=counted(outcome.way for outcome in kept if outcome.way is not None),
+        kept_kinds=counted(outcome.kind or "no code" for outcome in kept),
         other_kind=sum(outcome.asked_kind not in (None, outcome.kind) for outcome in kept),
-        rejected=_counted(outcome.reason for outcome in outcomes if outcome.reason is not None),
-        tries=_counted(f"{one.way}/{one.reason}" for outcome in outcomes for one in outcome.tries),
-        verdicts=_counted(f"{one.step}/{one.value}" for outcome in outcomes for one in outcome.verdicts),
+        rejected=counted(outcome.reason for outcome in outcomes if outcome.reason is not None),
+        tries=counted(f"{one.way}/{one.reason}" for outcome in outcomes for one in outcome.tries),
+        verdicts=counted(f"{one.step}/{one.value}" for outcome in outcomes for one in outcome.verdicts),
         asked=asked or {},
     )
 
@@ -127,10 +127,10 @@ class RephrasingReport:
             ("trajectories given up", self.given_up),
             ("tries that failed", self.tries),
         )
-        return _lines(
+        return report_lines(
             [
                 f"{self.told} of {self.chosen} chosen trajectories are told in plain words",
-                _failed(self.failed, "trajectories"),
+                failed_line(self.failed, "trajectories"),
             ],
             counted,
             self.asked,
@@ -152,9 +152,9 @@ def rephrasing_report(
         chosen=chosen,
         told=sum(told),
         failed=chosen - len(told),
-        streams=_counted(streams),
-        given_up=_counted([reasons[-1] for is_told, reasons in zip(told, tries, strict=True) if not is_told]),
-        tries=_counted([reason for reasons in tries for reason in reasons]),
+        streams=counted(streams),
+        given_up=counted([reasons[-1] for is_told, reasons in zip(told, tries, strict=True) if not is_told]),
+        tries=counted([reason for reasons in tries for reason in reasons]),
         asked=asked,
     )
 
@@ -199,10 +199,10 @@ class ImitationReport:
             ("questions given up", self.given_up),
             ("tries that failed", self.tries),
         )
-        return _lines(
+        return report_lines(
             [
                 f"{self.kept} examples of {self.questions} questions, {self.dense} thought out at length",
-                _failed(self.failed, "questions"),
+                failed_line(self.failed, "questions"),
             ],
             counted,
             self.asked,
@@ -225,10 +225,10 @@ def imitation_report(
         kept=sum(kept),
         dense=dense,
         failed=questions - len(kept),
-        families=_counted([family for family, is_kept in zip(families, kept, strict=True) if is_kept]),
-        tools=_counted([name for names in calls for name in names]),
-        given_up=_counted([reasons[-1] for is_kept, reasons in zip(kept, tries, strict=True) if not is_kept]),
-        tries=_counted([reason for reasons in tries for reason in reasons]),
+        families=counted([family for family, is_kept in zip(families, kept, strict=True) if is_kept]),
+        tools=counted([name for names in calls for name in names]),
+        given_up=counted([reasons[-1] for is_kept, reasons in zip(kept, tries, strict=True) if not is_kept]),
+        tries=counted([reason for reasons in tries for reason in reasons]),
         asked=asked,
     )
 
@@ -261,17 +261,19 @@ class SelectionReport:
             ("questions left out", self.dropped),
             ("questions by pass rate", self.pass_rates),
         )
-        return _lines(
-            [f"{self.kept} of {self.questions} questions kept", _failed(self.failed, "questions")], counted, self.asked
+        return report_lines(
+            [f"{self.kept} of {self.questions} questions kept", failed_line(self.failed, "questions")],
+            counted,
+            self.asked,
         )
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
-    """From the most frequent, ties in alphabetical order."""
+def counted(names: Iterable[str]) -> dict[str, int]:
+    """Numbers of each name, from the most frequent, ties in alphabetical order."""
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
-def _lines(first: Sequence[str], counted: Sequence[tuple[str, Counts]], asked: Mapping[str, Counts]) -> str:
+def report_lines(first: Sequence[str], counted: Sequence[tuple[str, Counts]], asked: Mapping[str, Counts]) -> str:
     """The first lines that are not empty, one for each of the counts that has any, and one for each role asked."""
     lines = [line for line in first if line]
     for title, counts in (*counted, *((f"asked of the {role}", of_role) for role, of_role in asked.items())):
@@ -280,5 +282,5 @@ def _lines(first: Sequence[str], counted: Sequence[tuple[str, Counts]], asked: M
     return "\n".join(lines) + "\n"
 
 
-def _failed(count: int, things: str) -> str:
+def failed_line(count: int, things: str) -> str:
     return f"{count} {things} failed by no fault of theirs; resume to try them again" if count else ""

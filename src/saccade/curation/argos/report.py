@@ -1,0 +1,88 @@
+"""Report of Argos' curation: yield by questions and by traces: one in thirty traces may be one in four questions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.curation.argos.outcomes import TracedQuestion
+from saccade.curation.reports import Counts, counted, failed_line, report_lines
+from saccade.types import Json, Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TracingReport:
+    """Counts over questions and over their traces."""
+
+    questions: int
+    kept: int
+    """Questions with an example."""
+    failed: int
+    traces: int
+    """Replies of the teacher."""
+    right: int
+    passing: int
+    """Traces that may be kept: right ones that reach the threshold."""
+    families: Counts
+    """Examples by family or data set."""
+    given_up: Counts
+    """Questions without an example, by their own reason or that of the trace that came nearest."""
+    refused: Counts
+    """Traces that may not be kept, by reason."""
+    asked: Mapping[str, Counts]
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "questions": self.questions,
+            "kept": self.kept,
+            "failed": self.failed,
+            "traces": self.traces,
+            "right": self.right,
+            "passing": self.passing,
+            "yield_of_questions": _share(self.kept, self.questions - self.failed),
+            "yield_of_traces": _share(self.passing, self.traces),
+            "families": dict(self.families),
+            "given_up": dict(self.given_up),
+            "refused": dict(self.refused),
+            "asked": {role: dict(counts) for role, counts in self.asked.items()},
+        }
+
+    def describe(self) -> str:
+        """The counts as lines of text."""
+        done = self.questions - self.failed
+        of_questions, of_traces = _share(self.kept, done), _share(self.passing, self.traces)
+        return report_lines(
+            [
+                f"{self.kept} of {done} questions have an example ({of_questions:.1%})",
+                f"{self.passing} of {self.traces} traces may be kept ({of_traces:.1%}), {self.right} are right",
+                failed_line(self.failed, "questions"),
+            ],
+            (
+                ("examples by family", self.families),
+                ("questions given up", self.given_up),
+                ("traces refused", self.refused),
+            ),
+            self.asked,
+        )
+
+
+def tracing_report(
+    outcomes: Sequence[TracedQuestion], tasks: Mapping[str, Task], *, asked: Mapping[str, Counts]
+) -> TracingReport:
+    """Counts over the outcomes of these questions."""
+    kept = [one for one in outcomes if one.best is not None]
+    tries = [tried for one in outcomes for tried in one.tries]
+    return TracingReport(
+        questions=len(tasks),
+        kept=len(kept),
+        failed=len(tasks) - len(outcomes),
+        traces=len(tries),
+        right=sum(one.is_right for one in tries),
+        passing=sum(one.reason is None for one in tries),
+        families=counted(tasks[one.task_id].family for one in kept),
+        given_up=counted(one.reason for one in outcomes if one.best is None),
+        refused=counted(one.reason for one in tries if one.reason is not None),
+        asked=asked,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
