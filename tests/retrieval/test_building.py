@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,7 @@ def test_another_encoder_or_other_settings_are_refused(folder: Path, tmp_path: P
 
 KILLED = """
 import os, signal, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from saccade.retrieval import IndexSettings, build_index
 from saccade.testing.color_encoder import ColorEncoder
@@ -185,3 +187,16 @@ def test_a_killed_build_ends_with_the_bytes_of_one_that_was_left_alone(folder: P
     assert len(open_index(cut)) == 4
     build_index(folder, ColorEncoder(), cut, BLOCKS)
     assert contents(cut) == contents(tmp_path / "whole")
+
+
+def test_an_index_inside_the_folder_is_no_part_of_it(folder: Path) -> None:
+    for added in (7, 0):
+        assert build_index(folder, ColorEncoder(), folder / "deck" / "index").added == added
+
+
+def test_many_threads_find_what_one_finds(folder: Path, tmp_path: Path) -> None:
+    build_index(folder, ColorEncoder(), tmp_path / "index")
+    pages = open_retriever(tmp_path / "index", ColorEncoder())
+    questions = ["red", "blue and red", "yellow", "black or white"] * 16
+    with ThreadPoolExecutor(64) as asking:
+        assert list(asking.map(pages.search, questions)) == [pages.search(question) for question in questions]

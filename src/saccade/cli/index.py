@@ -67,7 +67,9 @@ def index(
     report = build_index(folder, _encoder(where), out, settings, where=_noted(where), told=told)
     for names, what in ((report.left_out, "neither PDFs nor pictures"), (report.gone, "indexed, but no longer there")):
         if names:
-            click.echo(f"{len(names)} files are {what}: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}")
+            click.echo(
+                f"{len(names)} files are {what}: {', '.join(map(_shown, names[:5]))}{' ...' if len(names) > 5 else ''}"
+            )
     made = open_index(out)
     if first_stage:
         build_first_stage(made, FirstStage())
@@ -125,7 +127,7 @@ def search(
         click.echo(json.dumps(found, indent=2))
         return
     for hit, file in zip(hits, files):
-        click.echo(f"{hit.score:8.3f}  {hit.page}" + (f"  {file}" if file else ""))
+        click.echo(f"{hit.score:8.3f}  {_shown(str(hit.page))}" + (f"  {_shown(str(file))}" if file else ""))
 
 
 def _encoder(where: str) -> "PageEncoder":
@@ -140,11 +142,16 @@ def _noted(where: str) -> str:
 
 
 def _file(out: Path, rank: int, document: str, number: int) -> Path:
-    return out / f"{rank}-{document.replace('/', '_')}-{number}.png"
+    return out / f"{rank}-{document.replace('/', '_')[-80:]}-{number}.png"
 
 
 def _named(entry: "IndexEntry") -> str:
-    return f"{entry.file}, page {entry.number}" if entry.number else entry.file
+    return f"{_shown(entry.file)}, page {entry.number}" if entry.number else _shown(entry.file)
+
+
+def _shown(name: str) -> str:
+    """Names of files may hold line ends, and what terminals take for commands."""
+    return name if name.isprintable() else ascii(name)[1:-1]
 
 
 def _tell(entry: "IndexEntry") -> None:

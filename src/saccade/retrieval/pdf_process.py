@@ -44,10 +44,9 @@ def main(connection: socket.socket) -> None:
     document = _Document()
     while True:
         try:
-            request = receive(connection)
-        except BrokenFrameError:
+            connection.sendall(packed(_answer(document, receive(connection))))
+        except (BrokenFrameError, BrokenPipeError, ConnectionResetError):
             return
-        connection.sendall(packed(_answer(document, request)))
 
 
 def _answer(document: _Document, request: WireFrame) -> WireFrame:
