@@ -45,6 +45,8 @@ class EngineChat:
     chat: Chat
     max_tokens: int = 1024
     """Limit of one answer."""
+    view: ViewRule | None = None
+    """How the model sees pictures, where that is known."""
     _waiting: list[_Asked] = field(default_factory=list, init=False)
     _serving: "asyncio.Task[None] | None" = field(default=None, init=False)
 
@@ -109,6 +111,11 @@ class LocalChat:
     def counts(self) -> ChatCounts:
         return ChatCounts(requests=self._asked)
 
+    @property
+    def view(self) -> ViewRule | None:
+        """How an open checkpoint sees pictures; None of anything else."""
+        return self._model.view if isinstance(self._model, EngineChat) else None
+
     async def __call__(
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
     ) -> Sequence[str]:
@@ -133,7 +140,7 @@ def checkpoint_chat(path: Path, media: MediaStore, load: LoadSettings, *, max_to
 
     def make() -> ChatModel:
         loaded = loaded_engine(path, media, load)
-        return EngineChat(engine=loaded.engine, chat=loaded.chat, max_tokens=max_tokens)
+        return EngineChat(engine=loaded.engine, chat=loaded.chat, max_tokens=max_tokens, view=loaded.view)
 
     return LocalChat(str(path), make)
 

@@ -1,9 +1,13 @@
-"""``saccade curate``: questions made into examples to imitate, by CodeDance and VISTA-Gym (iVGR: ``curate_ivgr``)."""
+"""``saccade curate``: questions made into examples to imitate, by CodeDance and VISTA-Gym.
+
+Argos' and iVGR's commands are in ``curate_argos`` and ``curate_ivgr``.
+"""
 
 from pathlib import Path
 
 import click
 
+from saccade.cli.curate_argos import argos
 from saccade.cli.curate_ivgr import ivgr
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
@@ -97,6 +101,7 @@ def curate() -> None:
     """Make questions into examples to imitate, and select questions."""
 
 
+curate.add_command(argos)
 curate.add_command(ivgr)
 curate.add_command(vista)
 

@@ -12,10 +12,12 @@ from typing import Self
 
 from saccade.atomic import disk_errors
 from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect, is_checkpoint, is_server
+from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.curation.reports import Counts
 from saccade.curation.rows import recorded_pass_rates
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.vision_models.kinds import VisionModel
 
 REPLIES, ASKED = "replies", ".asked.json"
 
@@ -118,6 +120,22 @@ class Teachers:
             on_count=self._ledger.of(role),
         )
         return self._stack.enter_context(client)
+
+    def vision(self, role: str, who: str, model: str | None) -> VisionModel:
+        """A model that answers requests about a picture at once; ``role`` is the option that names it."""
+        if is_server(who) and model is None:
+            raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
+        images = LentImages()
+        connected = connect(
+            who if is_server(who) else Path(who),
+            self.server,
+            model=model,
+            media=images,
+            api_key=os.environ.get(self.api_key_env, ""),
+            cache_dir=self.out / REPLIES,
+            on_count=self._ledger.of(role),
+        )
+        return self._stack.enter_context(VisionChat(connected, images))
 
     def player(self, role: str, who: str, model: str | None) -> ChatModel | Mapping[str, float]:
         """A chat model, or the pass rates that a file or a run holds."""

@@ -10,6 +10,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.curation.argos.marks import Mark, MarkFinder, PointerMarks, RegionMarks
     from saccade.curation.argos.pipeline import Tracing
+    from saccade.curation.argos.run import ArgosRequest, curate_argos
     from saccade.curation.argos.settings import TracingSettings
     from saccade.curation.argos.traces import (
         PointedTrace,
@@ -25,6 +26,7 @@ else:
     __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
+    "ArgosRequest",
     "Mark",
     "MarkFinder",
     "PointedTrace",
@@ -33,6 +35,7 @@ __all__ = [
     "TraceFilter",
     "Tracing",
     "TracingSettings",
+    "curate_argos",
     "equal_sets",
     "read_pointed_examples",
     "read_traces",

@@ -21,6 +21,7 @@ from saccade.rewards.argos.scores import (
 )
 from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
 from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
+from saccade.rewards.argos.video_judge import FramesJudge
 
 __all__ = [
     "AnswerRequest",
@@ -28,6 +29,7 @@ __all__ = [
     "ArgosReward",
     "CachedRegions",
     "ExactRegions",
+    "FramesJudge",
     "ModelRegions",
     "ModelSelector",
     "NoisyRegions",

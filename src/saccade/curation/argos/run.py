@@ -1,0 +1,213 @@
+"""Command of Argos' curation: questions, back ends and folder, from what the command line says."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from saccade.chat.chat_model import ChatModel, ChatServerSettings
+from saccade.chat.local_chat import LocalChat
+from saccade.config.context import RecipeContext, read_own_tasks
+from saccade.config.settings import apply_overrides
+from saccade.config.sources import family_inputs
+from saccade.curation.argos.back_ends import FinderNames, answers_scored_by, found_by
+from saccade.curation.argos.outcomes import TracedQuestion, traced_from
+from saccade.curation.argos.pipeline import Tracing
+from saccade.curation.argos.report import TracingReport
+from saccade.curation.argos.settings import TracingSettings
+from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
+from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.curation.teachers import Teachers
+from saccade.errors import UserError
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.media.video import MAX_FRAMES
+from saccade.protocols.pointed import pointed_protocol
+from saccade.rewards.argos.model_regions import RegionFinding
+from saccade.rewards.argos.pointers import PointUnits
+from saccade.rewards.argos.reward import ArgosReward
+from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
+from saccade.rewards.argos.video_judge import FramesJudge
+from saccade.tasks.procedural import generate
+from saccade.types import Json, Task
+
+Role = Literal["teacher", "extractor", "scorer", "video-judge"]
+
+FAMILY_QUESTIONS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgosCuration(TracingSettings):
+    """Settings of making traces, of their verification and of the servers."""
+
+    reward: ArgosReward = ArgosReward(measured_share=0.0)
+    """Weights, tau and tolerance of the verifier; reasoning counts where there is a scorer."""
+    forms: VerifierForms = VerifierForms()
+    finding: RegionFinding = RegionFinding()
+    pointer_units: PointUnits = "percent"
+    """What coordinates of the pointing model count."""
+    difficulty: float = 0.5
+    """Difficulty of drawn questions."""
+    server: ChatServerSettings = field(default_factory=lambda: ChatServerSettings(max_tokens=6144))
+    """The paper's 6,144 tokens of a trace."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArgosRequest:
+    """Arguments of the command line."""
+
+    data: Path | None
+    family: str | None
+    count: int | None
+    who: Mapping[Role, str | None]
+    models: Mapping[Role, str | None]
+    finders: FinderNames
+    exact_video: VideoJudge | None
+    """Judges what is said of drawn videos, where no model is named for that."""
+    api_key_env: str
+    skip_bad_rows: bool
+    max_frames: int = MAX_FRAMES
+    writes_sets: bool
+    out: Path
+    seed: int
+    overrides: tuple[str, ...]
+    resume: bool
+
+
+def curate_argos(request: ArgosRequest) -> TracingReport:
+    """Makes traces to imitate into ``request.out`` and gives the counts."""
+    settings = apply_overrides(ArgosCuration(), request.overrides)
+    # On disk, for there is a copy with coordinates of every picture.
+    media = MediaStore(request.out / PICTURES)
+    tasks = _questions(request, settings, media)
+    if settings.asks == "overlay" or settings.reward.grounding_weight:
+        _check_verifiable(tasks, request)
+    with Journal(request.out, _started_with(request, settings, tasks), traced_from, resume=request.resume) as journal:
+        report = asyncio.run(_run(request, settings, tasks, journal, media))
+    remove_pictures(request.out)
+    return report
+
+
+async def _run(
+    request: ArgosRequest,
+    settings: ArgosCuration,
+    tasks: Sequence[Task],
+    journal: Journal[TracedQuestion],
+    media: MediaStore,
+) -> TracingReport:
+    with ExitStack() as opened:
+        teachers = opened.enter_context(
+            Teachers(media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out)
+        )
+
+        def asked(role: Role) -> ChatModel | None:
+            who = request.who[role]
+            return None if who is None else teachers.teacher(role, who, request.models[role])
+
+        teacher = asked("teacher")
+        assert teacher is not None
+        regions, marks = opened.enter_context(
+            found_by(request.finders, units=settings.pointer_units, finding=settings.finding, teachers=teachers)
+        )
+        scorer, judge = request.who["scorer"], asked("video-judge")
+        verifier = Verifier(
+            regions=regions,
+            video=request.exact_video if judge is None else FramesJudge(model=judge, seed=request.seed),
+            teacher=None
+            if scorer is None
+            else opened.enter_context(
+                answers_scored_by(
+                    scorer,
+                    request.models["scorer"],
+                    protocol=pointed_protocol(style=settings.style),
+                    teachers=teachers,
+                    server=settings.server,
+                )
+            ),
+            forms=settings.forms,
+        )
+        tracing = Tracing(
+            teacher=teacher,
+            reward=verified_by(settings.reward, verifier),
+            media=media,
+            marks=marks,
+            extractor=asked("extractor"),
+            view=view_of(teacher),
+            settings=settings,
+            seed=request.seed,
+            writes_sets=request.writes_sets,
+        )
+        tell = telling(journal, len(tasks), lambda one: one.best is not None)
+        return await tracing.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
+
+
+def verified_by(reward: ArgosReward, verifier: Verifier) -> ArgosReward:
+    """The reward over a verifier; reasoning counts only where a teacher can judge it."""
+    weight = 0.0 if verifier.teacher is None else reward.reasoning_weight
+    return replace(reward, verifier=verifier, reasoning_weight=weight)
+
+
+def view_of(teacher: ChatModel) -> ViewRule:
+    """How the teacher sees pictures: known of a checkpoint; a server is asked in pixels of the original."""
+    view = teacher.view if isinstance(teacher, LocalChat) else None
+    return ORIGINAL_VIEW if view is None else view
+
+
+def _check_verifiable(tasks: Sequence[Task], request: ArgosRequest) -> None:
+    """UserError for questions whose points nothing could verify."""
+    for task in tasks:
+        if request.finders.is_exact and task.images and not (task.targets or task.objects):
+            raise UserError(
+                f"question {task.id} has no boxes that points could be held against; name --detector and --segmenter, "
+                "or the address of a tool server with --service"
+            )
+        if task.frame_times_s and request.exact_video is None and request.who["video-judge"] is None:
+            raise UserError(
+                f"question {task.id} is about a video, and nothing judges what is said of its frames; name a model "
+                "with --video-judge"
+            )
+
+
+def _questions(request: ArgosRequest, settings: ArgosCuration, media: MediaStore) -> Sequence[Task]:
+    if request.family is None:
+        assert request.data is not None
+        context = RecipeContext(
+            data=request.data, skip_bad_rows=request.skip_bad_rows, media=media, max_frames=request.max_frames
+        )
+        return read_own_tasks(request.data, context)[: request.count]
+    return [
+        generate(
+            request.family,
+            split="train",
+            index=index,
+            seed=request.seed,
+            media=media,
+            difficulty=settings.difficulty,
+        ).task
+        for index in range(request.count or FAMILY_QUESTIONS)
+    ]
+
+
+def _started_with(request: ArgosRequest, settings: ArgosCuration, tasks: Sequence[Task]) -> dict[str, Json]:
+    """Everything that decides what is asked and kept, which must be the same for a curation to be resumed."""
+    finders = request.finders
+    return {
+        "questions": len(tasks),
+        "questions_sha256": digest(
+            f"{task.id} {task.question} {task.answer} {' '.join(image.hash for image in task.images)}" for task in tasks
+        ),
+        **{role: f"{who} {request.models[role] or ''}".strip() for role, who in request.who.items() if who},
+        **({} if request.family is None else family_inputs(request.family)),
+        "found_by": [
+            str(one)
+            for one in (
+                *(finders.detector, finders.segmenter, finders.service, finders.pointer, finders.pointer_model),
+            )
+            if one
+        ],
+        "max_frames": request.max_frames,
+        "seed": request.seed,
+        **deciding(settings, settings.server),
+    }
