@@ -17,6 +17,7 @@ from saccade.protocols.points import (
     has_point_tag,
     points_to_model,
     points_to_original,
+    with_points,
     without_points,
     without_tags,
     written_point,
@@ -202,3 +203,30 @@ def test_a_turn_of_the_environment_has_points_in_original_pixels() -> None:
         pytest.approx(150, abs=3),
         pytest.approx(50, abs=3),
     )
+
+
+def test_points_are_put_in_place_of_others_in_the_same_tags_or_in_one_form() -> None:
+    text = 'a <point x="1" y="2">cup</point>, <points x3=4 y3=5 x4=6 y4=7 alt="two cups"/> and b'
+    others = [replace(one, point=Point(one.point.x + 10.456, one.point.y)) for one in find_points(text) if one.point]
+    assert with_points(text, others) == (
+        'a <point x="11.46" y="2">cup</point>, <points x3="14.46" y3="5" x4="16.46" y4="7" alt="two cups"/> and b'
+    )
+    assert with_points(text, others, in_one_form=True) == (
+        'a <points x1="11" y1="2" alt="cup">cup</points>, '
+        '<points x1="14" y1="5" x2="16" y2="7" alt="two cups">two cups</points> and b'
+    )
+    assert with_points("no points", ()) == "no points"
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+def test_other_numbers_of_points_are_an_error(count: int) -> None:
+    text = '<point x="1" y="2">cup</point><points x1=4 y1=5 x2=6 y2=7>b</points>'
+    points = [*find_points(text), *find_points(text)][:count]
+    with pytest.raises(ValueError, match="points"):
+        with_points(text, points)
+
+
+def test_tags_out_of_order_get_no_points() -> None:
+    for text in ('<point x="1" y="2">cup', "cup</point>", '<point x="1">cup</point>'):
+        with pytest.raises(ValueError, match="points"):
+            with_points(text, find_points(text))

@@ -110,10 +110,11 @@ def written_point(label: str, points: Sequence[Point]) -> str:
     return f'<points {pairs} alt="{plain}">{plain}</points>'
 
 
-def with_points(thought: str, mentions: Sequence[PointMention]) -> str:
-    """The well-formed thought with these points in place of its own, which they are in another frame, in their order.
+def with_points(thought: str, mentions: Sequence[PointMention], *, in_one_form: bool = False) -> str:
+    """The well-formed thought with these points in place of its own, in their order; they are in another frame, say.
 
-    Coordinates are the whole pixels that the points lie in. ValueError where there are not as many.
+    Tags keep their form, coordinates have up to two decimals; ``in_one_form`` they are as ``written_point`` writes
+    them, in the whole pixels that the points lie in. ValueError where there are not as many points.
     """
     left = list(mentions)
     pieces, end = [], 0
@@ -123,12 +124,17 @@ def with_points(thought: str, mentions: Sequence[PointMention]) -> str:
             opened = tag
             if not tag.group(2).rstrip().endswith("/"):
                 continue
-        count = 0 if opened is None else len(_read(opened.group(2)).pairs)
-        points = [Point(math.floor(one.point.x), math.floor(one.point.y)) for one in left[:count] if one.point]
-        if opened is None or not points or len(points) < count:
+        indices = [] if opened is None else list(_read(opened.group(2)).pairs)
+        points = [one.point for one in left[: len(indices)] if one.point]
+        if opened is None or not points or len(points) < len(indices):
             raise ValueError(f"the thought's points are not in order, or are others than the {len(mentions)} given")
-        pieces += [thought[end : opened.start()], written_point(left[0].label, points)]
-        left, end, opened = left[count:], tag.end(), None
+        pieces.append(thought[end : opened.start()])
+        if in_one_form:
+            pixels = [Point(math.floor(one.x), math.floor(one.y)) for one in points]
+            pieces.append(written_point(left[0].label, pixels))
+        else:
+            pieces += [_with_values(opened, dict(zip(indices, points))), thought[opened.end() : tag.end()]]
+        left, end, opened = left[len(indices) :], tag.end(), None
     if left or opened is not None:
         raise ValueError(f"the thought holds other points than the {len(mentions)} given")
     return "".join([*pieces, thought[end:]])
@@ -148,16 +154,7 @@ def points_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) ->
         frame = frame_of_mention(named.of(tag.start()), images, view)
         if tag.group(1) or not read.pairs or frame is None:
             return tag.group()
-        points = {index: frame.point_to_model(Point(x, y)) for index, (x, y) in read.pairs.items()}
-
-        def side(attribute: re.Match[str]) -> str:
-            name, index, _ = attribute.groups()
-            if name not in ("x", "y"):
-                return attribute.group()
-            value = points[index].x if name == "x" else points[index].y
-            return f'{name}{index}="{value:g}"'
-
-        return tag.group().replace(tag.group(2), _ATTRIBUTE.sub(side, tag.group(2)))
+        return _with_values(tag, {index: frame.point_to_model(Point(x, y)) for index, (x, y) in read.pairs.items()})
 
     return _TAG.sub(converted, thought)
 
@@ -200,6 +197,19 @@ def _mentions(text: str, attributes: str, inner: str, moment: NamedMoment) -> li
         )
         for pair in (read.pairs.values() if read.pairs else [None])
     ]
+
+
+def _with_values(tag: re.Match[str], points: Mapping[str, Point]) -> str:
+    """An opening tag with other coordinates, by the indices of its pairs."""
+
+    def side(attribute: re.Match[str]) -> str:
+        name, index, _ = attribute.groups()
+        if name not in ("x", "y"):
+            return attribute.group()
+        value = points[index].x if name == "x" else points[index].y
+        return f'{name}{index}="{round(value, 2):g}"'
+
+    return tag.group().replace(tag.group(2), _ATTRIBUTE.sub(side, tag.group(2)))
 
 
 @dataclass(frozen=True, slots=True)

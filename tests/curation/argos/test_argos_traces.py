@@ -22,7 +22,7 @@ from saccade.geometry import Point
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.pointed import pointed_protocol
-from saccade.protocols.points import points_to_original
+from saccade.protocols.points import points_to_model, points_to_original
 from saccade.tasks.pointing import pointed
 from saccade.tasks.procedural import generate
 from saccade.types import Answer, Attempt, Example, ExpertTurn, Score, Term, Trajectory, Turn
@@ -87,6 +87,7 @@ def test_the_same_text_counts_once() -> None:
     one = trace(0, 0, 1.0)
     copies = [replace(one, sample=sample) for sample in range(8)]
     assert select(copies, "grounded") == [one]
+    assert select(copies, "grounded", distinct=False) == copies
     assert [len(found) for found in equal_sets([*copies, trace(1, 0, 0.5)]).values()] == [1, 1, 1]
 
 
@@ -141,13 +142,16 @@ def test_trajectories_of_a_run_are_traces_with_points_of_the_originals() -> None
     cut = replace(trajectory, turns=(replace(turn, is_well_formed=False),))
     attempts = [Attempt(task=one.task, trajectory=each) for each in (unscored, trajectory, cut)]
     x, y = one.task.images[0].width // 2, one.task.images[0].height // 4
+    # What is shown to the same model again is what it wrote.
+    [found] = traces_of(attempts)
+    assert points_to_model(found.example.turns[0].thought, one.task.images, view) == parsed.thought
     assert traces_of(attempts) == [
         PointedTrace(
             example=Example(
                 task=one.task,
                 turns=(
                     ExpertTurn(
-                        thought=f'it is <points x1="{x}" y1="{y}" alt="red plate">red plate</points>',
+                        thought=f'it is <point x="{x}" y="{y}">red plate</point>',
                         action=Answer(text="white"),
                     ),
                 ),

@@ -118,7 +118,7 @@ def cleaned(reply: str, task: Task, marks: Sequence[Mark]) -> ExpertTurn | Refus
     found = find_points(thought)
     if not found.is_well_formed:
         return RefusedReply(reason="ill_formed", detail=f"{len(found)} points, tags out of order or too many")
-    return _not_looping(ExpertTurn(thought=with_points(thought, found).strip(), action=parsed.action))
+    return _not_looping(ExpertTurn(thought=with_points(thought, found, in_one_form=True).strip(), action=parsed.action))
 
 
 def cleaned_as_pointed(reply: str, task: Task, view: ViewRule) -> ExpertTurn | RefusedReply:

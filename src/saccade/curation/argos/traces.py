@@ -57,16 +57,21 @@ def select(
     *,
     count: int | None = None,
     threshold: float = THRESHOLD,
+    distinct: bool = True,
     seed: int = 0,
 ) -> list[PointedTrace]:
-    """The traces that pass the filter, each text of a question once, in their order; at most ``count`` of them.
+    """The traces that pass the filter, in their order; at most ``count`` of them.
 
+    ``distinct`` takes each text of a question once, however often it was sampled.
     Which ``count`` are taken depends on seed, question and sample alone, so that a smaller set is part of a larger one
     and what two filters let pass is taken by both or neither, as far as numbers allow.
     """
-    different = {(one.example.task.id, one.example.turns): one for one in reversed(traces)}
-    firsts = set(map(id, different.values()))
-    passing = [one for one in traces if id(one) in firsts and one.passes(by, threshold)]
+    first = {(one.example.task.id, one.example.turns): id(one) for one in reversed(traces)}
+    passing = [
+        one
+        for one in traces
+        if one.passes(by, threshold) and (not distinct or first[one.example.task.id, one.example.turns] == id(one))
+    ]
     if count is None or count >= len(passing):
         return passing
     drawn = sorted(passing, key=lambda one: seed_for(seed, "traces", one.example.task.id, one.sample))
@@ -75,12 +80,13 @@ def select(
 
 
 def equal_sets(
-    traces: Sequence[PointedTrace], *, threshold: float = THRESHOLD, seed: int = 0
+    traces: Sequence[PointedTrace], *, threshold: float = THRESHOLD, distinct: bool = True, seed: int = 0
 ) -> dict[TraceFilter, list[PointedTrace]]:
     """A set of traces by each filter, all as large as the smallest (section 4.3 compares such)."""
     filters: tuple[TraceFilter, ...] = get_args(TraceFilter)
-    count = min(len(select(traces, by, threshold=threshold)) for by in filters)
-    return {by: select(traces, by, count=count, threshold=threshold, seed=seed) for by in filters}
+    chosen = {by: select(traces, by, threshold=threshold, distinct=distinct) for by in filters}
+    count = min(map(len, chosen.values()))
+    return {by: select(traces, by, count=count, threshold=threshold, distinct=distinct, seed=seed) for by in filters}
 
 
 def traces_of(attempts: Iterable[Attempt]) -> list[PointedTrace]:
