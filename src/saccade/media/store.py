@@ -119,6 +119,15 @@ class MediaStore:
                     cached = self._cache.pop(key, None)
                     self._cached_bytes -= _decoded_size(cached) if cached else 0
 
+    def forget(self, image: ImageRef) -> None:
+        """Drops a picture that nothing needs any more, and the file of it that this store has made."""
+        with self._lock:
+            backing = self._backings.pop(image.hash, None)
+            cached = self._cache.pop(image.hash, None)
+            self._cached_bytes -= _decoded_size(cached) if cached else 0
+        if isinstance(backing, _OnDisk) and backing.path.parent == self._directory:
+            backing.path.unlink(missing_ok=True)
+
     def add(self, image: Image.Image) -> ImageRef:
         """Keep a picture that a program made; the caller may go on drawing on its own copy."""
         rgb = to_rgb(image, "an image given to the media store")

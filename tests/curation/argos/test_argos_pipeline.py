@@ -128,6 +128,17 @@ def test_replies_that_are_no_trace_have_a_reason(tmp_path: Path, reply: str, rea
         assert {one.reason for one in journal.outcomes.values()} == {reason}
 
 
+def test_the_best_alone_may_be_kept(tmp_path: Path) -> None:
+    def say(example: Example, sample: int) -> str:
+        return told(example) if sample in (2, 5) else without_points(example)
+
+    whole = run(tmp_path / "a", tracing(said(say)))
+    slim = run(tmp_path / "b", tracing(said(say), settings=TracingSettings(keeps_all=False)))
+    assert slim == whole
+    assert (tmp_path / "a" / "examples.jsonl").read_bytes() == (tmp_path / "b" / "examples.jsonl").read_bytes()
+    assert [one.sample for one in read_traces(tmp_path / "b" / "traces.jsonl", MediaStore())] == [2] * 6
+
+
 def test_the_points_that_are_verified_are_those_that_are_written(tmp_path: Path) -> None:
     """Bare coordinates of a mark become a point on it, and what is kept scores the same once more."""
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,12 +10,12 @@ from PIL import Image
 
 from saccade.curation.argos.asking import asked_trace
 from saccade.curation.argos.marks import Mark, PointerMarks, RegionMarks, marks_of, middle, requests_for
-from saccade.curation.argos.overlays import overlaid, overlays
+from saccade.curation.argos.overlays import Overlays, overlaid
 from saccade.curation.argos.things import NamedEvent, NamedThings, asked_things, known_things, read_things
 from saccade.errors import MachineError
 from saccade.geometry import Box, Mask, Point
 from saccade.media.store import MediaStore
-from saccade.rewards.argos import ExactRegions, RegionRequest, Selection
+from saccade.rewards.argos import RegionRequest, Selection
 from saccade.types import ImageRef, Target, Task
 from saccade.vision_models.kinds import PointingRequest
 
@@ -179,7 +180,8 @@ def test_frames_without_marks_still_say_what_they_are() -> None:
     media = MediaStore()
     images = tuple(media.add(Image.new("RGB", (800, 600), (number, 0, 0))) for number in range(3))
     asked = task(images=images, frame_times_s=(0.0, 1.5, 3.0))
-    copies = overlays(asked, [Mark(label="cup", point=Point(400, 300), image_index=1)], media)
+    overlays = Overlays(media, images)
+    copies = overlays.lend(asked, [Mark(label="cup", point=Point(400, 300), image_index=1)])
     changed = [
         np.argwhere(np.any(np.asarray(media.get(copy)) != np.asarray(media.get(image)), axis=2))
         for copy, image in zip(copies, images)
@@ -188,5 +190,20 @@ def test_frames_without_marks_still_say_what_they_are() -> None:
     assert [bool((one.max(axis=0) > 290).any()) for one in changed] == [False, True, False]
     prompt = asked_trace(asked, NamedThings(), (), copies)
     assert [part for part in prompt[0].parts if isinstance(part, ImageRef)] == list(copies)
-    assert overlays(asked, (), media)[0] == overlays(asked, (), media)[0]
-    assert ExactRegions().find([]) == []
+
+
+def test_copies_are_in_the_store_while_a_question_is_out_and_originals_always(tmp_path: Path) -> None:
+    media = MediaStore(tmp_path)
+    images = tuple(media.add(Image.new("RGB", (800, 600), (number, 0, 0))) for number in range(2))
+    asked = task(images=images)
+    overlays = Overlays(media, images)
+    marks = [Mark(label="cup", point=Point(400, 300))]
+    first, second = overlays.lend(asked, marks), overlays.lend(asked, marks)
+    assert first == second
+    # A large picture without a mark is its own copy.
+    assert first[1] == images[1]
+    overlays.take_back(first)
+    assert media.get(first[0]).size == (800, 600)
+    overlays.take_back(second)
+    assert [image.hash in media for image in (first[0], *images)] == [False, True, True]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(image.hash for image in images)

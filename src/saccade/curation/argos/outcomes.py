@@ -1,7 +1,7 @@
 """Outcomes of Argos' curation: what became of each question and of each of its traces, as the journal keeps it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, cast, get_args
 
@@ -31,7 +31,7 @@ class TriedTrace:
     """None for a trace that may be kept."""
     detail: str = ""
     turn: ExpertTurn | None = None
-    """None where it could not be read."""
+    """None where it could not be read, or is not kept."""
     score: float = 0.0
     is_right: bool = False
     parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -75,8 +75,14 @@ class TracedQuestion:
             return ""
         return next((one for one in _NEAREST if one in reasons), str(reasons[0]) if reasons else "")
 
+    def with_best_alone(self) -> "TracedQuestion":
+        """The outcome without the texts of all other traces."""
+        best = self.best
+        tries = [one if sample == best else replace(one, turn=None) for sample, one in enumerate(self.tries)]
+        return replace(self, tries=tuple(tries))
+
     def traces(self, task: Task) -> list[PointedTrace]:
-        """All traces that could be read, wrong ones too."""
+        """All traces that could be read and are kept, wrong ones too."""
         return [
             PointedTrace(
                 example=Example(task=task, turns=(one.turn,)),

@@ -3,7 +3,9 @@
 Coordinates are those of the original whatever size the copy has. Frames of a video have their number and time too.
 """
 
-from collections.abc import Sequence
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from PIL import Image, ImageDraw
 
@@ -21,16 +23,40 @@ TEXT_SHARE = 45
 """The long side, divided by the height of the letters: they stay legible when a server shrinks a large picture."""
 
 
-def overlays(task: Task, marks: Sequence[Mark], media: MediaStore) -> tuple[ImageRef, ...]:
-    """A copy of each picture with its marks; the store takes them."""
-    drawn = []
-    for index, image in enumerate(task.images):
-        heading = ""
-        if task.frame_times_s:
-            heading = f"frame {index + 1}   {task.frame_times_s[index]:.2f} s"
-        of_image = [mark for mark in marks if mark.image_index == index]
-        drawn.append(media.add(overlaid(media.get(image), of_image, heading)))
-    return tuple(drawn)
+class Overlays:
+    """Copies of pictures with marks, in the store while a question about them is out: there is one for each picture."""
+
+    def __init__(self, media: MediaStore, originals: Iterable[ImageRef]) -> None:
+        """``originals`` are never taken out of the store: a large picture without marks is its own copy."""
+        self._media = media
+        self._originals = {image.hash for image in originals}
+        self._out: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def lend(self, task: Task, marks: Sequence[Mark]) -> tuple[ImageRef, ...]:
+        """A copy of each picture of the task; safe to call from many threads."""
+        lent = []
+        for index, image in enumerate(task.images):
+            heading = ""
+            if task.frame_times_s:
+                heading = f"frame {index + 1}   {task.frame_times_s[index]:.2f} s"
+            of_image = [mark for mark in marks if mark.image_index == index]
+            copy = overlaid(self._media.get(image), of_image, heading)
+            with self._lock:
+                reference = self._media.add(copy)
+                self._out[reference.hash] += 1
+            lent.append(reference)
+        return tuple(lent)
+
+    def take_back(self, lent: Iterable[ImageRef]) -> None:
+        """The question is over."""
+        with self._lock:
+            for reference in lent:
+                self._out[reference.hash] -= 1
+                if not self._out[reference.hash]:
+                    del self._out[reference.hash]
+                    if reference.hash not in self._originals:
+                        self._media.forget(reference)
 
 
 def overlaid(picture: Image.Image, marks: Sequence[Mark], heading: str = "") -> Image.Image:

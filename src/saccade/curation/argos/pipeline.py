@@ -15,7 +15,7 @@ from saccade.curation.argos.asking import asked_trace
 from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark, MarkFinder, marks_of, requests_for
 from saccade.curation.argos.outcomes import QuestionReason, TracedQuestion, TriedTrace
-from saccade.curation.argos.overlays import overlays
+from saccade.curation.argos.overlays import Overlays
 from saccade.curation.argos.report import TracingReport, tracing_report
 from saccade.curation.argos.settings import TracingSettings
 from saccade.curation.argos.things import NamedThings, asked_things, known_things, read_things
@@ -31,7 +31,7 @@ from saccade.protocols.pointed import pointed_protocol
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.selection import Selection
 from saccade.seeding import seed_for
-from saccade.types import ExpertTurn, Message, Score, Task, Turn
+from saccade.types import ExpertTurn, ImageRef, Message, Score, Task, Turn
 
 TRACES = "traces.jsonl"
 
@@ -44,6 +44,7 @@ class Prepared:
     given_up: QuestionReason | None = None
     named: NamedThings = NamedThings()
     marks: tuple[Mark, ...] = ()
+    overlaid: tuple[ImageRef, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -78,7 +79,12 @@ class Tracing:
         if self.marks is None and self.settings.asks == "overlay":
             raise UserError("an overlay shows marks, and nothing finds any; give marks=, or ask as pointed")
         by_id = {task.id: task for task in tasks}
-        await work_off(by_id, self._traced, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
+        overlays = Overlays(self.media, (image for task in tasks for image in task.images))
+
+        async def traced(task: Task) -> TracedQuestion:
+            return await self._traced(task, overlays)
+
+        await work_off(by_id, traced, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         self._write(by_id, outcomes, journal)
         report = tracing_report(outcomes, by_id, asked=counts())
@@ -108,30 +114,39 @@ class Tracing:
             rows = (trace_row(one, images[one.example.task.id], is_one_of_many=True) for one in traces)
             journal.write(name, as_lines(rows))
 
-    async def _traced(self, task: Task) -> TracedQuestion:
+    async def _traced(self, task: Task, overlays: Overlays) -> TracedQuestion:
         selection = await self.reward.selector(task, None)
-        ready = await self._prepared(task, selection)
+        ready = await self._prepared(task, selection, overlays)
         things = ready.named.things
         if ready.given_up is not None:
             return TracedQuestion(task_id=task.id, given_up=ready.given_up, things=things)
-        replies = await self.teacher(
-            ready.messages,
-            temperature=self.settings.temperature,
-            samples=self.settings.samples,
-            seed=seed_for(self.seed, "traces", task.id),
-        )
-        read = await asyncio.to_thread(lambda: [self._read(reply, task, ready.marks) for reply in replies])
-        turns = [one for one in read if not isinstance(one, RefusedReply)]
-        scores = iter(await verified(self.reward, task, [turn for turn, _ in turns], selection))
-        tries = [
+        try:
+            replies = await self.teacher(
+                ready.messages,
+                temperature=self.settings.temperature,
+                samples=self.settings.samples,
+                seed=seed_for(self.seed, "traces", task.id),
+            )
+        finally:
+            overlays.take_back(ready.overlaid)
+        tries = await self._tries(task, replies, ready.marks, selection)
+        found = TracedQuestion(task_id=task.id, things=things, marks=len(ready.marks), tries=tries)
+        return found if self.settings.keeps_all else found.with_best_alone()
+
+    async def _tries(
+        self, task: Task, replies: Sequence[str], marks: Sequence[Mark], selection: Selection
+    ) -> tuple[TriedTrace, ...]:
+        read = await asyncio.to_thread(lambda: [self._read(reply, task, marks) for reply in replies])
+        turns = [one[0] for one in read if not isinstance(one, RefusedReply)]
+        scores = iter(await verified(self.reward, task, turns, selection))
+        return tuple(
             TriedTrace(reason=one.reason, detail=one.detail)
             if isinstance(one, RefusedReply)
             else self._tried(one[1], next(scores))
             for one in read
-        ]
-        return TracedQuestion(task_id=task.id, things=things, marks=len(ready.marks), tries=tuple(tries))
+        )
 
-    async def _prepared(self, task: Task, selection: Selection) -> Prepared:
+    async def _prepared(self, task: Task, selection: Selection, overlays: Overlays) -> Prepared:
         if self.settings.asks == "pointed":
             return Prepared(messages=pointed_protocol(style=self.settings.style).prompt(task, (), self.view))
         if not selection.wants_points:
@@ -146,9 +161,9 @@ class Tracing:
         # What goes on in a video can be told by frames and times alone.
         if not marks and not task.frame_times_s:
             return Prepared(given_up="not_found", named=named)
-        overlaid = await asyncio.to_thread(overlays, task, marks, self.media)
+        overlaid = await asyncio.to_thread(overlays.lend, task, marks)
         messages = asked_trace(task, named, marks, overlaid, tells_proposals=self.settings.tells_proposals)
-        return Prepared(messages=messages, named=named, marks=marks)
+        return Prepared(messages=messages, named=named, marks=marks, overlaid=overlaid)
 
     async def _named(self, task: Task) -> NamedThings:
         if self.extractor is None:

@@ -30,6 +30,9 @@ class TracingSettings:
     tells_proposals: bool = False
     """Whether the teacher is told names, coordinates and events in words too, for one that reads small print badly.
     They come from question and answer, and may give the answer away."""
+    keeps_all: bool = True
+    """Whether wrong and weak traces are kept too, for ``--sets`` and ``traces.jsonl``. All that is kept is held in
+    memory: for hundreds of thousands of questions keep the best alone."""
     questions_at_once: int = 16
 
     def check(self) -> None:
