@@ -10,6 +10,7 @@ from saccade.errors import MachineError, SaccadeError
 from saccade.geometry import Mask, Point
 from saccade.media.store import MediaStore
 from saccade.rewards.argos.model_regions import attempted
+from saccade.rewards.argos.pointers import NoPointsError
 from saccade.rewards.argos.regions import RegionRequest, Regions
 from saccade.rewards.argos.scores import checked_mask, is_vague, plain_label
 from saccade.rewards.argos.selection import Selection
@@ -53,14 +54,15 @@ class RegionMarks:
 
 @dataclass(frozen=True, kw_only=True)
 class PointerMarks:
-    """Points by a pointing model."""
+    """Points by a pointing model; a thing that it says nothing readable about gets no mark."""
 
     pointer: Pointer
     media: MediaStore
 
     def find(self, requests: Sequence[RegionRequest], /) -> list[Sequence[Point] | MachineError]:
         asked = [PointingRequest(image=self.media.get(one.image).convert("RGB"), label=one.label) for one in requests]
-        return list(attempted(self.pointer.point_batch, asked, "pointing model"))
+        found = attempted(self.pointer.point_batch, asked, "pointing model")
+        return [[] if isinstance(one, NoPointsError) else one for one in found]
 
 
 def requests_for(task: Task, things: Sequence[str], selection: Selection) -> list[RegionRequest]:

@@ -36,6 +36,13 @@ _JSON = re.compile(r"\[.{0,20000}\]|\{.{0,20000}\}", re.DOTALL)
 _NOTHING = re.compile(r"\b(no|none|not|nothing|cannot|can't|isn't|aren't|there are no)\b|\[\s*\]", re.IGNORECASE)
 
 
+class NoPointsError(MachineError):
+    """A pointing model was there and gave no points: it refused the request, or its reply cannot be read.
+
+    No verdict on anything, like any failure of a machine, but asking again would change nothing.
+    """
+
+
 @dataclass(frozen=True, kw_only=True)
 class VisionPointer:
     """A ``Pointer`` that asks a vision-language model.
@@ -76,10 +83,10 @@ class VisionPointer:
         except MachineError as error:
             return error
         except ToolError as error:
-            return MachineError(f"the pointing model did not take {request.label!r}: {error}")
+            return NoPointsError(f"the pointing model did not take {request.label!r}: {error}")
         points = read_points(reply, size, self.units)
         if points is None:
-            return MachineError(f"the pointing model's reply for {request.label!r} holds no points: {reply[:80]!r}")
+            return NoPointsError(f"the pointing model's reply for {request.label!r} holds no points: {reply[:80]!r}")
         return points
 
 
