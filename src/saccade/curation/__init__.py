@@ -1,6 +1,6 @@
 """Curation: questions and attempts made into data to train on, by paper in a room of its own.
 
-``codedance/``, ``ivgr/`` and ``vista/`` are the three pipelines. They share: ``rows.py`` (questions and pass rates),
+``argos/``, ``codedance/``, ``ivgr/`` and ``vista/`` are the pipelines. They share: ``rows.py`` (questions, pass rates),
 ``playing.py`` (a chat model plays in an environment), ``examples.py`` (the file of examples), ``journal.py`` (what a
 stopped curation goes on from), ``reports.py`` (the counts in the end) and ``teachers.py`` (the chat models).
 """

@@ -12,7 +12,7 @@ from saccade.tasks.rows.fields import Row, RowError, is_encodable, listed, mappi
 from saccade.types import Example, ExpertTurn, Json, Task
 
 QuestionReason = Literal["no_things", "not_found"]
-"""Why a question gets no trace at all: nobody names a thing to look at; none of the things is found in its pictures."""
+"""Why a question gets no trace at all: no thing to look at is named; none of them is found in its pictures."""
 
 TraceReason = Literal[CleaningReason, "wrong_answer", "below_threshold"]
 """Why a trace is not kept: it is none; its answer is wrong; the verifier gives it less than the threshold."""
