@@ -99,23 +99,35 @@ template <class Kind> std::vector<typename Kind::Number> grouped(const PageScan 
     return to;
 }
 
-// The greatest products of N groups with HIGH vectors, into `best`.
-template <class Kind, int N>
+// The greatest products of N groups with M vectors, into `best`. Unrolled, or the sums would be written to memory.
+template <class Kind, int M, int N>
 void tile(const typename Kind::Number *vectors, const float *scales, const typename Kind::Number *query, long depth, Lanes *best) {
-    typename Kind::Sum sum[HIGH][N] = {};
+    typename Kind::Sum sum[M][N] = {};
     for (long k = 0; k < depth; k += Kind::STEP) {
         typename Kind::Sum right[N];
+#pragma GCC unroll 8
         for (int j = 0; j < N; j++) right[j] = Kind::at(query + j * W * depth + k * W);
-        for (int i = 0; i < HIGH; i++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < M; i++) {
             const typename Kind::Sum one = Kind::everywhere(vectors + i * depth + k);
+#pragma GCC unroll 8
             for (int j = 0; j < N; j++) sum[i][j] = Kind::more(one, right[j], sum[i][j]);
         }
     }
-    for (int i = 0; i < HIGH; i++)
+#pragma GCC unroll 8
+    for (int i = 0; i < M; i++)
+#pragma GCC unroll 8
         for (int j = 0; j < N; j++) {
             const Lanes value = Kind::value(sum[i][j], scales[i]);
             best[j] = value > best[j] ? value : best[j];
         }
+}
+
+// `count` vectors, a multiple of HIGH, with N groups.
+template <class Kind, int N>
+void tiles(const typename Kind::Number *vectors, const float *scales, const typename Kind::Number *query, long depth, long count,
+           Lanes *best) {
+    for (long i = 0; i < count; i += HIGH) tile<Kind, HIGH, N>(vectors + i * depth, scales + i, query, depth, best);
 }
 
 template <class Kind> void scan(const PageScan &p, int64_t begin, int64_t end) {
@@ -135,13 +147,10 @@ template <class Kind> void scan(const PageScan &p, int64_t begin, int64_t end) {
                 Kind::widen(vectors.data() + i * p.depth, p, from);
                 scales[i] = Kind::scale(p, from);
             }
-            for (long group = 0; group < groups; group += WIDE)
-                for (long i = 0; i < filled; i += HIGH) {
-                    const auto *at = vectors.data() + i * p.depth, *by = query.data() + group * W * p.depth;
-                    if (groups - group >= WIDE) tile<Kind, WIDE>(at, scales + i, by, p.depth, &best[group]);
-                    else if (groups - group == 2) tile<Kind, 2>(at, scales + i, by, p.depth, &best[group]);
-                    else tile<Kind, 1>(at, scales + i, by, p.depth, &best[group]);
-                }
+            for (long group = 0; group < groups; group += WIDE) {
+                const auto work = groups - group >= WIDE ? tiles<Kind, WIDE> : groups - group == 2 ? tiles<Kind, 2> : tiles<Kind, 1>;
+                work(vectors.data(), scales, query.data() + group * W * p.depth, p.depth, filled, &best[group]);
+            }
         }
         double total = 0;
         for (long q = 0; q < p.queries; q++) total += double(best[q / W][q % W]) * p.weight[q];
