@@ -167,8 +167,7 @@ def large(root: Path, arguments: argparse.Namespace) -> None:
     wanted = [[str(hit.page) for hit in exact.search(query, 3)] for query in questions]
     print(f"exact: {(time.perf_counter() - started) / len(questions):.3f} s a question")
     for name in arguments.stages:
-        count, precision = name.split("-")
-        stage = FirstStage(vectors=None if count == "all" else int(count), precision=precision)
+        stage = FirstStage.read(name)
         started = time.perf_counter()
         build_first_stage(exact, stage)
         seconds = time.perf_counter() - started
@@ -193,9 +192,7 @@ def large(root: Path, arguments: argparse.Namespace) -> None:
 
 def ask(out: str, questions: str, name: str, threads: str) -> None:
     """The child: prints what it found, how long each question took, and its greatest size."""
-    count, precision = name.split("-")
-    stage = FirstStage(vectors=None if count == "all" else int(count), precision=precision)  # type: ignore[arg-type]
-    index = open_two_stage(Path(out), stage, threads=int(threads))
+    index = open_two_stage(Path(out), FirstStage.read(name), threads=int(threads))
     found, times = [], []
     for query in np.load(questions):
         started = time.perf_counter()

@@ -30,7 +30,7 @@ def test_a_folder_is_indexed_searched_and_added_to(
     folder: Path, encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, shown = tmp_path / "index", tmp_path / "shown"
-    assert run_command(["index", str(folder), "--encoder", encoder, "--out", str(out), "--first-stage"]) == 0
+    assert run_command(["index", str(folder), "--encoder", encoder, "--out", str(out), "--first-stage", "8-int8"]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == [
         "1 pages or files cannot be read:",
@@ -38,7 +38,9 @@ def test_a_folder_is_indexed_searched_and_added_to(
         f"{out}: 3 pages of 2 documents, 3 of them new",
     ]
     assert said.err.splitlines()[-3:][0].startswith("deck/1.png, page 1: ")
-    assert run_command(["search", str(out), "Is it blue?", "--json", "--out", str(shown), "--fast"]) == 0
+    assert (
+        run_command(["search", str(out), "Is it blue?", "--json", "--out", str(shown), "--first-stage", "8-int8"]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert sorted((hit["document"], hit["page"]) for hit in found) == [("deck", 1), ("deck", 2), ("report.pdf", 1)]
     assert found == sorted(found, key=lambda hit: -hit["score"])
@@ -49,7 +51,7 @@ def test_a_folder_is_indexed_searched_and_added_to(
     Image.new("RGB", (60, 90), "white").save(folder / "more.pdf")
     assert run_command(["index", str(folder), "--encoder", encoder, "--out", str(out), "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"{out}: 4 pages of 3 documents, 1 of them new"
-    assert run_command(["search", str(out), "Is it blue?", "--fast"]) == 2
+    assert run_command(["search", str(out), "Is it blue?", "--first-stage", "8-int8"]) == 2
     assert "behind its index; make it with: saccade index" in capsys.readouterr().err
 
 
@@ -60,6 +62,10 @@ def test_mistakes_say_what_to_do(
     for arguments, said in (
         (["index", str(folder / "no"), "--encoder", encoder, "--out", out], "is no directory; give the folder"),
         (["index", str(folder), "--encoder", str(folder), "--out", out], "holds no config.json"),
+        (
+            ["index", str(folder), "--encoder", encoder, "--out", out, "--first-stage", "8"],
+            "'8' is no first stage; write",
+        ),
         (["search", out, "What?"], "is no index of pages; make one with: saccade index"),
     ):
         assert run_command(arguments) == 2

@@ -35,7 +35,9 @@ _ENCODER = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-transfo
     show_default=True,
     help="Larger ones are drawn smaller.",
 )
-@click.option("--first-stage", is_flag=True, help="Also what two-stage search needs, for tens of thousands of pages.")
+@click.option(
+    "--first-stage", metavar="STAGE", help="Also what two-stage search needs: 32-int8, 32-signs, all-signs, ..."
+)
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def index(
@@ -45,7 +47,7 @@ def index(
     precision: str,
     dpi: int,
     max_pixels: int,
-    first_stage: bool,
+    first_stage: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -63,6 +65,7 @@ def index(
     settings = IndexSettings(
         precision="fp16" if precision == "fp16" else "int8", dots_per_inch=dpi, max_pixels=max_pixels
     )
+    stage = FirstStage.read(first_stage) if first_stage else None
     told = _silent if quiet else _tell
     report = build_index(folder, _encoder(where), out, settings, where=_noted(where), told=told)
     for names, what in ((report.left_out, "neither PDFs nor pictures"), (report.gone, "indexed, but no longer there")):
@@ -71,8 +74,8 @@ def index(
                 f"{len(names)} files are {what}: {', '.join(map(_shown, names[:5]))}{' ...' if len(names) > 5 else ''}"
             )
     made = open_index(out)
-    if first_stage:
-        build_first_stage(made, FirstStage())
+    if stage is not None:
+        build_first_stage(made, stage)
     if made.unreadable:
         click.echo(f"{len(made.unreadable)} pages or files cannot be read:")
     for entry in made.unreadable:
@@ -86,7 +89,7 @@ def index(
 @click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="So many pages.")
 @click.option("--document", help="Search this document alone.")
 @click.option("--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {_ENCODER}")
-@click.option("--fast", is_flag=True, help="In two stages, for an index made with --first-stage.")
+@click.option("--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one.")
 @click.option("--out", type=PATH, help="Folder for the pictures of the pages.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -96,7 +99,7 @@ def search(
     count: int,
     document: str | None,
     where: str | None,
-    fast: bool,
+    first_stage: str | None,
     out: Path | None,
     threads: int | None,
     as_json: bool,
@@ -104,6 +107,7 @@ def search(
     """Find the pages of INDEX that answer QUESTION: score, document#page, and its file with --out."""
     threads = prepare_machine(threads)
     from saccade.media.store import png_bytes
+    from saccade.retrieval.first_stage import FirstStage
     from saccade.retrieval.retriever import PageRetriever
     from saccade.retrieval.store import open_index
     from saccade.retrieval.two_stage import TwoStageIndex
@@ -112,7 +116,7 @@ def search(
     where = where or pages.header.where
     if not where:
         raise UserError(f"{index_directory} does not say where its encoder is; name it with --encoder CHECKPOINT")
-    searched = TwoStageIndex(pages) if fast else pages
+    searched = TwoStageIndex(pages, FirstStage.read(first_stage)) if first_stage else pages
     hits = PageRetriever(searched, _encoder(where)).search(question, count, document)
     files = [_file(out, rank, hit.page.document, hit.page.number) if out else None for rank, hit in enumerate(hits, 1)]
     for hit, file in zip(hits, files):

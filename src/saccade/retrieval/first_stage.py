@@ -29,6 +29,20 @@ class FirstStage:
     """Means of so many groups of like vectors; None takes all vectors as they are."""
     precision: Literal["int8", "signs"] = "int8"
 
+    def __str__(self) -> str:
+        return f"{'all' if self.vectors is None else self.vectors}-{self.precision}"
+
+    @staticmethod
+    def read(text: str) -> "FirstStage":
+        """The stage of a text like "32-int8" or "all-signs"; UserError unless it is one."""
+        count, _, precision = text.partition("-")
+        vectors = int(count) if count.isdecimal() and len(count) < 6 else None
+        if vectors == 0 or (vectors is None and count != "all") or precision not in ("int8", "signs"):
+            raise UserError(
+                f"{text!r} is no first stage; write VECTORS-int8 or VECTORS-signs, or all in place of VECTORS"
+            )
+        return FirstStage(vectors=vectors, precision="int8" if precision == "int8" else "signs")
+
     def counts(self, pages: PageRows) -> NDArray[np.int64]:
         """Vectors that each page has here."""
         rows = pages.beyond - pages.first
@@ -36,10 +50,9 @@ class FirstStage:
 
     def files(self, root: Path, width: int) -> dict[Path, int]:
         """The stage's files in an index, and the bytes that a vector takes in each."""
-        name = f"first-{'all' if self.vectors is None else self.vectors}-{self.precision}"
         if self.precision == "signs":
-            return {root / f"{name}.bin": -(-width // 64) * 8}
-        return {root / f"{name}.bin": width, root / f"{name}.scales.bin": 4}
+            return {root / f"first-{self}.bin": -(-width // 64) * 8}
+        return {root / f"first-{self}.bin": width, root / f"first-{self}.scales.bin": 4}
 
     def of(self, vectors: Vectors) -> list[bytes]:
         """What a page adds to each file."""
@@ -94,7 +107,7 @@ def first_rows(store: PageStore, stage: FirstStage) -> PageRows:
         if there != rows * size:
             raise UserError(
                 f"{path} is {'not there' if there < 0 else 'behind its index'}; make it with: saccade index FOLDER "
-                f"--encoder CHECKPOINT --out {store.paths.root} --first-stage"
+                f"--encoder CHECKPOINT --out {store.paths.root} --first-stage {stage}"
             )
     main, *scales = files
     kind = np.uint64 if stage.precision == "signs" else np.int8
