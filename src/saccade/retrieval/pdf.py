@@ -1,6 +1,7 @@
 """Pages of PDFs as pictures, drawn by pypdfium2 in a process of its own that hostile files may crash."""
 
 import importlib.util
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.types import Json
 
 PAGE_SECONDS = 30.0
-"""A page that takes longer is given up."""
+"""A page that takes more of a processor's time is given up."""
+_WAIT_SECONDS = 1200.0
+"""For a process that does nothing and does not end either."""
 
 
 class UnreadablePageError(Exception):
@@ -55,11 +58,10 @@ class PdfReader:
     def _asked(self, request: Mapping[str, Json]) -> WireFrame:
         connection = self._connected()
         try:
-            connection.sendall(packed(WireFrame(request)))
+            connection.sendall(packed(WireFrame({**request, "seconds": self._page_seconds})))
             answer = receive(connection)
         except (BrokenFrameError, OSError) as error:
-            slow = TimeoutError in (type(error), type(error.__cause__))
-            self._end()
+            slow = self._end() in (-signal.SIGPROF, -signal.SIGKILL)
             why = f"drawing it takes more than {self._page_seconds:g} s" if slow else "drawing it crashes the renderer"
             raise UnreadablePageError(why) from error
         if "error" in answer.header:
@@ -76,15 +78,21 @@ class PdfReader:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),)
                 )
-            ours.settimeout(self._page_seconds)
+            ours.settimeout(_WAIT_SECONDS)
             self._socket = ours
         return self._socket
 
-    def _end(self) -> None:
+    def _end(self) -> int:
+        """How the process ended: by itself, or killed now."""
+        status = 0
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.close()
         if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                # What closed the connection was its end, which may take a moment.
+                self._process.wait(timeout=1.0)
             self._process.kill()
-            self._process.wait()
+            status = self._process.wait()
         self._socket, self._process = None, None
+        return status
