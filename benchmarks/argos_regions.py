@@ -22,9 +22,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from seed_runs import imitation_of, read, train
+from seed_runs import Row, imitation_of, read, train
 from services_tools import ServedTools
 
+from saccade import metric_names as metric
 from saccade.errors import MachineError
 from saccade.geometry import Point
 from saccade.media.store import MediaStore
@@ -117,7 +118,7 @@ async def verified(reward: ArgosReward, asked: Sequence[tuple[Task, list[Traject
     """Scores of all at once, as a step asks for them; how many have a verdict on every point."""
     found = await asyncio.gather(*(reward.score_groups(task, {"main": group}, None) for task, group in asked))
     scores = [score for groups in found for score in groups.scores["main"] if score is not None]
-    return sum(score.notes["no_verdict"] == 0 for score in scores)
+    return sum(score.notes.get("no_verdict", 0.0) == 0 for score in scores)
 
 
 def timed(reward: ArgosReward, asked: Sequence[tuple[Task, list[Trajectory]]]) -> tuple[float, int]:
@@ -150,19 +151,32 @@ def tools_file(folder: Path) -> Path:
 
 
 def step_cost(folder: Path, repeats: int) -> dict[str, object]:
-    """Median seconds of a step of the tiny recipe after a quarter of its imitation, by turns; without the first."""
+    """Median seconds of a step of the tiny recipe after a quarter of its imitation, by turns; without the first.
+
+    A group that is all right teaches nothing where the outcome alone pays, and is not learned from: steps of the two
+    differ by more than the reward. ``ratio`` is of an outcome-only step, with what the whole
+    reward takes more, to one without.
+    """
     base, few = folder / "base", ["evaluation_tasks=1", "curve_tasks=1", "rl.evaluate_every=0"]
     train("argos:tiny", 0, base, ["sft.steps=400", "rl.steps=1", *few], threads=1, start=None)
     variants = {"outcome alone": ["reward.grounding_weight=0", "reward.reasoning_weight=0"], "whole reward": []}
-    found: dict[str, list[float]] = {name: [] for name in variants}
+    found: dict[str, list[Row]] = {name: [] for name in variants}
     for repeat in range(repeats):
         for name, settings in variants.items():
             out = folder / f"{name.replace(' ', '_')}-{repeat}"
             start = imitation_of(base)
             train("argos:tiny", 0, out, ["rl.steps=12", *few, *settings], threads=1, start=start)
-            rows = [row for row in read(out / "metrics.jsonl") if row["stage"] == "rl" and "time/step_s" in row]
-            found[name] += [row["time/step_s"] for row in rows[1:]]
-    return {name: round(statistics.median(times), 4) for name, times in found.items()}
+            found[name] += [row for row in read(out / "metrics.jsonl") if metric.REWARD_S in row][1:]
+
+    def median(name: str, key: str) -> float:
+        return statistics.median(row[key] for row in found[name])
+
+    names = {"step_s": metric.STEP_S, "rollout_s": metric.ROLLOUT_S, "reward_s": metric.REWARD_S}
+    cost: dict[str, object] = {
+        variant: {name: round(median(variant, key), 4) for name, key in names.items()} for variant in variants
+    }
+    more = median("whole reward", metric.REWARD_S) - median("outcome alone", metric.REWARD_S)
+    return cost | {"ratio": round(1 + more / median("outcome alone", metric.STEP_S), 4)}
 
 
 def main() -> None:
@@ -191,7 +205,7 @@ def main() -> None:
         with ServedTools(tools_file(folder)) as server, RemoteTools(server.url, patience_s=120.0) as tools:
             remote = RemoteRegions(tools=tools, media=media, name="tiny, served", finding=FINDING)
             rows["tiny checkpoints, served"] = measured(remote, asked, kept=True)
-        rows["seconds of a step"] = step_cost(folder, arguments.repeats)
+        rows["step"] = step_cost(folder, arguments.repeats)
     for name, row in rows.items():
         print(name, json.dumps(row))
     if arguments.json:

@@ -169,7 +169,7 @@ def test_a_verifier_of_drawn_videos_needs_no_model() -> None:
     verifier = Verifier(regions=ExactRegions(), video=JUDGE)
 
     def worth(task: Task, thought: str) -> MeasuredPoints:
-        return asyncio.run(verifier.grounding(task, trace(task, thought), Selection(("video",))))
+        return asyncio.run(verifier.groundings(task, [trace(task, thought)], Selection(("video",))))[0]
 
     for index in range(12):
         task = generate("video_event", split="train", index=index, seed=0, media=MediaStore()).task

@@ -11,9 +11,18 @@ ours, since it gives none.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from saccade.recipes.argos_settings import PointingSettings
+from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out, without_held_out
+from saccade.curation.argos import read_pointed_examples
+from saccade.curation.playing import ORIGINAL_VIEW
+from saccade.errors import UserError
+from saccade.models import instruction_style, load_model
+from saccade.recipes.argos_back_ends import back_ends, check_scorers
+from saccade.recipes.argos_settings import ArgosSettings, PointingSettings
 from saccade.rewards.argos import Verifier
-from saccade.train import Evaluate, Material, RLStage, SFTStage, Stage, Stream
+from saccade.seeding import seed_for
+from saccade.tasks import Epochs, Shuffled
+from saccade.train import Evaluate, ExampleSource, Material, Plan, RLStage, SFTStage, Stage, Stream
+from saccade.types import StreamExample, Task
 
 
 def method(
@@ -50,3 +59,48 @@ def method(
         evaluation=evaluation("curve", "curve") if settings.rl.evaluate_every else None,
     )
     return [*stages, reinforcement, *material.measured("after_rl", evaluation)]
+
+
+def argos(context: RecipeContext) -> Plan:
+    """Both stages on a checkpoint: ``--model``, ``--data``, and the verifier's back ends by ``--set back_ends.…``."""
+    settings = apply_overrides(ArgosSettings(), context.overrides)
+    if context.data is None or context.model is None:
+        raise UserError(
+            "this recipe trains a checkpoint on your own questions; give --model PATH and --data PATH, or see it in "
+            "miniature: saccade train argos:tiny"
+        )
+    path = context.model
+    given = read_own_tasks(context.data, context)
+    check_scorers(settings.reward, settings.back_ends, given)
+    training, held_out = split_held_out(given, settings.held_out_share, seed=context.seed)
+    opened = back_ends(
+        settings.back_ends,
+        settings.judge,
+        settings.forms,
+        media=context.media,
+        view=ORIGINAL_VIEW,
+        seed=seed_for(context.seed, "verifier"),
+    )
+    material = Material(
+        title=f"{path.name} points at what it speaks of on {context.data.name}",
+        build_model=lambda: load_model(path, context.media, settings.model),
+        load=settings.model,
+        style=instruction_style(path),
+        questions=lambda: Shuffled(training, seed=seed_for(context.seed, "rl")),
+        held_out={"": lambda: held_out, "curve": lambda: held_out},
+        examples=_traces(settings, held_out, context),
+        resources=opened.resources,
+        meters=opened.meters,
+    )
+    reward = replace(settings.reward, selector=opened.selector, accuracy=opened.judged.accuracy)
+    return material.plan(settings, method(replace(settings, reward=reward), material, opened.verifier))
+
+
+def _traces(settings: ArgosSettings, held_out: Sequence[Task], context: RecipeContext) -> ExampleSource | None:
+    """Traces of ``sft_data`` in random order, then again in another; None where none are to be imitated."""
+    if settings.sft_data is None or not settings.sft.steps:
+        return None
+    read = read_pointed_examples(settings.sft_data, context.media)
+    kept = without_held_out(read, held_out, lambda one: one.task, what=f"traces of {settings.sft_data}")
+    shown = Epochs([StreamExample(example=one) for one in kept], seed=seed_for(context.seed, "sft"))
+    return lambda index, _: shown(index)

@@ -8,7 +8,9 @@ from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.protocols import Style, pointed_protocol, pointed_with_tools_protocol
-from saccade.rewards.argos import ArgosReward
+from saccade.recipes.argos_back_ends import BackEndSettings
+from saccade.rewards.argos import ArgosReward, VerifierForms
+from saccade.rewards.judges import JudgeSettings
 from saccade.rollout import RolloutSettings
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import AlgorithmSettings, EpisodeSpec, ImitationSettings, RLSettings
@@ -54,6 +56,12 @@ class ArgosSettings(PointingSettings):
     """The paper's settings, for a model of a few billion parameters."""
 
     model: LoadSettings = LoadSettings()
+    back_ends: BackEndSettings = BackEndSettings()
+    """What the verifier asks."""
+    forms: VerifierForms = VerifierForms()
+    """Which of the paper's readings the verifier takes."""
+    judge: JudgeSettings = JudgeSettings(kind="none")
+    """A judge of answers that the rules cannot compare."""
     sft_data: Path | None = None
     """Traces to imitate, as ``saccade curate argos`` writes them; without it nothing is imitated."""
     held_out_share: float = 0.05

@@ -1,10 +1,12 @@
 """Batches of a training step: groups of trajectories, rolled out, scored, filtered with refills, and kept as JSON."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from saccade import metric_names as metric
 from saccade.algorithms.advantages import with_term
 from saccade.engines.engine import Engine
 from saccade.errors import UserError
@@ -52,6 +54,7 @@ class Collector:
         self._streams = {stream.name: stream for stream in stage.streams}
         self.memory: dict[str, Json] = {}
         """Memory of the reward for each task, by its id."""
+        self._seconds = {metric.ROLLOUT_S: 0.0, metric.REWARD_S: 0.0}
 
     def collect(self, step: int) -> Batch:
         """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""
@@ -78,13 +81,22 @@ class Collector:
                 break
         return Batch(step=step, groups=tuple(kept), evicted=tuple(evicted), rounds=rounds)
 
+    def seconds(self) -> dict[str, float]:
+        """Seconds in rollouts and in rewards since this was last called, by their metrics' names."""
+        spent, self._seconds = self._seconds, dict.fromkeys(self._seconds, 0.0)
+        return spent
+
     def _play(
         self, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
     ) -> list[tuple[Group, ...]]:
         """The scored groups of each question."""
         check_streams(questions, tuple(self._streams))
+        started_s = time.monotonic()
         groups = self._rolled_out(questions, step, asked)
+        played_s = time.monotonic()
         scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
+        self._seconds[metric.ROLLOUT_S] += played_s - started_s
+        self._seconds[metric.REWARD_S] += time.monotonic() - played_s
         self._questions.update([group for groups in scored for group in groups])
         return scored
 

@@ -153,6 +153,7 @@ class RLLoop(Iterator[StepOutcome]):
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         metrics |= self._learn([sequences for sequences in credited.sequences if sequences])
+        metrics |= self._collector.seconds()
         if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch)
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.

@@ -67,7 +67,7 @@ class ArgosReward:
         return GroupScores(scores=dict(zip(scores, found)), memory=selection_to_json(selection))
 
     async def _scores(self, task: Task, members: Sequence[Trajectory], selection: Selection) -> list[Score | None]:
-        accuracies = await asyncio.gather(*(self._accuracy(task, one) for one in members))
+        accuracies = await self._accuracies(task, members)
         pays = [one is not None and (self.aggregation == "sum" or one >= self.tau) for one in accuracies]
         measures = [paid or self._is_sampled(one) for paid, one in zip(pays, members)]
         groundings, reasonings = await asyncio.gather(
@@ -88,16 +88,30 @@ class ArgosReward:
             for index, accuracy in enumerate(accuracies)
         ]
 
-    async def _accuracy(self, task: Task, trajectory: Trajectory) -> float | None:
+    async def _accuracies(self, task: Task, members: Sequence[Trajectory]) -> list[float | None]:
+        """By the rules; where they say no, by the judge if there is one."""
+        found: list[float | None] = [self._by_rules(task, one) for one in members]
+        judge = self.accuracy
+        if judge is None:
+            return found
+        asked = {
+            place: one.answer
+            for place, one in enumerate(members)
+            if found[place] == 0.0 and one.status == "answered" and one.answer is not None
+        }
+        judged = await asyncio.gather(*(judge(task, answer) for answer in asked.values()))
+        for place, value in zip(asked, judged):
+            found[place] = value
+        return found
+
+    def _by_rules(self, task: Task, trajectory: Trajectory) -> float:
         answer = trajectory.answer if trajectory.status == "answered" else None
         if answer is None:
             return 0.0
         if is_correct(task, trajectory):
             return 1.0
         is_measure = task.answer_kind == "number" and self.tolerance is not None
-        if is_measure and relative_accuracy(answer, task.answer, self.tolerance or 0.0):
-            return 1.0
-        return 0.0 if self.accuracy is None else await self.accuracy(task, answer)
+        return (relative_accuracy(answer, task.answer, self.tolerance or 0.0) or 0.0) if is_measure else 0.0
 
     def _is_sampled(self, trajectory: Trajectory) -> bool:
         labels = (trajectory.task_id, trajectory.stream, trajectory.sample, trajectory.policy_version)
@@ -108,8 +122,8 @@ class ArgosReward:
     ) -> list[MeasuredPoints | None]:
         if not self.grounding_weight or not selection.wants_points:
             return [None] * len(members)
-        asked = [self._verifier.grounding(task, one, selection) for one, is_one in zip(members, measures) if is_one]
-        found = iter(await asyncio.gather(*asked))
+        asked = [one for one, is_one in zip(members, measures) if is_one]
+        found = iter(await self._verifier.groundings(task, asked, selection) if asked else [])
         return [next(found) if is_one else None for is_one in measures]
 
     async def _reasonings(
@@ -117,9 +131,8 @@ class ArgosReward:
     ) -> list[float | None]:
         if not self.reasoning_weight or "teacher" not in selection.scorers:
             return [None] * len(members)
-        found = iter(
-            await asyncio.gather(*(self._verifier.reasoning(task, one) for one, is_one in zip(members, pays) if is_one))
-        )
+        asked = [one for one, is_one in zip(members, pays) if is_one]
+        found = iter(await self._verifier.reasonings(task, asked) if asked else [])
         return [next(found) if is_one else None for is_one in pays]
 
     @property

@@ -5,7 +5,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal, Protocol, TypeVar
 
 from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
@@ -39,6 +40,9 @@ and the score is how much more probable it makes the answer."""
 
 SelectedBy = Literal["task", "response"]
 """What decides whether points are scored: the task; or the response, as one reading of Figure 2 has it."""
+
+Moments = tuple[list[float | None], list[float | None]]
+"""Scores of what is said of frames, and of segments."""
 
 Hit = bool | None
 """None for a point that does not count: it repeats an earlier one, or its label is vague."""
@@ -145,36 +149,50 @@ class Verifier:
         counted = self.regions.counts.taken() if isinstance(self.regions, CachedRegions) else {}
         return {**self._clock.taken(), **counted}
 
-    async def grounding(self, task: Task, trajectory: Trajectory, selection: Selection) -> MeasuredPoints:
-        """The grounding score of a response; UserError where the back end of the selection is missing."""
+    async def groundings(self, task: Task, members: Sequence[Trajectory], selection: Selection) -> list[MeasuredPoints]:
+        """The grounding score of each response; UserError where the back end of the selection is missing."""
         if self._find is None:
             raise UserError("grounding is selected, but the verifier has no regions; give it some, or weight it 0")
         if not selection.grounding:
             raise UserError("no scorer of grounding is selected for this task; nothing can be measured")
-        mentions = tuple(point for turn in trajectory.turns for point in turn.points)
-        if not mentions and self.forms.selected_by == "response":
-            return MeasuredPoints(value=None, is_part=False)
         is_video = selection.grounding == ("video",)
-        places = [_picture_of(one, task, is_video=is_video) for one in mentions]
         finder: Literal["detector", "pointer"] = "pointer" if selection.grounding == ("pointer",) else "detector"
+        said = [[point for turn in one.turns for point in turn.points] for one in members]
+        places = [[_picture_of(one, task, is_video=is_video) for one in mentions] for mentions in said]
         asked = {
             (place, label): RegionRequest(task=task, image_index=place, label=label, finder=finder)
-            for place, one in zip(places, mentions)
+            for place, one in zip(chain.from_iterable(places), chain.from_iterable(said))
             if place is not None and one.point is not None and (label := plain_label(one.label))
         }
         found = dict(zip(asked, await self._find([*asked.values()])))
+        moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
+        return [
+            self._measured(task, mentions, of, found, moments[index] if is_video else None)
+            for index, (mentions, of) in enumerate(zip(said, places))
+        ]
+
+    def _measured(
+        self,
+        task: Task,
+        mentions: Sequence[PointMention],
+        places: Sequence[int | None],
+        found: Mapping[tuple[int, str], Masks | MachineError],
+        moments: Moments | None,
+    ) -> MeasuredPoints:
+        if not mentions and self.forms.selected_by == "response":
+            return MeasuredPoints(value=None, is_part=False)
         hits, failed = _hits(task, mentions, places, found, distinct=self.forms.distinct)
         counted = [float(hit) for hit in hits if hit is not None]
-        if not is_video:
+        if moments is None:
             value = None if failed else sum(counted) / len(counted) if counted else 0.0
             return MeasuredPoints(value=value, hits=tuple(hits), no_verdict=failed)
-        frames, segments = await self._moments(task, trajectory)
+        frames, segments = moments
         value = video_score([*counted, *[None] * failed], frames, segments, form=self.forms.video)
         missing = sum(one is None for one in (*frames, *segments))
         judged = len(frames) + len(segments) - missing
         return MeasuredPoints(value=value, hits=tuple(hits), judged=judged, no_verdict=failed + missing)
 
-    async def _moments(self, task: Task, trajectory: Trajectory) -> tuple[list[float | None], list[float | None]]:
+    async def _moments(self, task: Task, trajectory: Trajectory) -> Moments:
         """Scores of what is said of frames and of segments; the same words on the same place count once."""
         times = task.frame_times_s
         found = [find_moments(without_tags(turn.thought)) for turn in trajectory.turns]
@@ -216,33 +234,44 @@ class Verifier:
         finally:
             self._clock.add("video", time.perf_counter() - start)
 
-    async def reasoning(self, task: Task, trajectory: Trajectory) -> float | None:
-        """P(answer given question, reasoning, pictures) of a response; None where the machine failed.
+    async def reasonings(self, task: Task, members: Sequence[Trajectory]) -> list[float | None]:
+        """P(answer given question, reasoning, pictures) of each response; None where the machine failed.
 
         A response without an answer, or with one that has no tokens, is worth 0.
         """
         if self._score is None:
             raise UserError("reasoning is weighted, but the verifier has no teacher; give it one, or weight it 0")
+        asked = [self._asked(task, one) for one in members]
+        found = iter(await self._score([request for requests in asked for request in requests]))
+        values: list[float | None] = []
+        for requests in asked:
+            probabilities = [self._probability(next(found)) for _ in requests]
+            known = [one for one in probabilities if one is not None]
+            if len(known) < len(requests):
+                values.append(None)
+            else:
+                values.append(0.0 if not known else known[0] if len(known) == 1 else max(0.0, known[0] - known[1]))
+        return values
+
+    def _probability(self, found: tuple[float, ...] | MachineError) -> float | None:
+        if isinstance(found, MachineError):
+            return None
+        try:
+            return answer_probability(found, self.forms.probability) or 0.0
+        except MachineError:
+            return None
+
+    def _asked(self, task: Task, trajectory: Trajectory) -> list[AnswerRequest]:
         answer = trajectory.answer
         if answer is None or not answer.strip():
-            return 0.0
+            return []
         thoughts = "\n".join(turn.thought for turn in trajectory.turns if turn.thought)
         if not self.forms.keeps_points:
             thoughts = without_points(thoughts)
         if self.forms.conclusion == "hidden":
             thoughts = without_conclusion(thoughts, answer)
-        requests = [AnswerRequest(task=task, reasoning=thoughts, answer=answer)]
-        if self.forms.conclusion == "gain":
-            requests.append(AnswerRequest(task=task, reasoning="", answer=answer))
-        values = []
-        for found in await self._score(requests):
-            if isinstance(found, MachineError):
-                return None
-            try:
-                values.append(answer_probability(found, self.forms.probability) or 0.0)
-            except MachineError:
-                return None
-        return values[0] if len(values) == 1 else max(0.0, values[0] - values[1])
+        request = AnswerRequest(task=task, reasoning=thoughts, answer=answer)
+        return [request, replace(request, reasoning="")] if self.forms.conclusion == "gain" else [request]
 
 
 def without_conclusion(thoughts: str, answer: str) -> str:
