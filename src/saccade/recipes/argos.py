@@ -11,18 +11,17 @@ ours, since it gives none.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out, without_held_out
-from saccade.curation.argos import read_pointed_examples
+from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
 from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.recipes.argos_back_ends import back_ends, check_scorers
+from saccade.recipes.argos_data import traces_to_imitate
 from saccade.recipes.argos_settings import ArgosSettings, PointingSettings
 from saccade.rewards.argos import Verifier
 from saccade.seeding import seed_for
-from saccade.tasks import Epochs, Shuffled
-from saccade.train import Evaluate, ExampleSource, Material, Plan, RLStage, SFTStage, Stage, Stream
-from saccade.types import StreamExample, Task
+from saccade.tasks import Shuffled
+from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 
 
 def method(
@@ -73,6 +72,8 @@ def argos(context: RecipeContext) -> Plan:
     given = read_own_tasks(context.data, context)
     check_scorers(settings.reward, settings.back_ends, given)
     training, held_out = split_held_out(given, settings.held_out_share, seed=context.seed)
+    imitates = settings.sft_data if settings.sft.steps else None
+    traces = None if imitates is None else traces_to_imitate(imitates, held_out, context)
     opened = back_ends(
         settings.back_ends,
         settings.judge,
@@ -88,19 +89,9 @@ def argos(context: RecipeContext) -> Plan:
         style=instruction_style(path),
         questions=lambda: Shuffled(training, seed=seed_for(context.seed, "rl")),
         held_out={"": lambda: held_out, "curve": lambda: held_out},
-        examples=_traces(settings, held_out, context),
+        examples=traces,
         resources=opened.resources,
         meters=opened.meters,
     )
     reward = replace(settings.reward, selector=opened.selector, accuracy=opened.judged.accuracy)
     return material.plan(settings, method(replace(settings, reward=reward), material, opened.verifier))
-
-
-def _traces(settings: ArgosSettings, held_out: Sequence[Task], context: RecipeContext) -> ExampleSource | None:
-    """Traces of ``sft_data`` in random order, then again in another; None where none are to be imitated."""
-    if settings.sft_data is None or not settings.sft.steps:
-        return None
-    read = read_pointed_examples(settings.sft_data, context.media)
-    kept = without_held_out(read, held_out, lambda one: one.task, what=f"traces of {settings.sft_data}")
-    shown = Epochs([StreamExample(example=one) for one in kept], seed=seed_for(context.seed, "sft"))
-    return lambda index, _: shown(index)
