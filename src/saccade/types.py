@@ -1,9 +1,11 @@
 """The frozen data that travels from question to gradient."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from saccade.errors import UserError
 from saccade.geometry import Box, Mask, Point
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -61,6 +63,31 @@ class SceneObject:
     """Its pixels, where they are not all of its box."""
 
 
+_PAGE = re.compile(r"(.+)#([1-9][0-9]{0,8})", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """The name of a page: its document and its number there."""
+
+    document: str
+    """Path of a PDF below the folder that is indexed, with "/"; or of a subfolder, whose pictures are its pages; or
+    of a picture that lies at the top, which is a document of one page."""
+    number: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        return f"{self.document}#{self.number}"
+
+    @staticmethod
+    def read(text: str) -> "Page":
+        """The page of a text like "reports/a.pdf#3"; UserError unless it is one."""
+        match = _PAGE.fullmatch(text)
+        if match is None:
+            raise UserError(f"{text!r} names no page; write DOCUMENT#NUMBER, with numbers from 1")
+        return Page(document=match[1], number=int(match[2]))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """A question about images with its exact answer."""
@@ -90,6 +117,19 @@ class Task:
     """The question as the protocol of this name puts it, where that is not ``question``."""
     accepted: tuple[str, ...] = ()
     """All answers that count, where there are several: spellings, or one of each annotator with its repeats."""
+    corpus: str | None = None
+    """The name of the collection of documents that the question is asked of."""
+    document: str | None = None
+    """The one document that the question is asked of; None where it may be any of the corpus."""
+    gold_pages: tuple[Page, ...] | None = None
+    """Pages that hold the answer, each once; empty where there is no answer, None where they are not known."""
+    shown_pages: tuple[Page, ...] = ()
+    """The page that each image shows, where images are pages."""
+
+    @property
+    def missing_pages(self) -> tuple[Page, ...]:
+        """Gold pages that no image shows: the question cannot be answered from what is there."""
+        return tuple(page for page in self.gold_pages or () if page not in self.shown_pages)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

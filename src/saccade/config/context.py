@@ -86,7 +86,8 @@ def split_held_out(tasks: Sequence[Task], held_out_share: float, *, seed: int) -
     """Training and held-out tasks, neither empty; all questions on one picture fall on the same side.
 
     A picture's side depends on its pixels, the share and the seed, so that new questions leave the old ones where they
-    are. The text of a question without a picture stands for one. Raises UserError when there is only one picture.
+    are. Of a question about pages their documents stand for its pictures, of one without either its text. Raises
+    UserError when there is only one picture.
     """
     draws = {key: generator_for(seed, "held out", key).random() for key in map(_picture_of, tasks)}
     if len(draws) < 2:
@@ -107,5 +108,10 @@ def _picture_of(task: Task) -> str:
 
 
 def _seen_in(task: Task) -> list[str]:
-    """Contents that may not be on both sides: the task's pictures, or its text where it has none."""
-    return [image.hash for image in task.images] or [f"the text {task.question!r}"]
+    """Contents that may not be on both sides: the task's documents, else its pictures, else its text.
+
+    Pages of other documents that a retriever has brought do not count: they hold no answer.
+    """
+    documents = {page.document for page in task.gold_pages or ()} | ({task.document} if task.document else set())
+    named = [f"the document {name!r} of {task.corpus!r}" for name in sorted(documents)]
+    return named or [image.hash for image in task.images] or [f"the text {task.question!r}"]

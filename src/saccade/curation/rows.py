@@ -9,6 +9,7 @@ from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.records import read_records
+from saccade.runs.task_json import scope_to_json
 from saccade.tasks.rows.fields import Row, RowError, listed, optional_number, required_text
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Attempt, ImageRef, Json, Task
@@ -43,7 +44,7 @@ def question_row(task: Task, images: Sequence[str]) -> dict[str, Json]:
         row["frame_times_s"] = list(task.frame_times_s)
     if task.event_s is not None:
         row["event_s"] = list(task.event_s)
-    return row
+    return {**row, **scope_to_json(task)}
 
 
 def boxes_of(task: Task) -> list[Mapping[str, Json]]:

@@ -10,14 +10,16 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.retrieval.building import BuildReport, build_index
-    from saccade.retrieval.corpus import Page, PageHit, PageIndex
+    from saccade.retrieval.corpus import PageHit, PageIndex
     from saccade.retrieval.first_stage import FirstStage, build_first_stage
     from saccade.retrieval.late_interaction import MaxSimParts, maxsim, maxsim_parts
     from saccade.retrieval.layout import IndexSettings
     from saccade.retrieval.metrics import hit_at, mrr_at, ndcg_at, recall_at
     from saccade.retrieval.retriever import PageRetriever, open_retriever
     from saccade.retrieval.store import PageStore, open_index
+    from saccade.retrieval.task_pages import oracle_pages, retrieved_pages
     from saccade.retrieval.two_stage import TwoStageIndex, open_two_stage
+    from saccade.types import Page
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
@@ -42,5 +44,7 @@ __all__ = [
     "open_index",
     "open_retriever",
     "open_two_stage",
+    "oracle_pages",
     "recall_at",
+    "retrieved_pages",
 ]

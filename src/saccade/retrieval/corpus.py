@@ -1,8 +1,8 @@
 """A corpus of pages: the names of its pages, what a search finds, and the shape of anything that searches."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -10,30 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.errors import UserError, nearest
-
-_PAGE = re.compile(r"(.+)#([1-9][0-9]{0,8})", re.DOTALL)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
-    """The name of a page: its document and its number there."""
-
-    document: str
-    """Path of a PDF below the folder that was indexed, with "/"; or of a subfolder, whose pictures are its pages; or
-    of a picture that lies at the top, which is a document of one page."""
-    number: int
-    """From 1."""
-
-    def __str__(self) -> str:
-        return f"{self.document}#{self.number}"
-
-    @staticmethod
-    def read(text: str) -> "Page":
-        """The page of a text like "reports/a.pdf#3"; UserError unless it is one."""
-        match = _PAGE.fullmatch(text)
-        if match is None:
-            raise UserError(f"{text!r} names no page; write DOCUMENT#NUMBER, with numbers from 1")
-        return Page(document=match[1], number=int(match[2]))
+from saccade.types import Page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +48,10 @@ class PageIndex(Protocol):
 
     def picture(self, page: Page) -> Image.Image:
         """The page as the encoder saw it, in RGB; UserError for a page that is not there."""
+        ...
+
+    def picture_file(self, page: Page) -> Path:
+        """The image file of that picture."""
         ...
 
 

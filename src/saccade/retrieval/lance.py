@@ -12,9 +12,10 @@ import pyarrow
 from PIL import Image
 
 from saccade.errors import UserError, missing_extra
-from saccade.retrieval.corpus import Page, PageHit
+from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.store import PageStore
+from saccade.types import Page
 
 if TYPE_CHECKING:
     import lancedb
@@ -69,6 +70,9 @@ class LanceIndex:
 
     def picture(self, page: Page) -> Image.Image:
         return self.exact.picture(page)
+
+    def picture_file(self, page: Page) -> Path:
+        return self.exact.picture_file(page)
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
         places = self.nearest(query, max(k, self.candidates), document)

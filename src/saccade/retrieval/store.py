@@ -9,11 +9,12 @@ from PIL import Image
 
 from saccade.errors import UserError
 from saccade.media.decode import decode_image
-from saccade.retrieval.corpus import Page, PageHit, unknown_document
+from saccade.retrieval.corpus import PageHit, unknown_document
 from saccade.retrieval.late_interaction import Vectors, best_first
 from saccade.retrieval.layout import IndexEntry, IndexPaths, read_entries, read_header
 from saccade.retrieval.rows import mapped, read_copy
 from saccade.retrieval.scanning import PageScanner
+from saccade.types import Page
 from saccade.vision_models.kinds import PageVectors
 
 
@@ -61,12 +62,15 @@ class PageStore:
         return self.best_of(query, self.places(document), k)
 
     def picture(self, page: Page) -> Image.Image:
-        path = self.paths.picture(self._entries[self.place(page)].picture)
+        path = self.picture_file(page)
         try:
             raw = path.read_bytes()
         except OSError as error:
             raise UserError(f"{path}, the picture of {page}, cannot be read ({error.strerror})") from error
         return decode_image(raw, str(path))
+
+    def picture_file(self, page: Page) -> Path:
+        return self.paths.picture(self._entries[self.place(page)].picture)
 
     def page_vectors(self, page: Page) -> PageVectors:
         """The stored vectors of a page, and where on it they are."""

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from saccade.retrieval.corpus import Page, PageHit
+from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.first_stage import FirstStage, first_rows
 from saccade.retrieval.late_interaction import Vectors, best_first
 from saccade.retrieval.store import PageStore, open_index
+from saccade.types import Page
 
 CANDIDATES = 400
 
@@ -49,6 +50,9 @@ class TwoStageIndex:
 
     def picture(self, page: Page) -> Image.Image:
         return self.exact.picture(page)
+
+    def picture_file(self, page: Page) -> Path:
+        return self.exact.picture_file(page)
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
         """Exact for one document, and for a corpus with no more pages than there would be candidates."""

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TypeVar, get_args
 
+from saccade.errors import UserError
 from saccade.geometry import Box, Mask, Point
-from saccade.types import AnswerKind, ImageRef, Json, SceneObject, Target, Task
+from saccade.types import AnswerKind, ImageRef, Json, Page, SceneObject, Target, Task
 
 Option = TypeVar("Option", bound=str)
 
@@ -134,6 +135,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         **({"objects": [_object_to_json(one) for one in task.objects]} if task.objects else {}),
         **({"wordings": dict(task.wordings)} if task.wordings else {}),
         **({"accepted": list(task.accepted)} if task.accepted else {}),
+        **scope_to_json(task),
     }
 
 
@@ -158,7 +160,28 @@ def task_from_json(value: Json) -> Task:
         objects=tuple(_object_from(one) for one in fields.objects("objects")) if fields.has("objects") else (),
         wordings=_texts_by_name(fields, "wordings"),
         accepted=fields.texts("accepted") if fields.has("accepted") else (),
+        corpus=fields.text("corpus") if fields.has("corpus") else None,
+        document=fields.text("document") if fields.has("document") else None,
+        gold_pages=_pages_from(fields, "gold_pages") if fields.has("gold_pages") else None,
+        shown_pages=_pages_from(fields, "shown_pages") if fields.has("shown_pages") else (),
     )
+
+
+def scope_to_json(task: Task) -> dict[str, Json]:
+    """Where a question is asked: its corpus, document and pages, as far as it names any."""
+    names: dict[str, str | None] = {"corpus": task.corpus, "document": task.document}
+    pages = {"gold_pages": task.gold_pages, "shown_pages": task.shown_pages or None}
+    return {
+        **{key: name for key, name in names.items() if name is not None},
+        **{key: [str(page) for page in among] for key, among in pages.items() if among is not None},
+    }
+
+
+def _pages_from(fields: Fields, key: str) -> tuple[Page, ...]:
+    try:
+        return tuple(Page.read(name) for name in fields.texts(key))
+    except UserError as error:
+        raise fields.wrong(key, "a list of pages, each DOCUMENT#NUMBER") from error
 
 
 def image_to_json(image: ImageRef) -> Json:

@@ -15,6 +15,7 @@ from saccade.tasks.rows.answers import accepted_texts, choice_texts, kind_of_all
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
+from saccade.tasks.rows.pages import RowScope
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.text_files import open_text_rows
 from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
@@ -115,7 +116,7 @@ def read_tasks(
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
-    if bare := sum(not task.images for task in tasks):
+    if bare := sum(not task.images and task.corpus is None and task.document is None for task in tasks):
         logger.warning(
             "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
             path,
@@ -235,8 +236,10 @@ def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _Fi
         shown = ReadVideo(images=refs, times_s=(), by_row=refs)
     else:
         shown = videos.read(parts.video, where)
+    scope = parts.scope
+    scope.check_shown(shown.images)
     return Task(
-        id=parts.id or _content_id(parts.question, answer, choices, shown.images),
+        id=parts.id or _content_id(parts.question, answer, choices, shown.images, scope),
         family=parts.family or source.stem,
         question=parts.question,
         answer=answer,
@@ -251,6 +254,10 @@ def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _Fi
         accepted=accepted if are_several else (),
         frame_times_s=shown.times_s,
         event_s=read_event(parts.event, parts.event_key, shown.times_s),
+        corpus=scope.corpus,
+        document=scope.document,
+        gold_pages=scope.gold_pages,
+        shown_pages=scope.shown_pages,
     )
 
 
@@ -259,7 +266,10 @@ def _free_id(content_id: str, taken: Collection[str]) -> str:
     return next(name for count in itertools.count(2) if (name := f"{content_id}-{count}") not in taken)
 
 
-def _content_id(question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...]) -> str:
-    """The same on every machine and in every file: it depends on what is asked about which pixels alone."""
-    content = json.dumps([question, answer, choices, [image.hash for image in images]])
+def _content_id(
+    question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...], scope: RowScope
+) -> str:
+    """The same on every machine and in every file: it depends on what is asked about which pixels or pages alone."""
+    where = [scope.content] if scope.content else []
+    content = json.dumps([question, answer, choices, [image.hash for image in images], *where])
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -9,7 +9,8 @@
                       perhaps ``options, problem_type, problem_id, data_source``: Video-R1-260k and its like
 ``plain``             ``question, answer, image`` and perhaps ``id, choices, answer_kind, family, tolerance, boxes``
 any                   ``answer`` may be a list of all answers that count (or ``answers``, or ``accepted`` beside it);
-                      instead of images a video, as ``videos`` says, and perhaps ``event_s`` (start, end)
+                      instead of images a video, as ``videos`` says, and perhaps ``event_s`` (start, end); where
+                      it is asked, as ``pages`` says
 ====================  =================================================================================================
 
 A row of ``easyr1`` may word its question for two streams: ``problem`` is ``Task.question``, which the grounded stream
@@ -33,6 +34,7 @@ from saccade.tasks.rows.fields import (
     optional_text,
     required_text,
 )
+from saccade.tasks.rows.pages import RowScope, read_scope
 from saccade.tasks.rows.texts import conversation, final_answer, messages_of, without_markers
 from saccade.tasks.rows.videos import EVENT_KEYS, RowVideo, find_video
 
@@ -72,6 +74,7 @@ class RowParts:
     """Instead of images."""
     event: RowValue = None
     event_key: str = EVENT_KEYS[0]
+    scope: RowScope = RowScope()
 
 
 def detect(row: Row) -> str | None:
@@ -209,6 +212,7 @@ def _parts(
         video=video,
         event=row.get(event_key) if video or event_key == EVENT_KEYS[0] else None,
         event_key=event_key,
+        scope=read_scope(row),
     )
 
 
