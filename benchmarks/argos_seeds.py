@@ -130,12 +130,12 @@ def table(rows: Sequence[Row]) -> str:
         cells = []
         for suffix in KINDS.values():
             stages = [row["stages"][f"{when}{suffix}"] for row in found]
-            cells.append(f"{pooled(stages)}: {by_seed(stages)}; {_groundings(stages)}")
+            cells.append(f"{pooled(stages)}: {by_seed(stages)}; {groundings(stages)}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _groundings(stages: Sequence[Row]) -> str:
+def groundings(stages: Sequence[Row]) -> str:
     found = [stage["pointing"]["accuracy"] for stage in stages if stage["pointing"]]
     return ", ".join("-" if value is None else f"{value:.0%}" for value in found)
 
