@@ -15,7 +15,11 @@ from saccade.types import ImageRef, Json
 from saccade.vision_models.kinds import Pointer, PointingRequest
 
 GIVE_UP_AFTER = 3
-"""Failures one after the other in one call after which the rest of it is not asked: the server is not there."""
+"""Times one after the other that the server did not answer, after which the rest of a batch is not asked."""
+
+
+class NoAnswerError(MachineError):
+    """A call that the server did not answer: it is not there, or gave up. What it sent wrongly is an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +54,18 @@ class RemoteRegions:
 
         def attempt(request: RegionRequest) -> Masks | MachineError:
             if failures.in_a_row >= GIVE_UP_AFTER:
-                return MachineError(f"not asked: the {GIVE_UP_AFTER} requests before it failed, with: {failures.last}")
+                return MachineError(
+                    f"not asked: {GIVE_UP_AFTER} requests before it were not answered, the last with: {failures.last}"
+                )
+            masks: Masks | MachineError
             try:
                 masks = self._found(request)
+            except NoAnswerError as error:
+                return failures.add(error)
             except ToolError as error:
-                return failures.add(f"the server refused {request.label!r}: {error}")
+                masks = MachineError(f"the server refused {request.label!r}: {error}")
             except MachineError as error:
-                return failures.add(str(error))
+                masks = error
             failures.in_a_row = 0
             return masks
 
@@ -105,7 +114,11 @@ class RemoteRegions:
         return mask_of(found.get("mask"), image)
 
     def _call(self, name: str, image: ImageRef, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
-        result = self.tools.tool(name).bind(arguments, (image,)).run(self.media)
+        call = self.tools.tool(name).bind(arguments, (image,))
+        try:
+            result = call.run(self.media)
+        except MachineError as error:
+            raise NoAnswerError(str(error)) from error
         if not result.is_ok:
             raise MachineError(f"{name} of the server failed: {result.text[:200]}")
         return result.data
@@ -116,9 +129,9 @@ class _ServerFailures:
     in_a_row: int = 0
     last: str = ""
 
-    def add(self, why: str) -> MachineError:
-        self.in_a_row, self.last = self.in_a_row + 1, why
-        return MachineError(why)
+    def add(self, error: NoAnswerError) -> NoAnswerError:
+        self.in_a_row, self.last = self.in_a_row + 1, str(error)
+        return error
 
 
 def mask_of(value: Json, image: ImageRef) -> Mask:
