@@ -1,0 +1,97 @@
+"""Whether a command that is killed again and again ends with the bytes of one left alone.
+
+    python benchmarks/kills.py --kills 20 [--json FILE] -- train argos:tiny --set rl.steps=10
+    python benchmarks/kills.py --kills 20 -- train argos --data … --model … --set back_ends.regions_dir={out}/../regions
+
+Runs ``saccade COMMAND --out DIRECTORY`` once undisturbed, then again with kill -9 of the whole process group at random
+moments and ``--resume`` after each. ``{out}`` in the command is the directory; what lies beside it is compared too.
+Metrics are compared without their seconds; logs, reports' dates and the record of the processes are left out. Exit
+status 1 when any byte differs.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+
+from saccade.runs.metrics import without_times
+
+TOLD_ANEW = ("log.txt", "run.json", "report.html", "report.json", ".lock", "requests.jsonl")
+"""Files that hold times, dates or the number of processes."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="Chooses the moments.")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    words = [word for word in arguments.command if word != "--"]
+    with tempfile.TemporaryDirectory() as temporary:
+        calm, disturbed = Path(temporary) / "calm", Path(temporary) / "killed"
+        start = time.monotonic()
+        if started(words, calm / "run").wait() != 0:
+            sys.exit("the command fails by itself")
+        wall_s = time.monotonic() - start
+        killed = killed_again_and_again(
+            words, disturbed / "run", wall_s, arguments.kills, random.Random(arguments.seed)
+        )
+        ours, theirs = contents(calm), contents(disturbed)
+    different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    told = {"undisturbed_s": round(wall_s, 1), "kills": killed, "files": len(ours), "different": different}
+    print(json.dumps(told, indent=1))
+    if arguments.json:
+        head = {"command": f"python benchmarks/kills.py {' '.join(sys.argv[1:])}", "date": date.today().isoformat()}
+        arguments.json.write_text(json.dumps({**head, **told}, indent=1) + "\n", encoding="utf-8")
+    sys.exit(1 if different else 0)
+
+
+def started(words: list[str], out: Path, *more: str) -> "subprocess.Popen[bytes]":
+    out.parent.mkdir(parents=True, exist_ok=True)
+    named = [word.replace("{out}", str(out)) for word in words]
+    command = [sys.executable, "-m", "saccade", *named, "--out", str(out), "--quiet", *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def killed_again_and_again(words: list[str], out: Path, wall_s: float, kills: int, chance: random.Random) -> int:
+    """Kills the command so often, as far as it lives so long, and lets it end; how often it was killed."""
+    for number in range(kills + 1):
+        # A directory that holds nothing yet is not resumed.
+        more = ["--resume"] if (out / "run.json").is_file() else []
+        process = started(words, out, *more)
+        try:
+            # Each is given time for starting, and for its share of the work.
+            code = process.wait(None if number == kills else chance.uniform(0.5, 3 * wall_s / kills + 6.0))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            continue
+        if code != 0:
+            sys.exit(f"the command fails with {code} after {number} kills")
+        return number
+    return kills
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file's hash by its path."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if not path.is_file() or path.name in TOLD_ANEW or "tensorboard" in path.parts:
+            continue
+        raw = repr(without_times(path)).encode() if path.name == "metrics.jsonl" else path.read_bytes()
+        found[name] = hashlib.sha256(raw.replace(str(folder).encode(), b"FOLDER")).hexdigest()
+    return found
+
+
+if __name__ == "__main__":
+    main()
