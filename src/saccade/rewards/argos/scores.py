@@ -5,15 +5,18 @@ open (points that repeat, are missing, vague or unreadable) is decided here, sin
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import MachineError, UserError
-from saccade.geometry import Mask, Point
+from saccade.geometry import Mask
 from saccade.quantities import Quantity, parse_quantity
 from saccade.rewards.answers.replies import stated_quantity
 
@@ -65,23 +68,49 @@ def point_hits(
 
     The rules and arguments are those of ``spatial_score``.
     """
-    by_label = {
+    return known_regions(regions, size).hits(points, distinct=distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRegions:
+    """The regions of a picture's labels, checked once for all points that are held against them."""
+
+    size: tuple[int, int]
+    ends: Mapping[str, Sequence[Sequence[int]]]
+    """By plain label, for each of its masks the ends of its runs."""
+    vague: frozenset[str]
+
+    def hits(self, points: Sequence[PointForm], *, distinct: bool = True) -> list[bool | None]:
+        """As ``point_hits``."""
+        width, height = self.size
+        seen: set[Hashable] = set()
+        hits: list[bool | None] = []
+        for x, y, label in points:
+            name = plain_label(label)
+            at = (int(x), int(y)) if x is not None and y is not None and 0 <= x < width and 0 <= y < height else None
+            inside = None if at is None else self._inside(name, at[0] * height + at[1])
+            key: Hashable = (name, "pixel", at or (repr(x), repr(y))) if inside is None else (name, "mask", inside)
+            counts = name not in self.vague and not (distinct and key in seen)
+            seen.add(key)
+            hits.append(inside is not None if counts else None)
+        return hits
+
+    def _inside(self, name: str, place: int) -> int | None:
+        """Which of the label's masks holds the pixel at this place of the columns."""
+        masks = self.ends.get(name, ())
+        return next((index for index, ends in enumerate(masks) if bisect_right(ends, place) % 2), None)
+
+
+def known_regions(regions: Mapping[str, Sequence[Mask | NDArray[np.bool_]]], size: tuple[int, int]) -> KnownRegions:
+    """The masks of each label, for any number of points; MachineError as in ``spatial_score``."""
+    masks = {
         plain_label(label): [checked_mask(mask, size, label) for mask in found] for label, found in regions.items()
     }
-    vague = {label for label, masks in by_label.items() if is_vague(masks, size)}
-    seen: set[Hashable] = set()
-    hits: list[bool | None] = []
-    for x, y, label in points:
-        name = plain_label(label)
-        at = Point(x, y) if x is not None and y is not None and 0 <= x < size[0] and 0 <= y < size[1] else None
-        masks = by_label.get(name, ())
-        inside = next((place for place, mask in enumerate(masks) if at and mask.contains(at)), None)
-        pixel = (int(at.x), int(at.y)) if at else (repr(x), repr(y))
-        key: Hashable = (name, "pixel", pixel) if inside is None else (name, "mask", inside)
-        counts = name not in vague and not (distinct and key in seen)
-        seen.add(key)
-        hits.append(inside is not None if counts else None)
-    return hits
+    return KnownRegions(
+        size=size,
+        ends={label: [list(accumulate(mask.counts)) for mask in found] for label, found in masks.items()},
+        vague=frozenset(label for label, found in masks.items() if is_vague(found, size)),
+    )
 
 
 @lru_cache(8192)

@@ -16,20 +16,21 @@ from saccade.protocols.points import without_points, without_tags
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.rewards.argos.scores import (
+    KnownRegions,
     PointForm,
     ProbabilityForm,
     VideoForm,
     answer_probability,
     checked_mask,
     frame_of,
+    known_regions,
     plain_label,
-    point_hits,
     segment_of,
     video_score,
 )
 from saccade.rewards.argos.selection import Selection
 from saccade.rewards.gathered import Gathered
-from saccade.types import PointMention, Task, Trajectory
+from saccade.types import ImageRef, PointMention, Task, Trajectory
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -119,6 +120,14 @@ class ScorerClock:
         return {f"{name}_s": seconds for name, seconds in spent.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """What is known of a picture's labels, and which of them a machine failed on."""
+
+    regions: KnownRegions
+    broken: frozenset[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verifier:
     """The back ends of a verifier; those that are None measure nothing, and a selection that needs one is refused."""
@@ -165,23 +174,26 @@ class Verifier:
             if place is not None and one.point is not None and (label := plain_label(one.label))
         }
         found = dict(zip(asked, await self._find([*asked.values()])))
+        pictures = {
+            place: _picture(task.images[place], {label: masks for (at, label), masks in found.items() if at == place})
+            for place in {place for of in places for place in of if place is not None}
+        }
         moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
         return [
-            self._measured(task, mentions, of, found, moments[index] if is_video else None)
+            self._measured(mentions, of, pictures, moments[index] if is_video else None)
             for index, (mentions, of) in enumerate(zip(said, places))
         ]
 
     def _measured(
         self,
-        task: Task,
         mentions: Sequence[PointMention],
         places: Sequence[int | None],
-        found: Mapping[tuple[int, str], Masks | MachineError],
+        pictures: Mapping[int, _Picture],
         moments: Moments | None,
     ) -> MeasuredPoints:
         if not mentions and self.forms.selected_by == "response":
             return MeasuredPoints(value=None, is_part=False)
-        hits, failed = _hits(task, mentions, places, found, distinct=self.forms.distinct)
+        hits, failed = _hits(mentions, places, pictures, distinct=self.forms.distinct)
         counted = [float(hit) for hit in hits if hit is not None]
         if moments is None:
             value = None if failed else sum(counted) / len(counted) if counted else 0.0
@@ -288,11 +300,18 @@ def _picture_of(mention: PointMention, task: Task, *, is_video: bool) -> int | N
     return mention.image_index if 0 <= mention.image_index < len(task.images) else None
 
 
+def _picture(image: ImageRef, found: Mapping[str, Masks | MachineError]) -> _Picture:
+    size = (image.width, image.height)
+    regions = {label: masks for label, masks in found.items() if not isinstance(masks, MachineError)}
+    broken = frozenset(found.keys() - regions.keys() | _lying(regions, size))
+    fine = {label: masks for label, masks in regions.items() if label not in broken}
+    return _Picture(known_regions(fine, size), broken)
+
+
 def _hits(
-    task: Task,
     mentions: Sequence[PointMention],
     places: Sequence[int | None],
-    found: Mapping[tuple[int, str], Masks | MachineError],
+    pictures: Mapping[int, _Picture],
     *,
     distinct: bool,
 ) -> tuple[list[Hit], int]:
@@ -300,17 +319,11 @@ def _hits(
     hits: list[Hit] = [False] * len(mentions)
     failed = 0
     for place in sorted({place for place in places if place is not None}):
-        image = task.images[place]
-        labels = {label: masks for (at, label), masks in found.items() if at == place}
-        regions = {label: masks for label, masks in labels.items() if not isinstance(masks, MachineError)}
+        picture = pictures[place]
         indices = [index for index, at in enumerate(places) if at == place]
-        points: list[PointForm] = [_form(mentions[index]) for index in indices]
-        broken = {label for label, masks in labels.items() if isinstance(masks, MachineError)}
-        broken |= _lying(regions, (image.width, image.height))
-        fine = {label: masks for label, masks in regions.items() if label not in broken}
-        of_place = point_hits(points, fine, (image.width, image.height), distinct=distinct)
+        of_place = picture.regions.hits([_form(mentions[index]) for index in indices], distinct=distinct)
         for index, hit in zip(indices, of_place):
-            is_broken = plain_label(mentions[index].label) in broken
+            is_broken = plain_label(mentions[index].label) in picture.broken
             failed += is_broken
             hits[index] = None if is_broken else hit
     return hits, failed
