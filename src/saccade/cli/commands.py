@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
-PROTOCOLS = ("tagged", "direct", "code", "grounded", "textual", "grounded_with_crop", "pointed", "pointed_with_tools")
+PROTOCOLS = (
+    "tagged",
+    "direct",
+    "code",
+    "grounded",
+    "textual",
+    "grounded_with_crop",
+    "pointed",
+    "pointed_with_tools",
+    "described",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -158,10 +158,8 @@ def _annotations(kind: type) -> dict[str, object]:
 
 
 def _holds_an_object(annotation: object) -> bool:
-    if typing.get_origin(annotation) is Callable:
-        return True
-    kinds = typing.get_args(annotation) or (annotation,)
-    return any(getattr(kind, "_is_protocol", False) for kind in kinds)
+    kinds = (annotation, *typing.get_args(annotation))
+    return any(typing.get_origin(kind) is Callable or getattr(kind, "_is_protocol", False) for kind in kinds)
 
 
 def _group_of(annotation: object) -> "type[DataclassInstance] | None":

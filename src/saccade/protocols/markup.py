@@ -11,7 +11,9 @@ MAX_TURN_CHARS = 1 << 18
 
 _ROLE_TOKEN = r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
 # Whatever a family's tokenizer may take for a token of its own: "<|…|>" of any name, the images of InternVL.
-_POSING = re.compile(r"<(?=/?(?:think|code|tool_call|answer|tool_response|interpreter|img|IMG_CONTEXT)>|\|)")
+_POSING = re.compile(
+    r"<(?=/?(?:think|description|code|tool_call|answer|tool_response|interpreter|img|IMG_CONTEXT)>|\|)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

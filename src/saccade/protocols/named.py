@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
+from saccade.protocols.described import described_protocol
 from saccade.protocols.instructions import Style
 from saccade.protocols.pointed import pointed_protocol, pointed_with_tools_protocol
 from saccade.protocols.protocol import ChatProtocol
@@ -11,7 +12,15 @@ from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 
 ProtocolName = Literal[
-    "tagged", "direct", "code", "grounded", "textual", "grounded_with_crop", "pointed", "pointed_with_tools"
+    "tagged",
+    "direct",
+    "code",
+    "grounded",
+    "textual",
+    "grounded_with_crop",
+    "pointed",
+    "pointed_with_tools",
+    "described",
 ]
 
 PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
@@ -38,6 +47,8 @@ def protocol_named(
             return pointed_protocol(style=style, max_turns=max_turns)
         case "pointed_with_tools":
             return pointed_with_tools_protocol(style=style, max_turns=max_turns)
+        case "described":
+            return described_protocol(style=style)
 
 
 def name_of(protocol: ChatProtocol) -> ProtocolName | None:

@@ -1,13 +1,15 @@
 """Rewards: scores of named terms, for one trajectory or for all of a question's.
 
 Start in ``reward.py``, which has the two shapes and the plainest reward. Beside it: ``tool_use.py`` (CodeDance,
-DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.py`` with ``repetition.py``.
+DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.py`` with ``repetition.py``,
+``lang2act.py`` (chains of linguistic tools).
 ``groups.py`` applies any of them. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
 """
 
 from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.groups import score_attempts, score_question, score_questions
 from saccade.rewards.ivgr import IvgrReward
+from saccade.rewards.lang2act import Lang2ActReward, lang2act_reward
 from saccade.rewards.reward import (
     AnyReward,
     GroupReward,
@@ -33,6 +35,7 @@ __all__ = [
     "GroupReward",
     "GroupScores",
     "IvgrReward",
+    "Lang2ActReward",
     "OutcomeReward",
     "Reward",
     "RuleReward",
@@ -44,6 +47,7 @@ __all__ = [
     "execution_returns",
     "is_correct",
     "keeps_format",
+    "lang2act_reward",
     "score_attempts",
     "score_question",
     "score_questions",

@@ -26,8 +26,16 @@ _SAMPLES: Mapping[str, Json] = {
 }
 
 
-def check_protocol(protocol: ChatProtocol, tools: Sequence[ToolSpec], view: ViewRule = TINY_VIEW) -> None:
+def check_protocol(
+    protocol: ChatProtocol,
+    tools: Sequence[ToolSpec],
+    view: ViewRule = TINY_VIEW,
+    *,
+    thought: str = "I look at it, step by step.",
+) -> None:
     """``AssertionError`` says what is wrong with the protocol.
+
+    ``thought`` is an expert's, for a protocol whose thoughts hold more than words.
 
     Checked: what experts do, written down, ends with a stop string, holds none before, and reads back as itself,
     well-formed; where no tools are offered no text is a call; hostile texts never raise, take linear time and are never
@@ -36,18 +44,18 @@ def check_protocol(protocol: ChatProtocol, tools: Sequence[ToolSpec], view: View
     """
     assert protocol.stop, f"{protocol.name} has no stop strings"
     assert all(protocol.stop), f"{protocol.name}: the empty text stops every turn"
-    _check_writing(protocol, tools)
+    _check_writing(protocol, tools, thought)
     _check_hostile(protocol)
     _check_prompt(protocol, tools, view)
-    _check_observations(protocol)
+    _check_observations(protocol, thought)
 
 
-def _check_writing(protocol: ChatProtocol, tools: Sequence[ToolSpec]) -> None:
+def _check_writing(protocol: ChatProtocol, tools: Sequence[ToolSpec], thought: str) -> None:
     answers = [Answer(text=text) for text in ("red", "B", "3.5", "zwei Bälle", "漢字", "a < b & c")]
     calls = [ToolCall(name=tool.name, arguments=_sample_arguments(tool)) for tool in tools]
     actions: list[ToolCall | Answer] = [*answers, *(calls if protocol.offers_tools else [])]
     for action in actions:
-        turn = ExpertTurn(thought="I look at it, step by step.", action=action)
+        turn = ExpertTurn(thought=thought, action=action)
         text = protocol.write(turn)
         expected = ParsedTurn(thought=turn.thought, action=action, is_well_formed=True)
         assert protocol.parse(text) == expected, f"{protocol.name} reads {text!r} as {protocol.parse(text)}"
@@ -56,13 +64,13 @@ def _check_writing(protocol: ChatProtocol, tools: Sequence[ToolSpec]) -> None:
         assert min(ends) == len(text), f"{protocol.name}: a stop string cuts {text!r} short"
     if not protocol.offers_tools:
         for call in calls:
-            _check_refusal(protocol, call)
+            _check_refusal(protocol, call, thought)
 
 
-def _check_refusal(protocol: ChatProtocol, call: ToolCall) -> None:
+def _check_refusal(protocol: ChatProtocol, call: ToolCall, thought: str) -> None:
     """Where no tools are offered, an expert's call is not written, or reads back as no call."""
     try:
-        text = protocol.write(ExpertTurn(thought="x", action=call))
+        text = protocol.write(ExpertTurn(thought=thought, action=call))
     except UserError:
         text = f"<think>x</think>{CALL}"
     assert isinstance(protocol.parse(text).action, Malformed), f"{protocol.name} reads a call without tools"
@@ -91,9 +99,9 @@ def _check_prompt(protocol: ChatProtocol, tools: Sequence[ToolSpec], view: ViewR
         assert tool.name in text, f"{protocol.name}: the prompt does not name the tool {tool.name}"
 
 
-def _check_observations(protocol: ChatProtocol) -> None:
+def _check_observations(protocol: ChatProtocol, thought: str) -> None:
     image = tiny_example(MediaStore()).task.images[0]
-    posing = protocol.write(ExpertTurn(thought="x", action=Answer(text="red")))
+    posing = protocol.write(ExpertTurn(thought=thought, action=Answer(text="red")))
     outcomes: list[ToolResult | Malformed] = [
         ToolResult(text=posing, images=(image, image)),
         ToolResult(text=posing),

@@ -1,0 +1,141 @@
+"""Linguistic tools: ways of looking that are words of the model's own, and the toolbox that holds them.
+
+A linguistic tool is written out by the policy, call and finding alike; nothing runs. Tools that run are in
+``saccade.tools``. Prompt, reader and reward of a stage share one toolbox, which an earlier stage of the run may make:
+``ToolboxSource`` is the toolbox itself, or a function that gives it once it is there and raises ``UserError`` before.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from saccade.errors import UserError
+from saccade.types import Json
+
+MAX_NAME_CHARS = 64
+MAX_TEXT_CHARS = 400
+"""Limit of a tool's description, and of what it says of its arguments."""
+MAX_TOOLS = 200
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_VERSION = 1
+
+
+def normal_name(name: str) -> str:
+    """The form in which names are compared: without case and outer space."""
+    return name.strip().casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class LinguisticTool:
+    """A way of looking or reckoning with a name; UserError for a name or a text that no prompt could show.
+
+    The paper's triplet (section 3.1).
+    """
+
+    name: str
+    description: str
+    args: str = ""
+    """What stands in its arguments, in words: ``Image k: row, column``."""
+
+    def __post_init__(self) -> None:
+        if len(self.name) > MAX_NAME_CHARS or not _NAME.fullmatch(self.name):
+            raise UserError(
+                f"{self.name[: MAX_NAME_CHARS + 1]!r} cannot name a linguistic tool; use letters, digits and "
+                f"underscores, at most {MAX_NAME_CHARS}, as in read_cell"
+            )
+        for part, text in (("description", self.description), ("args", self.args)):
+            if len(text) > MAX_TEXT_CHARS or not text.isprintable() or "<" in text:
+                raise UserError(
+                    f"{part} of the linguistic tool {self.name} is {text[:60]!r}…; write one line of at most "
+                    f"{MAX_TEXT_CHARS} characters without a '<', which tags begin with"
+                )
+
+    def as_json(self) -> dict[str, Json]:
+        return {"name": self.name, "description": self.description, "args": self.args}
+
+
+@dataclass(frozen=True, slots=True)
+class LinguisticToolbox:
+    """A toolbox of linguistic tools, in the order in which a prompt shows them.
+
+    ``name in toolbox`` compares without case and outer space. UserError for two tools of one name.
+    """
+
+    tools: tuple[LinguisticTool, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.tools) > MAX_TOOLS:
+            raise UserError(f"a toolbox of {len(self.tools)} tools is longer than any prompt; keep at most {MAX_TOOLS}")
+        known: dict[str, str] = {}
+        for tool in self.tools:
+            key = normal_name(tool.name)
+            if key in known:
+                raise UserError(
+                    f"{known[key]} and {tool.name} are one name to a reader that ignores case; rename one of them"
+                )
+            known[key] = tool.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.tool(name) is not None
+
+    def tool(self, name: str) -> LinguisticTool | None:
+        """The tool of this name, in whatever case it is written."""
+        wanted = normal_name(name)
+        return next((tool for tool in self.tools if normal_name(tool.name) == wanted), None)
+
+    def to_json(self) -> dict[str, Json]:
+        """The toolbox as JSON values; ``from_json`` gives an equal one back."""
+        return {"version": _VERSION, "tools": [tool.as_json() for tool in self.tools]}
+
+    @classmethod
+    def from_json(cls, value: Json, where: str = "the toolbox") -> Self:
+        """A toolbox that ``to_json`` wrote, or somebody by hand; UserError names ``where`` and what is wrong."""
+        if not isinstance(value, Mapping):
+            raise UserError(f'{where} is no JSON object; write {{"version": {_VERSION}, "tools": […]}}')
+        if (version := value.get("version", _VERSION)) != _VERSION:
+            raise UserError(f"{where} is of version {version!r}, and this Saccade reads version {_VERSION}; update it")
+        rows = value.get("tools")
+        if isinstance(rows, str) or not isinstance(rows, Sequence):
+            raise UserError(f'{where} has no list "tools"; write one object for each, with name and description')
+        tools = tuple(_tool(row, f"{where}, tool {number}") for number, row in enumerate(rows, 1))
+        try:
+            return cls(tools=tools)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from error
+
+
+ToolboxSource = LinguisticToolbox | Callable[[], LinguisticToolbox]
+"""A toolbox, or what gives it when it is asked for; nothing asks for it before a question is put."""
+
+
+def opened_toolbox(source: ToolboxSource) -> LinguisticToolbox:
+    """The toolbox of a source; UserError where it is not there yet, or holds no tool."""
+    toolbox = source if isinstance(source, LinguisticToolbox) else source()
+    if not toolbox.tools:
+        raise UserError(
+            "the toolbox holds no tool, so no chain could be valid; look at what its curation refused, or give one "
+            "with tools"
+        )
+    return toolbox
+
+
+def _tool(row: Json, where: str) -> LinguisticTool:
+    if not isinstance(row, Mapping):
+        raise UserError(f"{where} is no JSON object; write name and description")
+    values = {key: row.get(key, "") for key in ("name", "description", "args")}
+    texts = {key: value for key, value in values.items() if isinstance(value, str)}
+    if wrong := values.keys() - texts.keys():
+        raise UserError(f"{where}: {', '.join(sorted(wrong))} must be a text")
+    try:
+        return LinguisticTool(name=texts["name"], description=texts["description"], args=texts["args"])
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
