@@ -22,7 +22,7 @@ from saccade.types import Json
 
 _LOCK = ".lock"
 _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
-_DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations")
+_DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite", "recipe"})
 
 
@@ -119,12 +119,17 @@ class RunDirectory:
                 self.paths.root.rmdir()
 
     def rewind(self, position: Position | None, stages: Sequence[str]) -> None:
-        """Delete the trajectories and evaluations of everything after a checkpoint; None deletes all.
+        """Delete trajectories, evaluations and artefacts of everything after a checkpoint; None deletes all.
 
         ``stages`` are the names of the plan's stages in order. What a step writes must be written before the
         checkpoint of that step, or this keeps what the resumed run writes again. ``MetricsWriter.open`` does
         the same for metrics.
         """
+        for artefact in self.paths.derived.glob("*.json"):
+            if position is None or Position(stage=artefact.stem, step=1).is_after(position, stages):
+                with disk_errors(artefact):
+                    artefact.unlink()
+                    sync_directory(artefact.parent)
         files = [*(self.paths.root / "trajectories").glob("*/*.jsonl"), *self.paths.evaluations.glob("*.jsonl")]
         for file in files:
             if position is None or position_of(file).is_after(position, stages):

@@ -88,6 +88,11 @@ class RunPaths:
         return self.root / "evaluations"
 
     @property
+    def derived(self) -> Path:
+        """What stages have worked out for later ones, as ``NAME.json``."""
+        return self.root / "derived"
+
+    @property
     def asked(self) -> Path:
         return self.root / "asked.json"
 

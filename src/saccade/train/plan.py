@@ -21,6 +21,7 @@ from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
 from saccade.rollout.episodes import RolloutSettings
 from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
+from saccade.train.artefacts import Derive
 from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
 from saccade.types import Attempt, Example, Task
 
@@ -128,7 +129,7 @@ class RLStage:
         return base if self.adapt_algorithm is None else self.adapt_algorithm(base)
 
 
-Stage = SFTStage | RLStage | Evaluate
+Stage = SFTStage | RLStage | Evaluate | Derive
 
 _FILE_NAME = re.compile(r"\w[\w-]*")
 
@@ -211,6 +212,8 @@ class Plan:
             if isinstance(stage, Evaluate):
                 _check_passes(stage)
                 _check_samples(stage)
+            elif isinstance(stage, Derive):
+                _check_derived(stage, names)
             else:
                 check_settings(stage.settings, f"stage {stage.name}: ")
             if isinstance(stage, RLStage):
@@ -222,10 +225,12 @@ class Plan:
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""
         earlier = self.stages[: self.stages.index(stage)]
-        return sum(0 if isinstance(one, Evaluate) else one.settings.steps for one in earlier)
+        return sum(0 if isinstance(one, Evaluate | Derive) else one.settings.steps for one in earlier)
 
 
 def _with_episodes(stage: Stage, change: Callable[[EpisodeSpec], EpisodeSpec]) -> Stage:
+    if isinstance(stage, Derive):
+        return stage
     if isinstance(stage, Evaluate):
         return _measured_with(stage, change)
     if isinstance(stage, RLStage):
@@ -261,6 +266,16 @@ def _check_streams(stage: RLStage) -> None:
         raise UserError(f"stage {stage.name!r} has no streams; give it at least one, which says what is asked and how")
     if len({stream.name for stream in stage.streams}) != len(stage.streams):
         raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
+
+
+def _check_derived(stage: Derive, names: Sequence[str]) -> None:
+    if stage.into.stage != stage.name:
+        raise UserError(f"stage {stage.name!r} fills an artefact of the stage {stage.into.stage!r}; give both one name")
+    if stage.source not in names[: names.index(stage.name)]:
+        raise UserError(
+            f"stage {stage.name!r} reads the trajectories of {stage.source!r}, which is no stage before it; there are "
+            f"{', '.join(names[: names.index(stage.name)]) or 'none'}"
+        )
 
 
 def _check_passes(stage: Evaluate) -> None:

@@ -10,6 +10,7 @@ from saccade.media.resize import ResizeRule, ViewRule
 from saccade.protocols.named import name_of
 from saccade.runs.asking import AskingRecord, ToolRecord, Way
 from saccade.runs.recorded_tools import origin_of
+from saccade.train.artefacts import Derive, NotDerivedError
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.types import ImageRef, Json, Task
 
@@ -64,6 +65,8 @@ def _stage(stage: Stage) -> dict[str, Json]:
     match stage:
         case SFTStage():
             return {"kind": "sft"}
+        case Derive():
+            return {"kind": "derive", "derive": value_record(stage.derive), "source": stage.source}
         case Evaluate():
             return {"kind": "evaluation", "reward": value_record(stage.reward), "samples": stage.samples}
         case RLStage():
@@ -146,9 +149,15 @@ def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
     )
 
 
-def system_text(episodes: EpisodeSpec, view: ViewRule) -> str:
-    """The instructions of one of Saccade's own protocols; they are the same for every question."""
-    messages = episodes.protocol.prompt(_ANY, [tool.spec for tool in episodes.tools], view)
+def system_text(episodes: EpisodeSpec, view: ViewRule) -> str | None:
+    """The instructions of one of Saccade's own protocols; they are the same for every question.
+
+    None where they speak of what a stage of the run has yet to make.
+    """
+    try:
+        messages = episodes.protocol.prompt(_ANY, [tool.spec for tool in episodes.tools], view)
+    except NotDerivedError:
+        return None
     return "\n".join(
         part for message in messages if message.role == "system" for part in message.parts if isinstance(part, str)
     )

@@ -27,6 +27,8 @@ from saccade.runs.progress import Progress
 from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.runs.runinfo import RunPaths
 from saccade.seeding import seed_for
+from saccade.train.artefacts import Derive
+from saccade.train.derive import derive_stage
 from saccade.train.fitting import check_stage_fits, check_training_fits
 from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
@@ -116,6 +118,9 @@ def _leave(directory: RunDirectory, error: BaseException) -> None:
 
 
 def _run_stage(run: RunState, stage: Stage) -> None:
+    if isinstance(stage, Derive):
+        derive_stage(run, stage)
+        return
     if isinstance(stage, Evaluate):
         evaluate_stage(run, stage)
         return
