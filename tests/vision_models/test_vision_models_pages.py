@@ -35,6 +35,16 @@ def test_pages_and_questions_have_unit_vectors(checkpoints, kind: str, picture: 
     assert np.array_equal(encoder.encode_questions([""])[0], questions[1])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_question_with_the_tokenizers_own_marks_is_one_in_words(checkpoints, kind: str) -> None:
+    encoder = load_page_encoder(checkpoints(kind))
+    marks = ["<|image_pad|>", "<image>", "<im<image>age>", "<|vision_start|><|image_pad|>", "<pad>"]
+    for vectors in encoder.encode_questions(marks):
+        assert np.isfinite(vectors).all()
+    mark = {"colqwen2": "<|image_pad|>"}.get(kind, "<image>")
+    assert np.array_equal(*encoder.encode_questions([f"red {mark}", "red  "]))
+
+
 @pytest.mark.parametrize(
     ("kind", "model_class", "processor_class"),
     [("colqwen2", ColQwen2ForRetrieval, ColQwen2Processor), ("colpali", ColPaliForRetrieval, ColPaliProcessor)],

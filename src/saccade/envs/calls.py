@@ -109,7 +109,9 @@ class OpenedTools:
     def open(self, episode: Episode) -> None:
         """Closes what an earlier episode left open, and opens for this one."""
         self.close()
-        self.tools = tuple(tool if isinstance(tool, Tool) else self._open(tool, episode) for tool in self._offered)
+        self.tools = tuple(
+            tool.within(episode) if isinstance(tool, Tool) else self._open(tool, episode) for tool in self._offered
+        )
 
     def close(self) -> None:
         self.tools = ()

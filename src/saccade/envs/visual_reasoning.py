@@ -25,7 +25,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.tools.tool import Episode, EpisodeTool, Tool, check_names
+from saccade.tools.tool import EpisodeTool, Tool, check_names, episode_of
 from saccade.types import (
     Action,
     Answer,
@@ -187,7 +187,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         task = self._chosen_task(options or {})
         check_stored(task, self.media)
         episode_seed = seed_for(self._seed, "tools", task.id)
-        self._opened.open(Episode(images=task.images, media=self.media, view=self.view, seed=episode_seed))
+        self._opened.open(episode_of(task, media=self.media, view=self.view, seed=episode_seed))
         self._prompt = self.protocol.prompt(task, [tool.spec for tool in self.tools], self.view)
         self._task, self._turns, self._images, self._status = task, (), task.images, "running"
         text = "\n".join(part for message in self._prompt for part in message.parts if isinstance(part, str))

@@ -28,6 +28,7 @@ from saccade.services.client.remote_tools import RemoteTool, RemoteTools
 from saccade.tools.catalogue.catalogue import build_tool
 from saccade.tools.catalogue.settings import Backend, ToolSettings
 from saccade.tools.code import PythonTool, Shows, python_tool
+from saccade.tools.page_search import SearchTool
 from saccade.tools.remembered import RememberedSessions
 from saccade.tools.tool import EpisodeTool, Returned, Tool, tool_from
 from saccade.types import Json
@@ -51,6 +52,8 @@ def origin_of(tool: Tool | EpisodeTool) -> dict[str, Json]:
         return {"service": tool.exchange.url}
     if not isinstance(tool, Tool):
         return {}
+    if isinstance(tool, SearchTool) and tool.origin is None:
+        return origin_of(tool.search)
     if tool.origin is not None:
         return {"catalogue": dict(tool.origin)}
     place = f"{getattr(tool.function, '__module__', '')}:{getattr(tool.function, '__qualname__', '')}"

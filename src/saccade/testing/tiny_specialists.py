@@ -28,6 +28,7 @@ from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPi
 
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import base_checkpoint
+from saccade.retrieval.building import build_index
 from saccade.tasks.procedural import ALL_FAMILIES, generate
 from saccade.testing.tasks import tiny_example
 from saccade.testing.tiny_chart_models import deplot, save_parts, unichart
@@ -35,6 +36,7 @@ from saccade.testing.tiny_page_encoders import colmodernvbert, colpali, colqwen2
 from saccade.tools.catalogue.catalogue import CATALOGUE
 from saccade.tools.catalogue.entries import Entry
 from saccade.types import Json
+from saccade.vision_models.page_encoders import load_page_encoder
 
 LETTERS = string.ascii_lowercase + string.digits
 
@@ -207,6 +209,7 @@ def write_tools_file(folder: Path, url: str) -> Path:
         "g_llava": server,
         "multimath": {**local, "max_pixels": 64 * 64},
         "execute_python_code": {"timeout_s": 5.0},
+        "search_pages": {"index": _tiny_index(folder).name},
     }
     sections = [
         "\n".join([f"[tools.{entry.name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())])
@@ -216,6 +219,18 @@ def write_tools_file(folder: Path, url: str) -> Path:
     path = folder / "tools.toml"
     path.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
     return path
+
+
+def _tiny_index(folder: Path) -> Path:
+    """An index of three drawn pages, made by a tiny ColQwen2 beside it."""
+    media = MediaStore()
+    (folder / "deck").mkdir()
+    for number in range(1, 4):
+        picture = media.get(tiny_example(media, number).task.images[0])
+        picture.save(folder / "deck" / f"page{number}.png")
+    encoder = load_page_encoder(save_tiny("colqwen2", folder / "colqwen2"))
+    build_index(folder / "deck", encoder, folder / "index", where=str(folder / "colqwen2"))
+    return folder / "index"
 
 
 def example_picture(entry: Entry) -> Image.Image:

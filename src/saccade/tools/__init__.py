@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from saccade.tools.geometry_tools import GEOMETRY_TOOLS
     from saccade.tools.images import IMAGE_TOOLS, crop
     from saccade.tools.ocr_tools import reading_tools
+    from saccade.tools.page_search import SearchTool, bounded_search, search_tool
     from saccade.tools.remembered import RememberedSessions, remembering
     from saccade.tools.tool import Episode, EpisodeTool, OpenTool, Tool, ToolOutput, find_tool, tool_from
 else:
@@ -27,13 +28,16 @@ __all__ = [
     "EpisodeTool",
     "OpenTool",
     "RememberedSessions",
+    "SearchTool",
     "Sessions",
     "Tool",
     "ToolOutput",
+    "bounded_search",
     "crop",
     "find_tool",
     "python_tool",
     "reading_tools",
     "remembering",
+    "search_tool",
     "tool_from",
 ]

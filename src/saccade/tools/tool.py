@@ -11,7 +11,7 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.tools.arguments import Value, checked_arguments, shown
 from saccade.tools.schema import Parameter, parameters_of, spec_of
-from saccade.types import ImageRef, Json, ToolResult, ToolSpec
+from saccade.types import ImageRef, Json, Task, ToolResult, ToolSpec
 
 MAX_RESULT_TEXT_CHARS = 16_384
 MAX_RESULT_IMAGES = 16
@@ -80,6 +80,10 @@ class Tool:
         image = images[number - 1] if isinstance(number, int) else None
         return BoundCall(tool=self, values=values, image=image)
 
+    def within(self, episode: "Episode") -> "Tool":
+        """The tool as it may be called in this episode: itself, unless it keeps to what the question is asked of."""
+        return self
+
     def call(self, arguments: Mapping[str, Json], images: Sequence[ImageRef], media: MediaStore) -> ToolResult:
         """Check and run; the caller keeps the deadline. Raises as ``bind`` and ``BoundCall.run`` do."""
         return self.bind(arguments, images).run(media)
@@ -87,7 +91,7 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """The episode that a tool with a state of its own begins with."""
+    """The episode that a tool is called in: what it may know of the task."""
 
     images: tuple[ImageRef, ...]
     """The question's."""
@@ -96,6 +100,14 @@ class Episode:
     """How the model sees images."""
     seed: int
     """The same for every episode of a task, so that an episode is a function of its task and its texts."""
+    corpus: str | None = None
+    document: str | None = None
+    """Where the question is asked, as in ``Task``."""
+
+
+def episode_of(task: Task, *, media: MediaStore, view: ViewRule, seed: int) -> Episode:
+    """The episode of a task: neither its answer nor the pages that hold it are told."""
+    return Episode(images=task.images, media=media, view=view, seed=seed, corpus=task.corpus, document=task.document)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

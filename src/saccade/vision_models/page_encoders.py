@@ -82,7 +82,14 @@ class LateInteraction:
 
     def encode_questions(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         with self._lock:
-            return [self._vectors(self._processor.process_queries(text=[text]))[0] for text in texts]
+            return [self._vectors(self._processor.process_queries(text=[self._words(text)]))[0] for text in texts]
+
+    def _words(self, text: str) -> str:
+        """The question without the tokenizer's own marks: one for an image would ask for an image."""
+        while marks := [mark for mark in self._processor.tokenizer.all_special_tokens if mark in text]:
+            for mark in marks:
+                text = text.replace(mark, " ")
+        return text
 
     def _page(self, image: Image.Image) -> PageVectors:
         inputs = self._processor.process_images(images=[image.convert("RGB")])

@@ -14,6 +14,7 @@ from saccade.interop.mcp.images import UnknownImageError
 from saccade.interop.mcp.schema import ArgumentChecks, parameters_of_spec, taken_spec
 from saccade.media.store import image_hash, png_bytes
 from saccade.tools.arguments import Value, checked_arguments
+from saccade.tools.page_search import SEARCH_PAGES, bounded_search
 from saccade.tools.tool import BoundCall, Tool, ToolOutput
 from saccade.types import ImageRef, Json
 
@@ -168,13 +169,14 @@ class McpTools:
         if isinstance(deadline_s, int | float) and deadline_s > 0:
             # Room for the way there and back, and for sending the picture.
             call.deadline_s = float(deadline_s) + 5.0
-        return McpTool(
+        tool = McpTool(
             spec=spec,
             parameters=parameters_of_spec(spec),
             function=call,
             deadline_s=call.deadline_s,
             checks=ArgumentChecks(spec),
         )
+        return bounded_search(tool) if isinstance(mark, Mapping) and listed.name == SEARCH_PAGES else tool
 
     def connection(self) -> McpConnection:
         """The open connection; ``MachineError`` when there is none, or no longer."""

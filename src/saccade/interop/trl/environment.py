@@ -32,7 +32,7 @@ from saccade.protocols.instructions import ANSWER, coordinates, image_parts, obs
 from saccade.protocols.tagged import parse
 from saccade.seeding import seed_for
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.tools.tool import Episode, EpisodeTool, Tool, check_names
+from saccade.tools.tool import EpisodeTool, Tool, check_names, episode_of
 from saccade.types import Answer, ImageRef, Json, Task, ToolCall, ToolResult
 
 Block = dict[str, object]
@@ -83,7 +83,7 @@ class TrlEnvironment:
         for image in task.images:
             self._media.add(settings.media.get(image))
         seed = seed_for(settings.seed, "tools", task.id)
-        self._opened.open(Episode(images=task.images, media=self._media, view=settings.view, seed=seed))
+        self._opened.open(episode_of(task, media=self._media, view=settings.view, seed=seed))
         self._task, self._images, self._results, self._failure = task, task.images, (), ""
         question = question_text(task, "full")
         if not settings.shows_images:

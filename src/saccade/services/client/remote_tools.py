@@ -18,6 +18,7 @@ from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.store import MediaStore
 from saccade.services.client.exchange import Exchange
 from saccade.tools.arguments import Value
+from saccade.tools.page_search import SEARCH_PAGES, bounded_search
 from saccade.tools.schema import Parameter, ParameterKind
 from saccade.tools.tool import BoundCall, Returned, Tool
 from saccade.types import ImageRef, Json, ToolResult, ToolSpec
@@ -86,7 +87,7 @@ class RemoteTools:
         except BaseException:
             self._exchange.close()
             raise
-        self.tools: tuple[Tool, ...] = tuple(
+        remote = [
             RemoteTool(
                 spec=spec,
                 parameters=parameters,
@@ -96,6 +97,9 @@ class RemoteTools:
             )
             for spec, parameters in described
             if names is None or spec.name in names
+        ]
+        self.tools: tuple[Tool, ...] = tuple(
+            bounded_search(tool) if tool.name == SEARCH_PAGES else tool for tool in remote
         )
 
     def tool(self, name: str) -> Tool:

@@ -15,12 +15,13 @@ from saccade.tools.catalogue.chart_entries import CHARTS
 from saccade.tools.catalogue.entries import Entry
 from saccade.tools.catalogue.geometry_entries import DIAGRAMS, SOLVERS
 from saccade.tools.catalogue.perception_entries import CODE, IMAGES, PERCEPTION
+from saccade.tools.catalogue.retrieval_entries import RETRIEVAL
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
 from saccade.tools.tool import Tool
 
 __all__ = ["CATALOGUE", "Entry", "Toolset", "build_tool", "entry_of", "toolset", "why_not"]
 
-CATALOGUE: tuple[Entry, ...] = (*PERCEPTION, *IMAGES, *CHARTS, *DIAGRAMS, *SOLVERS, *CODE)
+CATALOGUE: tuple[Entry, ...] = (*PERCEPTION, *IMAGES, *CHARTS, *DIAGRAMS, *SOLVERS, *CODE, *RETRIEVAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from saccade.tools.tool import Tool
 from saccade.types import Json
 from saccade.vision_models.kinds import ChartTask
 
-ToolFamily = Literal["perception", "images", "charts", "diagrams", "solvers", "code"]
+ToolFamily = Literal["perception", "images", "charts", "diagrams", "solvers", "code", "retrieval"]
 
 Make = Callable[[], Tool]
 Prepare = Callable[[Options], Make]
@@ -89,6 +89,9 @@ class Unconfigured:
         raise _unconfigured()
 
     def read(self, image: object) -> NoReturn:
+        raise _unconfigured()
+
+    def search(self, query: object, k: object, document: object = None) -> NoReturn:
         raise _unconfigured()
 
 

@@ -120,6 +120,10 @@ class Options:
             raise self.error(f"{name}={value!r} must be a text")
         return value
 
+    def optional_text(self, name: str) -> str | None:
+        self._know(name)
+        return self.text(name) if name in self._options else None
+
     def choice(self, name: str, choices: tuple[Choice, ...], default: Choice) -> Choice:
         value = self._take(name, default)
         for choice in choices:
