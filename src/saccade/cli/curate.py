@@ -1,6 +1,6 @@
 """``saccade curate``: questions made into examples to imitate, by CodeDance and VISTA-Gym.
 
-Argos' and iVGR's commands are in ``curate_argos`` and ``curate_ivgr``.
+Argos', iVGR's and Lang2Act's commands are in ``curate_argos``, ``curate_ivgr`` and ``curate_tools``.
 """
 
 from pathlib import Path
@@ -9,6 +9,7 @@ import click
 
 from saccade.cli.curate_argos import argos
 from saccade.cli.curate_ivgr import ivgr
+from saccade.cli.curate_tools import tools as linguistic_tools
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
 
@@ -98,11 +99,12 @@ RATES = "; or a file or run with its answers or pass rates"
 
 @click.group()
 def curate() -> None:
-    """Make questions into examples to imitate, and select questions."""
+    """Make questions into examples to imitate, select questions, and learn tools of words."""
 
 
 curate.add_command(argos)
 curate.add_command(ivgr)
+curate.add_command(linguistic_tools)
 curate.add_command(vista)
 
 

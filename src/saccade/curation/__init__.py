@@ -1,8 +1,9 @@
 """Curation: questions and attempts made into data to train on, by paper in a room of its own.
 
-``argos/``, ``codedance/``, ``ivgr/`` and ``vista/`` are the pipelines. They share: ``rows.py`` (questions, pass rates),
-``playing.py`` (a chat model plays in an environment), ``examples.py`` (the file of examples), ``journal.py`` (what a
-stopped curation goes on from), ``reports.py`` (the counts in the end) and ``teachers.py`` (the chat models).
+``argos/``, ``codedance/``, ``ivgr/`` and ``vista/`` are the pipelines; ``linguistic_tools/`` makes Lang2Act's toolbox
+out of trajectories. They share: ``rows.py`` (questions, pass rates), ``playing.py`` (a chat model plays in an
+environment), ``examples.py`` (the file of examples), ``journal.py`` (what a stopped curation goes on from),
+``reports.py`` (the counts in the end) and ``teachers.py`` (the chat models).
 """
 
 from typing import TYPE_CHECKING

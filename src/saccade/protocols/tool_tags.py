@@ -77,34 +77,26 @@ class FoundCalls:
     calls: tuple[ChainCall, ...]
     problem: str = ""
     """The first thing that is wrong with the tags; empty where nothing is."""
+    unread: str = ""
+    """Why reading stopped before the end of the text; empty where it did not."""
 
 
 def find_calls(text: str) -> FoundCalls:
     """All calls that can be read, by the table above; linear in the text, never raises."""
     calls: list[ChainCall] = []
-    problem = ""
+    empty = unread = ""
     tag = _TAG.search(text)
     while tag is not None:
-        if tag.group(1):
-            return FoundCalls(calls=tuple(calls), problem=problem or "</tool> closes nothing")
-        opened = _opened(text, tag.end())
-        if isinstance(opened, str):
-            return FoundCalls(calls=tuple(calls), problem=problem or opened)
-        if len(calls) == MAX_CALLS:
-            return FoundCalls(calls=tuple(calls), problem=problem or f"there are more than {MAX_CALLS} tools")
-        values, end, is_alone = opened
-        finding = ""
-        if not is_alone:
-            closing = _TAG.search(text, end)
-            closed = None if closing is None or not closing.group(1) else _ENDS.match(text, closing.end())
-            if closing is None or closed is None:
-                return FoundCalls(calls=tuple(calls), problem=problem or "a <tool> is not closed by its own </tool>")
-            finding, end = text[end : closing.start()].strip(), closed.end()
-        if not any(letter.isalnum() for letter in finding):
-            problem = problem or "a tool says nothing of what it found"
-        calls.append(ChainCall(name=values["name"].strip(), args=values["args"].strip(), finding=finding))
+        found = _call(text, tag) if len(calls) < MAX_CALLS else f"there are more than {MAX_CALLS} tools"
+        if isinstance(found, str):
+            unread = found
+            break
+        call, end = found
+        calls.append(call)
+        if not any(letter.isalnum() for letter in call.finding):
+            empty = "a tool says nothing of what it found"
         tag = _TAG.search(text, end)
-    return FoundCalls(calls=tuple(calls), problem=problem)
+    return FoundCalls(calls=tuple(calls), problem=empty or unread, unread=unread)
 
 
 def has_tool_tag(text: str) -> bool:
@@ -125,6 +117,24 @@ def thought_pages(thought: str, pages: int | None) -> tuple[int, ...]:
         is_shown = named.group(1).casefold() == "image"
         found += [one for one in _expanded(named) if is_shown or pages is None or 1 <= one <= pages]
     return _bounded(found)
+
+
+def _call(text: str, tag: re.Match[str]) -> tuple[ChainCall, int] | str:
+    """The call that begins with a tag and where it ends; or what is wrong with it."""
+    if tag.group(1):
+        return "</tool> closes nothing"
+    opened = _opened(text, tag.end())
+    if isinstance(opened, str):
+        return opened
+    values, end, is_alone = opened
+    finding = ""
+    if not is_alone:
+        closing = _TAG.search(text, end)
+        closed = None if closing is None or not closing.group(1) else _ENDS.match(text, closing.end())
+        if closing is None or closed is None:
+            return "a <tool> is not closed by its own </tool>"
+        finding, end = text[end : closing.start()].strip(), closed.end()
+    return ChainCall(name=values["name"].strip(), args=values["args"].strip(), finding=finding), end
 
 
 def _opened(text: str, end: int) -> tuple[dict[str, str], int, bool] | str:

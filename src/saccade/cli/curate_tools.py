@@ -1,0 +1,68 @@
+"""``saccade curate tools``: linguistic tools learned from a run's right trajectories."""
+
+from pathlib import Path
+
+import click
+
+from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
+
+
+@click.command("tools")
+@click.argument("run", type=PATH)
+@click.option("--stage", metavar="NAME", help="Of this stage or evaluation alone; by default all of training.")
+@click.option(
+    "--curator",
+    default="policy",
+    show_default=True,
+    help="Who names the steps: URL of a server (http://host/v1), a checkpoint directory, or the run's own policy.",
+)
+@click.option("--curator-model", help="Its name at the server.")
+@click.option("--k", type=click.IntRange(min=1), default=7, show_default=True, help="Tools of the toolbox.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="File of the toolbox, JSON.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
+@click.option("--resume", is_flag=True, help="Go on with the curation of this file; nothing is asked twice.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def tools(
+    run: Path,
+    stage: str | None,
+    curator: str,
+    curator_model: str | None,
+    k: int,
+    api_key_env: str,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Ways of looking, named in words, learned from what a run answered rightly.
+
+    The curator reads one right trajectory after the other and rewrites each as uses of tools: of those that it has
+    named before where they fit, of new ones where none does. The most frequent are the toolbox.
+    """
+    prepare_machine(threads)
+    log_to_stderr(is_quiet=quiet)
+    from saccade.curation.linguistic_tools.run import ToolCurationRequest, curate_run_tools
+
+    found = existing("RUN", run)
+    assert found is not None
+    curated = curate_run_tools(
+        ToolCurationRequest(
+            run=found,
+            stage=stage,
+            curator=curator,
+            model=curator_model,
+            api_key_env=api_key_env,
+            k=k,
+            out=out,
+            seed=seed,
+            overrides=overrides,
+            resume=resume,
+        )
+    )
+    click.echo(curated.describe(), nl=False)
+    click.echo(f"Toolbox: {out}")
