@@ -25,6 +25,13 @@ class MachineError(SaccadeError):
     """The machine's failure (a judge is down, a tool server is gone): the trajectory ends ``failed``, never scored."""
 
 
+class RefusalError(MachineError):
+    """A machine at work that gave no answer to one request: asking again would change nothing.
+
+    Nobody's verdict yet. Where a policy wrote the request, whoever scores finds out whether the request is to blame.
+    """
+
+
 def install_command(extra: str) -> str:
     """The command that brings an extra of this project, as messages say it."""
     return f'pip install -e ".[{extra}]" in a clone of Saccade'

@@ -46,3 +46,8 @@ def test_choices_are_candidates() -> None:
 
 def test_a_long_thought_takes_no_long_time() -> None:
     assert agrees(task("a and b"), "a b " * 100_000, "b and a") is False
+
+
+def test_an_answer_of_thousands_of_parts_is_no_candidate() -> None:
+    """Each part is looked for: 10,000 of them in a long thought would take minutes."""
+    assert agrees(task("a"), "a " * 100_000, "a and " * 10_000 + "a") is None

@@ -1,6 +1,7 @@
 """Teachers that score an answer: log-probabilities of its tokens after a reasoning (Argos, equation 5)."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from saccade.chat.local_chat import LoadedEngine, loaded_engine
 from saccade.chat.wire import RefusedRequestError
 from saccade.engines.engine import ScoreRequest
-from saccade.errors import MachineError
+from saccade.errors import MachineError, RefusalError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
@@ -31,11 +32,30 @@ class AnswerRequest:
     answer: str
 
 
+MAX_SCORED_CHARS = 100_000
+"""Characters of a reasoning, and of an answer, that a teacher reads; the rest is cut off."""
+
+_TOKENS = re.compile(r"<(?!/?points?\b)(?=[|\uff5c/!A-Za-z_])|\[(?=/?[A-Z_]{2,20}\])")
+
+
+def plain_text(text: str) -> str:
+    """The text as a teacher may read it: cut, without halves of characters, its tags and tokens no tags and tokens.
+
+    A policy may spell the token of an image, of another speaker's turn, or the end of its own thought. Tags of points
+    stay.
+    """
+    cut = text[:MAX_SCORED_CHARS].encode("utf-8", "replace").decode()
+    return _TOKENS.sub(lambda found: "\u2039" if found.group() == "<" else "(", cut)
+
+
 class AnswerScorer(Protocol):
     """A teacher: log-probabilities of an answer's own tokens, given question, pictures and reasoning."""
 
     def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
-        """For each request those of the answer's tokens, or why its machine gave none; safe to call from threads."""
+        """For each request those of the answer's tokens, or why its machine gave none; safe to call from threads.
+
+        A RefusalError where the machine is at work and did not take this one request.
+        """
         ...
 
 
@@ -72,8 +92,8 @@ class CheckpointTeacher:
     def _asked(self, request: AnswerRequest, loaded: "LoadedEngine") -> ScoreRequest:
         chat = loaded.chat
         prompt = chat.prompt(self.protocol.prompt(request.task, (), loaded.view))
-        before = (*prompt.ids, *chat.encode(f"<think>{request.reasoning}</think><answer>"))
-        answer = chat.tokenizer.encode(request.answer, add_special_tokens=False)
+        before = (*prompt.ids, *chat.encode(f"<think>{plain_text(request.reasoning)}</think><answer>"))
+        answer = chat.tokenizer.encode(plain_text(request.answer), add_special_tokens=False)
         return ScoreRequest(ids=(*before, *answer), images=prompt.images, start=len(before))
 
     def __enter__(self) -> Self:
@@ -109,13 +129,13 @@ class ServerTeacher:
         return asyncio.run(all_of_them())
 
     async def _scored(self, request: AnswerRequest) -> tuple[float, ...] | MachineError:
-        opening = f"<think>{request.reasoning}</think><answer>"
+        opening = f"<think>{plain_text(request.reasoning)}</think><answer>"
         prompt = self.protocol.prompt(request.task, (), self.view)
         try:
             before, whole = await asyncio.gather(
                 *(
                     self.client.prompt_logprobs([*prompt, Message(role="assistant", parts=(text,))])
-                    for text in (opening, opening + request.answer)
+                    for text in (opening, opening + plain_text(request.answer))
                 )
             )
         except MachineError as error:
@@ -123,7 +143,7 @@ class ServerTeacher:
         except RefusedRequestError as error:
             if not error.is_about_one_request:
                 raise
-            return MachineError(f"the teacher refused a request: {error}")
+            return RefusalError(f"the teacher refused a request: {error}")
         common = next(
             (place for place, pair in enumerate(zip(before.ids, whole.ids)) if pair[0] != pair[1]), len(before.ids)
         )

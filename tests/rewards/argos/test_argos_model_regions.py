@@ -13,6 +13,7 @@ from saccade.errors import MachineError, ToolError, UserError
 from saccade.geometry import Box, Mask, Point
 from saccade.media.store import MediaStore
 from saccade.rewards.argos import CachedRegions, ModelRegions, RegionFinding, RegionRequest, VisionPointer, read_points
+from saccade.rewards.argos.model_regions import asked_label
 from saccade.rewards.argos.pointers import PointUnits
 from saccade.testing.tiny_specialists import save_tiny
 from saccade.types import Task
@@ -238,3 +239,9 @@ def test_tiny_checkpoints_find_what_they_find_alone(tmp_path: Path) -> None:
         assert len(cut) == 2
         assert not isinstance(found, MachineError)
         assert [mask.counts for mask in found] == [one.mask.counts for one in cut]
+
+
+def test_a_label_speaks_no_token_of_a_model_s() -> None:
+    """A pointing model reads it in its prompt, a detector in its words."""
+    assert asked_label("a <|image_pad|>cup[SEP]") == "a image_pad cup SEP"
+    assert asked_label("<|>") == ""

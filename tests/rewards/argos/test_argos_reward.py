@@ -1,12 +1,13 @@
-"""Argos' reward over exact regions: the gate, what machines fail, and the ways to be paid without the work."""
+"""Argos' reward over exact regions: the gate, the weights, what machines fail, and what is asked of back ends."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from argos_samples import BESIDE, IMAGE, ON_BLUE, ON_RED, TASK, Counted, point, reward, said, scored, totals
 
-from saccade.errors import MachineError, UserError
-from saccade.geometry import Box, Mask, Point
+from saccade.errors import UserError
+from saccade.geometry import Mask
 from saccade.rewards import score_questions
 from saccade.rewards.argos import (
     AnswerRequest,
@@ -15,94 +16,10 @@ from saccade.rewards.argos import (
     ExactRegions,
     NoisyRegions,
     RegionRequest,
-    Regions,
     Selection,
     Verifier,
-    VerifierForms,
 )
-from saccade.rewards.argos.verifier import without_conclusion
-from saccade.types import (
-    Answer,
-    Group,
-    ImageRef,
-    Json,
-    Malformed,
-    PointMention,
-    SceneObject,
-    Score,
-    Task,
-    Trajectory,
-    TrajectoryStatus,
-    Turn,
-)
-
-IMAGE = ImageRef(hash="picture", width=100, height=50)
-TASK = Task(
-    id="t",
-    family="plates",
-    question="Which mark is on the red plate?",
-    answer="white",
-    answer_kind="exact",
-    images=(IMAGE,),
-    objects=(
-        SceneObject(name="red plate", box=Box(10, 10, 20, 20)),
-        SceneObject(name="blue plate", box=Box(60, 10, 70, 20)),
-        SceneObject(name="table", box=Box(0, 0, 100, 50)),
-    ),
-)
-ON_RED, ON_BLUE, BESIDE = (15, 15), (65, 15), (90, 40)
-
-
-def point(label: str, at: tuple[float, float] | None, **where: int) -> PointMention:
-    return PointMention(text="", label=label, point=None if at is None else Point(*at), **where)
-
-
-def said(answer: str | None, *points: PointMention, thought: str = "", sample: int = 0) -> Trajectory:
-    action = Malformed(why="") if answer is None else Answer(text=answer)
-    turn = Turn(index=0, text="", thought=thought, action=action, is_well_formed=True, points=points)
-    status: TrajectoryStatus = "turn_limit" if answer is None else "answered"
-    return Trajectory(
-        task_id=TASK.id,
-        family=TASK.family,
-        stream="main",
-        sample=sample,
-        seed=0,
-        policy_version=0,
-        segments=(),
-        turns=(turn,),
-        status=status,
-    )
-
-
-class Counted:
-    """Regions that are counted, and of which those of some labels fail."""
-
-    def __init__(self, inner: Regions, *, fails: Sequence[str] = ()) -> None:
-        self.inner, self.fails, self.calls = inner, fails, list[list[str]]()
-        self.identity = "counted"
-
-    def find(self, requests: Sequence[RegionRequest], /) -> Sequence[tuple[Mask, ...] | MachineError]:
-        self.calls.append([one.label for one in requests])
-        return [
-            MachineError("down") if request.label in self.fails else found
-            for request, found in zip(requests, self.inner.find(requests))
-        ]
-
-
-def reward(verifier: Verifier | None = None, **changes: object) -> ArgosReward:
-    exact = Verifier(regions=ExactRegions())
-    whole = ArgosReward(verifier=verifier or exact, reasoning_weight=0.0, measured_share=0.0)
-    return replace(whole, **changes)  # type: ignore[arg-type]
-
-
-def scored(of: ArgosReward, *trajectories: Trajectory, task: Task = TASK) -> list[Score | None]:
-    members = tuple(replace(one, sample=index) for index, one in enumerate(trajectories))
-    ([group],), _ = score_questions([[Group(task=task, stream="main", trajectories=members)]], of, {})
-    return [one.score for one in group.trajectories]
-
-
-def totals(of: ArgosReward, *trajectories: Trajectory, task: Task = TASK) -> list[float | None]:
-    return [None if one is None else one.total for one in scored(of, *trajectories, task=task)]
+from saccade.types import Group
 
 
 def test_a_right_answer_is_paid_for_its_points_and_a_wrong_one_is_not() -> None:
@@ -122,46 +39,6 @@ def test_weights_and_the_plain_sum() -> None:
     assert totals(reward(grounding_weight=3.0), right, wrong) == [0.25, 0.0]
     assert totals(reward(aggregation="sum"), right, wrong) == [0.5, 0.5]
     assert totals(reward(grounding_weight=0.0, verifier=Verifier()), right, wrong) == [1.0, 0.0]
-
-
-def test_one_easy_point_many_times_is_one_point() -> None:
-    honest = [point("red plate", ON_RED), point("blue plate", BESIDE)]
-    easy = [point("Red plate", (12 + step / 20, 15)) for step in range(62)]
-    assert totals(reward(), said("white", *honest), said("white", *honest, *easy)) == [0.75, 0.75]
-    open_to_it = reward(Verifier(regions=ExactRegions(), forms=VerifierForms(distinct=False)))
-    [found] = totals(open_to_it, said("white", *honest, *easy))
-    assert found is not None
-    assert found > 0.99
-
-
-@pytest.mark.parametrize(
-    "mention",
-    [
-        point("table", ON_RED),  # It covers all of the picture.
-        point("", ON_RED),
-        point("red plate", None),
-        point("red plate", (100.5, 15)),
-        point("red plate", ON_RED, image_index=1),
-        point("red plate", ON_RED, image_index=-1),
-        point("\ud800", ON_RED),
-    ],
-)
-def test_what_points_at_nothing_is_worth_nothing(mention: PointMention) -> None:
-    assert totals(reward(), said("white", mention)) == [0.5]
-
-
-def test_the_task_and_not_the_response_selects() -> None:
-    """Selected by the response, silence earns more than an honest point beside its thing."""
-    silent, honest = said("white"), said("white", point("red plate", BESIDE))
-    assert totals(reward(), silent, honest) == [0.5, 0.5]
-    by_response = Verifier(regions=ExactRegions(), forms=VerifierForms(selected_by="response"))
-    assert totals(reward(by_response), silent, honest) == [1.0, 0.5]
-
-    class NoGrounding:
-        async def __call__(self, task: Task, remembered: Json, /) -> Selection:
-            return Selection(("teacher",))
-
-    assert totals(reward(selector=NoGrounding()), silent, honest) == [1.0, 1.0]
 
 
 def test_what_a_machine_fails_takes_the_mean_of_its_siblings() -> None:
@@ -229,51 +106,6 @@ def test_a_reward_without_its_back_ends_says_so() -> None:
         Selection(("spacial",))  # type: ignore[arg-type]
     with pytest.raises(UserError, match="both measure grounding"):
         Selection(("detector", "video"))
-
-
-class SaysSo:
-    """A teacher that finds an answer probable as soon as the reasoning says it."""
-
-    def __init__(self) -> None:
-        self.asked: list[AnswerRequest] = []
-
-    def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
-        self.asked += requests
-        return [
-            MachineError("down")
-            if "crash" in one.reasoning
-            else ((0.0,) if one.answer in one.reasoning else (-1.0, -3.0))
-            for one in requests
-        ]
-
-
-def with_teacher(**forms: object) -> ArgosReward:
-    verifier = Verifier(regions=ExactRegions(), teacher=SaysSo(), forms=VerifierForms(**forms))  # type: ignore[arg-type]
-    return reward(verifier, grounding_weight=0.0, reasoning_weight=1.0)
-
-
-def test_saying_the_answer_forty_times_earns_its_probability_only_where_it_is_shown() -> None:
-    honest = said("white", thought="The red plate is upper left. Its mark is bright.")
-    loud = said("white", thought="The answer is white. " * 40)
-    shown, hidden = totals(with_teacher(), honest, loud), totals(with_teacher(conclusion="hidden"), honest, loud)
-    assert shown == [pytest.approx((1 + 0.1353353) / 2), 1.0]
-    assert hidden[0] == hidden[1] == pytest.approx((1 + 0.1353353) / 2)
-    gain = totals(with_teacher(conclusion="gain"), honest, loud)
-    assert gain == [0.5, pytest.approx((1 + 1 - 0.1353353) / 2)]
-    product = totals(with_teacher(probability="product"), honest)
-    assert product == [pytest.approx((1 + 0.0183156) / 2)]
-
-
-def test_a_teacher_that_fails_is_filled_in() -> None:
-    found = scored(with_teacher(), said("white", thought="white"), said("white", thought="crash"))
-    assert [one.total for one in found if one is not None] == [1.0, 1.0]
-    assert found[1] is not None
-    assert found[1].notes["no_teacher"] == 1.0
-
-
-def test_the_conclusion_is_cut_out_by_sentences() -> None:
-    thoughts = "It is upper left. So the mark is White. Off-white things\nare whitewashed."
-    assert without_conclusion(thoughts, "white") == "It is upper left. are whitewashed."
 
 
 def test_measures_are_within_five_percent_and_counts_are_not() -> None:

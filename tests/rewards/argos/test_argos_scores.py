@@ -7,16 +7,16 @@ import pytest
 from numpy.typing import NDArray
 
 from saccade.errors import MachineError, UserError
+from saccade.geometry import Mask
 from saccade.rewards.argos.scores import (
-    PointForm,
     answer_probability,
     frame_of,
     gated,
     relative_accuracy,
     segment_of,
-    spatial_score,
     video_score,
 )
+from saccade.rewards.argos.spatial import PointForm, spatial_score
 
 SIZE = (100, 50)
 
@@ -194,3 +194,13 @@ def test_graded_accuracy_under_the_gate_is_not_monotone() -> None:
     assert better is not None
     assert worse is not None
     assert better < worse
+
+
+def test_overlap_of_masks_is_that_of_their_arrays() -> None:
+    chance = np.random.default_rng(0)
+    for _ in range(50):
+        one, other = chance.random((2, 7, 5)) < chance.random()
+        union = (one | other).sum()
+        wanted = (one & other).sum() / union if union else 0.0
+        assert Mask.from_array(one).iou(Mask.from_array(other)) == pytest.approx(wanted)
+    assert Mask.from_array(one).iou(Mask.from_array(one)) in (0.0, 1.0)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
 from saccade.rewards.argos import FramesJudge
 from saccade.rewards.judges.addressing import MARK
@@ -69,3 +70,17 @@ def test_words_that_make_the_judge_fail_gain_nothing_but_a_broken_judge_gives_no
         raise MachineError("down")
 
     assert judged(Judge(down), "The cup falls.") is None
+
+
+def test_words_that_the_server_refuses_gain_nothing_but_frames_that_it_refuses_are_no_verdict() -> None:
+    def refuses(said: str) -> str:
+        if "filth" in said:
+            raise RefusedRequestError("content policy", 400)
+        return "YES"
+
+    assert judged(Judge(refuses), "The filth falls.") == 0.0
+
+    def refuses_all(said: str) -> str:
+        raise RefusedRequestError("content policy", 400)
+
+    assert judged(Judge(refuses_all), "The cup falls.") is None

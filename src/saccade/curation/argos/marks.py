@@ -12,8 +12,8 @@ from saccade.media.store import MediaStore
 from saccade.rewards.argos.model_regions import attempted
 from saccade.rewards.argos.pointers import NoPointsError
 from saccade.rewards.argos.regions import RegionRequest, Regions
-from saccade.rewards.argos.scores import checked_mask, is_vague, plain_label
 from saccade.rewards.argos.selection import Selection
+from saccade.rewards.argos.spatial import checked_mask, is_vague, plain_label
 from saccade.types import Task
 from saccade.vision_models.kinds import Pointer, PointingRequest
 

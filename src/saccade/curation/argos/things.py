@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from saccade.curation.codedance.prompts import question_of
 from saccade.rewards.argos.model_regions import asked_label
-from saccade.rewards.argos.scores import plain_label
+from saccade.rewards.argos.spatial import plain_label
 from saccade.tasks.rows.fields import is_encodable
 from saccade.types import ImageRef, Json, Message, Task
 

@@ -5,6 +5,11 @@ from collections.abc import Sequence
 
 from saccade.types import Task
 
+MAX_ANSWER_CHARS = 1000
+"""A longer answer is no candidate: each of its parts is looked for."""
+MAX_THOUGHT_CHARS = 100_000
+"""What a thought says last is looked for in so much of its end."""
+
 _PARTS = re.compile(r"\s*(?:,|;|\band\b)\s*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?!\w)")
 
@@ -18,8 +23,9 @@ def agrees(task: Task, thought: str, answer: str) -> bool | None:
     own cannot be decided by rules.
     """
     given = _plain(answer)
-    if not given:
+    if not given or len(given) > MAX_ANSWER_CHARS:
         return None
+    thought = thought[-MAX_THOUGHT_CHARS:]
     if _NUMBER.fullmatch(given):
         numbers = _NUMBER.findall(thought)
         return None if not numbers else _value(numbers[-1]) == _value(given)
@@ -47,7 +53,7 @@ def _last_place(words: str, candidate: str) -> int | None:
     """Where the last mention of a candidate ends; None where it is not said."""
     end = len(words)
     place: int | None = None
-    for part in reversed(_parts(candidate)):
+    for part in reversed(parts_of(candidate)):
         found = [one.end() for one in re.finditer(rf"(?<!\w){re.escape(part)}(?!\w)", words[:end])]
         if not found:
             return None
@@ -56,5 +62,6 @@ def _last_place(words: str, candidate: str) -> int | None:
     return place
 
 
-def _parts(candidate: str) -> Sequence[str]:
+def parts_of(candidate: str) -> Sequence[str]:
+    """The parts of an answer that names several things: ``white and black``."""
     return [part for part in _PARTS.split(candidate) if part] or [candidate]

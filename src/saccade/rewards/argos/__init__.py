@@ -1,7 +1,8 @@
 """Argos (Multimodal Reinforcement Learning with Agentic Verifier): scorers picked for each task, gated by its answer.
 
-Start in ``scores.py``, which has the equations and what was decided where the paper is silent, then ``reward.py``
-(equation 9) over ``verifier.py``. ``regions.py`` is what points are held against, ``selection.py`` picks the scorers.
+Start in ``spatial.py`` and ``scores.py``, which have the equations and what was decided where the paper is silent,
+then ``reward.py`` (equation 9) over ``verifier.py``. ``regions.py`` is what points are held against, ``selection.py``
+picks the scorers.
 """
 
 from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
@@ -16,10 +17,10 @@ from saccade.rewards.argos.scores import (
     gated,
     relative_accuracy,
     segment_of,
-    spatial_score,
     video_score,
 )
 from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
+from saccade.rewards.argos.spatial import spatial_score
 from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
 from saccade.rewards.argos.video_judge import FramesJudge
 

@@ -166,8 +166,11 @@ class ModelRegions:
 
 
 def asked_label(label: str) -> str:
-    """The label as a detector is asked for it, without what parts phrases; empty for one that names nothing."""
-    plain = " ".join(re.sub(r"[.,;\n]", " ", label).split())
+    """The label as a model is asked for it, without what parts phrases or makes tokens of a model's own.
+
+    Empty for one that names nothing.
+    """
+    plain = " ".join(re.sub(r"[.,;\n<>\[\]|\uff5c]", " ", label).split())
     return plain if len(plain) <= MAX_ASKED_CHARS and any(one.isalnum() for one in plain) else ""
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.errors import MachineError, ToolError
+from saccade.errors import MachineError, RefusalError, ToolError
 from saccade.geometry import Point
 from saccade.protocols.coordinates import MAX_COORDINATE
 from saccade.protocols.points import find_points, has_point_tag
@@ -36,11 +36,8 @@ _JSON = re.compile(r"\[.{0,20000}\]|\{.{0,20000}\}", re.DOTALL)
 _NOTHING = re.compile(r"\b(no|none|not|nothing|cannot|can't|isn't|aren't|there are no)\b|\[\s*\]", re.IGNORECASE)
 
 
-class NoPointsError(MachineError):
-    """A pointing model was there and gave no points: it refused the request, or its reply cannot be read.
-
-    No verdict on anything, like any failure of a machine, but asking again would change nothing.
-    """
+class NoPointsError(RefusalError):
+    """A pointing model was there and gave no points: it refused the request, or its reply cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)

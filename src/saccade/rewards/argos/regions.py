@@ -12,7 +12,7 @@ import numpy as np
 
 from saccade.errors import MachineError
 from saccade.geometry import Mask
-from saccade.rewards.argos.scores import plain_label
+from saccade.rewards.argos.spatial import plain_label
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Task
 

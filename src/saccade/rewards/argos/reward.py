@@ -47,7 +47,8 @@ class ArgosReward:
     verifier: Verifier | None = None
     selector: Selector = RuleSelector()
     accuracy: AccuracyJudge | None = None
-    """A judge of answers that rules cannot compare; None leaves them to the rules."""
+    """A judge of answers that rules cannot compare; None leaves them to the rules. One that grades says right from
+    ``tau`` on."""
 
     def __post_init__(self) -> None:
         weights = (self.accuracy_weight, self.grounding_weight, self.reasoning_weight)
@@ -101,7 +102,8 @@ class ArgosReward:
         }
         judged = await asyncio.gather(*(judge(task, answer) for answer in asked.values()))
         for place, value in zip(asked, judged):
-            found[place] = value
+            # Graded, 0.6 without points would be paid less than 0.49: right or wrong, whatever a judge says.
+            found[place] = None if value is None else float(value >= self.tau)
         return found
 
     def _by_rules(self, task: Task, trajectory: Trajectory) -> float:

@@ -1,52 +1,45 @@
 """Verifier: what points, moments and reasoning of a response are worth, by back ends asked in few large batches."""
 
 import asyncio
-import re
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
-from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
+from saccade.chat.answer_scoring import MAX_SCORED_CHARS, AnswerRequest, AnswerScorer
 from saccade.errors import MachineError, UserError
 from saccade.protocols.moments import find_moments
-from saccade.protocols.points import without_points, without_tags
+from saccade.protocols.points import MAX_POINTS, without_points, without_tags
+from saccade.rewards.argos.blame import IMPOSSIBLE, NOWHERE, answered, control_of_answer, control_of_region
+from saccade.rewards.argos.conclusion import spellings_of, with_one_conclusion, without_conclusion
+from saccade.rewards.argos.hits import Hit, KnownPicture, hits_of, known_picture, picture_of
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
+from saccade.rewards.argos.scorer_clock import ScorerClock
 from saccade.rewards.argos.scores import (
-    KnownRegions,
-    PointForm,
     ProbabilityForm,
     VideoForm,
     answer_probability,
-    checked_mask,
     frame_of,
-    known_regions,
-    plain_label,
     segment_of,
     video_score,
 )
 from saccade.rewards.argos.selection import Selection
+from saccade.rewards.argos.spatial import plain_label
 from saccade.rewards.gathered import Gathered
-from saccade.types import ImageRef, PointMention, Task, Trajectory
+from saccade.types import PointMention, Task, Trajectory
 
-Request = TypeVar("Request")
-Response = TypeVar("Response")
-
-Conclusion = Literal["shown", "hidden", "gain"]
-"""What the teacher sees of a reasoning: all of it (the paper); without the sentences that say the answer; or all of it,
-and the score is how much more probable it makes the answer."""
+Conclusion = Literal["once", "shown", "hidden", "gain"]
+"""What the teacher sees of a reasoning: of mentions of the answer the last alone; all of it (the paper), which pays for
+saying the answer forty times; none of the sentences that say the answer; or what ``once`` shows, and the score is how
+much more probable it makes the answer."""
 
 SelectedBy = Literal["task", "response"]
 """What decides whether points are scored: the task; or the response, as one reading of Figure 2 has it."""
 
 Moments = tuple[list[float | None], list[float | None]]
 """Scores of what is said of frames, and of segments."""
-
-Hit = bool | None
-"""None for a point that does not count: it repeats an earlier one, or its label is vague."""
 
 
 class VideoJudge(Protocol):
@@ -64,7 +57,7 @@ class MeasuredPoints:
     value: float | None
     """None where the machine failed."""
     hits: tuple[Hit, ...] = ()
-    """For each point in order."""
+    """For each point in order, at most ``MAX_POINTS``: later ones are not looked at."""
     judged: int = 0
     """Descriptions of frames and segments with a verdict."""
     no_verdict: int = 0
@@ -83,49 +76,9 @@ class VerifierForms:
     """``response`` drops the part of a response without points: the collapse that the paper is there against."""
     video: VideoForm = "three_lists"
     probability: ProbabilityForm = "mean"
-    conclusion: Conclusion = "shown"
+    conclusion: Conclusion = "once"
     keeps_points: bool = False
     """Whether the teacher reads the tags of points, or the labels alone."""
-
-
-class ScorerClock:
-    """Seconds that back ends took since they were last read, over all threads; those of a judge that waits add up."""
-
-    def __init__(self) -> None:
-        self._spent: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def timed(
-        self, name: str, find: Callable[[Sequence[Request]], Sequence[Response]]
-    ) -> Callable[[Sequence[Request]], Sequence[Response]]:
-        """The same function, whose time is added."""
-
-        def found(requests: Sequence[Request]) -> Sequence[Response]:
-            start = time.perf_counter()
-            try:
-                return find(requests)
-            finally:
-                self.add(name, time.perf_counter() - start)
-
-        return found
-
-    def add(self, name: str, seconds: float) -> None:
-        with self._lock:
-            self._spent[name] = self._spent.get(name, 0.0) + seconds
-
-    def taken(self) -> dict[str, float]:
-        """The seconds by ``<name>_s``; they begin anew."""
-        with self._lock:
-            spent, self._spent = self._spent, {}
-        return {f"{name}_s": seconds for name, seconds in spent.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Picture:
-    """What is known of a picture's labels, and which of them a machine failed on."""
-
-    regions: KnownRegions
-    broken: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,16 +119,19 @@ class Verifier:
             raise UserError("no scorer of grounding is selected for this task; nothing can be measured")
         is_video = selection.grounding == ("video",)
         finder: Literal["detector", "pointer"] = "pointer" if selection.grounding == ("pointer",) else "detector"
-        said = [[point for turn in one.turns for point in turn.points] for one in members]
-        places = [[_picture_of(one, task, is_video=is_video) for one in mentions] for mentions in said]
+        # Of a response in another protocol too, so that no response asks for more.
+        said = [[point for turn in one.turns for point in turn.points][:MAX_POINTS] for one in members]
+        places = [[picture_of(one, task, is_video=is_video) for one in mentions] for mentions in said]
         asked = {
             (place, label): RegionRequest(task=task, image_index=place, label=label, finder=finder)
             for place, one in zip(chain.from_iterable(places), chain.from_iterable(said))
             if place is not None and one.point is not None and (label := plain_label(one.label))
         }
-        found = dict(zip(asked, await self._find([*asked.values()])))
+        found = dict(zip(asked, await answered(self._find, [*asked.values()], control_of_region, nothing=NOWHERE)))
         pictures = {
-            place: _picture(task.images[place], {label: masks for (at, label), masks in found.items() if at == place})
+            place: known_picture(
+                task.images[place], {label: masks for (at, label), masks in found.items() if at == place}
+            )
             for place in {place for of in places for place in of if place is not None}
         }
         moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
@@ -188,12 +144,12 @@ class Verifier:
         self,
         mentions: Sequence[PointMention],
         places: Sequence[int | None],
-        pictures: Mapping[int, _Picture],
+        pictures: Mapping[int, KnownPicture],
         moments: Moments | None,
     ) -> MeasuredPoints:
         if not mentions and self.forms.selected_by == "response":
             return MeasuredPoints(value=None, is_part=False)
-        hits, failed = _hits(mentions, places, pictures, distinct=self.forms.distinct)
+        hits, failed = hits_of(mentions, places, pictures, distinct=self.forms.distinct)
         counted = [float(hit) for hit in hits if hit is not None]
         if moments is None:
             value = None if failed else sum(counted) / len(counted) if counted else 0.0
@@ -254,7 +210,8 @@ class Verifier:
         if self._score is None:
             raise UserError("reasoning is weighted, but the verifier has no teacher; give it one, or weight it 0")
         asked = [self._asked(task, one) for one in members]
-        found = iter(await self._score([request for requests in asked for request in requests]))
+        every = [request for requests in asked for request in requests]
+        found = iter(await answered(self._score, every, control_of_answer, nothing=IMPOSSIBLE))
         values: list[float | None] = []
         for requests in asked:
             probabilities = [self._probability(next(found)) for _ in requests]
@@ -277,70 +234,12 @@ class Verifier:
         answer = trajectory.answer
         if answer is None or not answer.strip():
             return []
-        thoughts = "\n".join(turn.thought for turn in trajectory.turns if turn.thought)
+        thoughts = "\n".join(turn.thought for turn in trajectory.turns if turn.thought)[:MAX_SCORED_CHARS]
         if not self.forms.keeps_points:
             thoughts = without_points(thoughts)
         if self.forms.conclusion == "hidden":
-            thoughts = without_conclusion(thoughts, answer)
+            thoughts = without_conclusion(thoughts, *spellings_of(task, answer))
+        elif self.forms.conclusion != "shown":
+            thoughts = with_one_conclusion(thoughts, answer)
         request = AnswerRequest(task=task, reasoning=thoughts, answer=answer)
         return [request, replace(request, reasoning="")] if self.forms.conclusion == "gain" else [request]
-
-
-def without_conclusion(thoughts: str, answer: str) -> str:
-    """The thoughts without the sentences that say the answer as a word."""
-    said = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
-    sentences = re.split(r"(?<=[.!?])\s+|\n+", thoughts)
-    return " ".join(one for one in sentences if not said.search(one))
-
-
-def _picture_of(mention: PointMention, task: Task, *, is_video: bool) -> int | None:
-    """Index of the picture that a point is on; None where it refers to none."""
-    if is_video:
-        return frame_of(task.frame_times_s, frame=mention.frame, time_s=mention.time_s)
-    return mention.image_index if 0 <= mention.image_index < len(task.images) else None
-
-
-def _picture(image: ImageRef, found: Mapping[str, Masks | MachineError]) -> _Picture:
-    size = (image.width, image.height)
-    regions = {label: masks for label, masks in found.items() if not isinstance(masks, MachineError)}
-    broken = frozenset(found.keys() - regions.keys() | _lying(regions, size))
-    fine = {label: masks for label, masks in regions.items() if label not in broken}
-    return _Picture(known_regions(fine, size), broken)
-
-
-def _hits(
-    mentions: Sequence[PointMention],
-    places: Sequence[int | None],
-    pictures: Mapping[int, _Picture],
-    *,
-    distinct: bool,
-) -> tuple[list[Hit], int]:
-    """For each point whether it hits, and how many points a machine failed on; these have None."""
-    hits: list[Hit] = [False] * len(mentions)
-    failed = 0
-    for place in sorted({place for place in places if place is not None}):
-        picture = pictures[place]
-        indices = [index for index, at in enumerate(places) if at == place]
-        of_place = picture.regions.hits([_form(mentions[index]) for index in indices], distinct=distinct)
-        for index, hit in zip(indices, of_place):
-            is_broken = plain_label(mentions[index].label) in picture.broken
-            failed += is_broken
-            hits[index] = None if is_broken else hit
-    return hits, failed
-
-
-def _lying(regions: Mapping[str, Masks], size: tuple[int, int]) -> set[str]:
-    """Labels whose masks are none of a picture of this size."""
-    lying = set()
-    for label, masks in regions.items():
-        try:
-            for mask in masks:
-                checked_mask(mask, size, label)
-        except MachineError:
-            lying.add(label)
-    return lying
-
-
-def _form(mention: PointMention) -> PointForm:
-    point = mention.point
-    return (None, None, mention.label) if point is None else (point.x, point.y, mention.label)

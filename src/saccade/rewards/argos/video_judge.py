@@ -53,10 +53,6 @@ class FramesJudge:
                 return 0.0
         except MachineError:
             return None
-        except RefusedRequestError as error:
-            if not error.is_about_one_request:
-                raise
-            return None
         return verdict
 
     async def _verdict(self, task: Task, first: int, last: int, description: str) -> float | None:
@@ -66,12 +62,18 @@ class FramesJudge:
         words = f"{_INSTRUCTIONS}\n\n{quoted(description, self.max_chars)}\n\n{_CLOSING}"
         message = Message(role="user", parts=(*parts, words))
         for attempt in range(self.tries):
-            [reply] = await self.model(
-                [message],
-                temperature=0.0 if attempt == 0 else 0.6,
-                samples=1,
-                seed=seed_for(self.seed, "video judge", task.id, first, last, attempt),
-            )
+            try:
+                [reply] = await self.model(
+                    [message],
+                    temperature=0.0 if attempt == 0 else 0.6,
+                    samples=1,
+                    seed=seed_for(self.seed, "video judge", task.id, first, last, attempt),
+                )
+            except RefusedRequestError as error:
+                if not error.is_about_one_request:
+                    raise
+                # By the words or by the frames: the control tells.
+                return None
             if (value := read_yes_or_no(reply)) is not None:
                 return float(value)
         return None

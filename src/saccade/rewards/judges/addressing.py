@@ -209,6 +209,17 @@ def addresses_judge(text: str, instructions: Runs, *, question: str = "") -> boo
     )
 
 
+def in_one_form(text: str) -> str:
+    """The text without unseen characters, in one form of each letter, look-alikes and full-width ones too."""
+    plain = unicodedata.normalize("NFKC", visible(text)).casefold()
+    return _MIXED.sub(_in_one_script, plain)
+
+
+def folded(text: str) -> str:
+    """The text in one line, without what hides its words: also marks of emphasis and letters set apart."""
+    return " ".join(_folded(text))
+
+
 def _folded(text: str) -> list[str]:
     """The lines in one form of each letter, without what only decorates them."""
     plain = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_EMPHASIS)

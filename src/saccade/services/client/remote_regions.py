@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from saccade.errors import MachineError, ToolError, UserError
+from saccade.errors import MachineError, RefusalError, ToolError, UserError
 from saccade.geometry import Box, Mask
 from saccade.media.store import MediaStore
 from saccade.rewards.argos.model_regions import RegionFinding, asked_label, box_inside
@@ -62,8 +62,8 @@ class RemoteRegions:
                 masks = self._found(request)
             except NoAnswerError as error:
                 return failures.add(error)
-            except ToolError as error:
-                masks = MachineError(f"the server refused {request.label!r}: {error}")
+            except (ToolError, RefusalError) as error:
+                masks = RefusalError(f"the server refused {request.label!r}: {error}")
             except MachineError as error:
                 masks = error
             failures.in_a_row = 0

@@ -1,0 +1,75 @@
+"""Hits of a response: each of its points held against what was found in the picture that it is on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.errors import MachineError
+from saccade.rewards.argos.regions import Masks
+from saccade.rewards.argos.scores import frame_of
+from saccade.rewards.argos.spatial import KnownRegions, PointForm, checked_mask, known_regions, plain_label
+from saccade.types import ImageRef, PointMention, Task
+
+Hit = bool | None
+"""None for a point that does not count: it repeats an earlier one, or its label is vague."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPicture:
+    """What is known of a picture's labels, and which of them a machine failed on."""
+
+    regions: KnownRegions
+    broken: frozenset[str]
+
+
+def known_picture(image: ImageRef, found: Mapping[str, Masks | MachineError]) -> KnownPicture:
+    """What was found of a picture, checked once for all points on it."""
+    size = (image.width, image.height)
+    regions = {label: masks for label, masks in found.items() if not isinstance(masks, MachineError)}
+    broken = frozenset(found.keys() - regions.keys() | _lying(regions, size))
+    fine = {label: masks for label, masks in regions.items() if label not in broken}
+    return KnownPicture(known_regions(fine, size), broken)
+
+
+def picture_of(mention: PointMention, task: Task, *, is_video: bool) -> int | None:
+    """Index of the picture that a point is on; None where it refers to none."""
+    if is_video:
+        return frame_of(task.frame_times_s, frame=mention.frame, time_s=mention.time_s)
+    return mention.image_index if 0 <= mention.image_index < len(task.images) else None
+
+
+def hits_of(
+    mentions: Sequence[PointMention],
+    places: Sequence[int | None],
+    pictures: Mapping[int, KnownPicture],
+    *,
+    distinct: bool,
+) -> tuple[list[Hit], int]:
+    """For each point whether it hits, and how many points a machine failed on; these have None."""
+    hits: list[Hit] = [False] * len(mentions)
+    failed = 0
+    for place in sorted({place for place in places if place is not None}):
+        picture = pictures[place]
+        indices = [index for index, at in enumerate(places) if at == place]
+        of_place = picture.regions.hits([_form(mentions[index]) for index in indices], distinct=distinct)
+        for index, hit in zip(indices, of_place):
+            is_broken = plain_label(mentions[index].label) in picture.broken
+            failed += is_broken
+            hits[index] = None if is_broken else hit
+    return hits, failed
+
+
+def _lying(regions: Mapping[str, Masks], size: tuple[int, int]) -> set[str]:
+    """Labels whose masks are none of a picture of this size."""
+    lying = set()
+    for label, masks in regions.items():
+        try:
+            for mask in masks:
+                checked_mask(mask, size, label)
+        except MachineError:
+            lying.add(label)
+    return lying
+
+
+def _form(mention: PointMention) -> PointForm:
+    point = mention.point
+    return (None, None, mention.label) if point is None else (point.x, point.y, mention.label)
