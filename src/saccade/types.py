@@ -117,6 +117,8 @@ class Task:
     """The question as the protocol of this name puts it, where that is not ``question``."""
     accepted: tuple[str, ...] = ()
     """All answers that count, where there are several: spellings, or one of each annotator with its repeats."""
+    buckets: tuple[str, ...] = ()
+    """Groups of its set that the question is in, as tables of the set tell them apart."""
     corpus: str | None = None
     """The name of the collection of documents that the question is asked of."""
     document: str | None = None

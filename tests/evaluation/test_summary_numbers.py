@@ -40,6 +40,18 @@ def answering(text: str, *before: Turn, family: str = "search") -> Trajectory:
     )
 
 
+def test_a_question_counts_in_each_of_its_buckets() -> None:
+    chart = replace(task("pages"), buckets=("single page", "Chart"))
+    text = replace(task("pages", 1), buckets=("single page", "Text"))
+    summary = summarise(
+        "test", [(chart, answering("yes")), (text, answering("no")), (task("pages", 2), answering("no"))]
+    )
+    shares = {name: (one.answers.accuracy, one.answers.n) for name, one in summary.buckets.items()}
+    assert shares == {"Chart": (1.0, 1), "Text": (0.0, 1), "single page": (0.5, 2)}
+    assert list(summary.as_json()["buckets"]) == ["Chart", "Text", "single page"]  # type: ignore[arg-type]
+    assert "buckets" not in summarise("test", [(task("pages"), answering("no"))]).as_json()
+
+
 def test_a_summary_takes_accuracy_apart_by_family() -> None:
     search, count = task("search"), task("count")
     summary = summarise(

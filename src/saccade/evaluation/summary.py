@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
@@ -59,6 +59,8 @@ class StageSummary:
     overall: Accuracy
     families: Mapping[str, FamilySummary]
     """By task family, in alphabetical order, with those of which nothing was scored."""
+    buckets: Mapping[str, FamilySummary] = field(default_factory=dict)
+    """By ``Task.buckets``, likewise; a question counts in each of its own."""
     tool_rate: float | None
     """Share of trajectories in which at least one tool call ran without an error."""
     turns_mean: float | None
@@ -79,6 +81,7 @@ class StageSummary:
             "name": self.name,
             **self.overall.as_json(),
             "families": {name: family.as_json() for name, family in self.families.items()},
+            **({"buckets": {name: one.as_json() for name, one in self.buckets.items()}} if self.buckets else {}),
             "tool_rate": self.tool_rate,
             "turns_mean": self.turns_mean,
             "format_rate": self.format_rate,
@@ -112,6 +115,10 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
         families={
             family: _family([(task, trajectory) for task, trajectory in everything if task.family == family])
             for family in sorted({task.family for task, _ in everything})
+        },
+        buckets={
+            bucket: _family([(task, trajectory) for task, trajectory in everything if bucket in task.buckets])
+            for bucket in sorted({bucket for task, _ in everything for bucket in task.buckets})
         },
         tool_rate=_mean([uses_tool(trajectory) for trajectory in trajectories]),
         turns_mean=_mean([len(trajectory.turns) for trajectory in trajectories]),

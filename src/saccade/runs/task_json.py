@@ -135,6 +135,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         **({"objects": [_object_to_json(one) for one in task.objects]} if task.objects else {}),
         **({"wordings": dict(task.wordings)} if task.wordings else {}),
         **({"accepted": list(task.accepted)} if task.accepted else {}),
+        **({"buckets": list(task.buckets)} if task.buckets else {}),
         **scope_to_json(task),
     }
 
@@ -160,6 +161,7 @@ def task_from_json(value: Json) -> Task:
         objects=tuple(_object_from(one) for one in fields.objects("objects")) if fields.has("objects") else (),
         wordings=_texts_by_name(fields, "wordings"),
         accepted=fields.texts("accepted") if fields.has("accepted") else (),
+        buckets=fields.texts("buckets") if fields.has("buckets") else (),
         corpus=fields.text("corpus") if fields.has("corpus") else None,
         document=fields.text("document") if fields.has("document") else None,
         gold_pages=_pages_from(fields, "gold_pages") if fields.has("gold_pages") else None,

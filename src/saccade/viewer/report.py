@@ -186,6 +186,7 @@ def _rows(evidence: Evidence) -> list[Row]:
         families = evaluation.summary.families
         if len(families) > 1:
             rows += [_family_row(name, family) for name, family in families.items()]
+        rows += [_family_row(name, bucket) for name, bucket in evaluation.summary.buckets.items()]
     return rows
 
 

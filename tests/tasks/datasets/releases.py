@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from document_releases import DOCUMENT_RELEASES
 from PIL import Image
 
 SIZE = (60, 40)
@@ -712,5 +713,6 @@ RELEASES: Mapping[str, tuple[str, Callable[[Path], Path]]] = {
     "super-clevr": ("train", super_clevr),
     "textvqa": ("train", textvqa),
     "stvqa": ("train", stvqa),
+    **DOCUMENT_RELEASES,
 }
 """The split that is there, and what writes it."""

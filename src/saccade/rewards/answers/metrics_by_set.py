@@ -5,7 +5,11 @@ data set (``Task.source``)                     answers that are not an option
 =============================================  ====================================================================
 chartqa, plotqa                                numbers within 5 %, anything else exactly; years exactly, unless the
                                                task allows a tolerance (``read_data_set``'s ``published_rules``)
-docvqa, infographicvqa, stvqa                  ANLS at 0.5, the best of the spellings
+docvqa, infographicvqa, stvqa, opendocvqa,     ANLS at 0.5, the best of the spellings (a judge grades vidoseek and
+vidoseek, lang2act                             lang2act where they are published)
+slidevqa                                       F1 of words, right with the same ones in order
+fetatab, papertab                              F1 of words, right as ANLS is
+mmlongbench-doc                                a whole number; a number within 1 %; ANLS, of a list its worst item
 vizwiz, aokvqa-direct, textvqa                 VQA's soft accuracy over the annotators
 figureqa                                       the words yes and no
 clevr, super-clevr, clevr-math, dvqa           a whole number in digits or words, else the word
@@ -31,6 +35,7 @@ from saccade.rewards.answers.expressions import evaluate
 from saccade.rewards.answers.rules import (
     anls,
     exact_match,
+    is_nearly,
     math_equal,
     multiple_choice,
     options_named,
@@ -40,6 +45,7 @@ from saccade.rewards.answers.rules import (
     value_of,
     vqa_soft_accuracy,
 )
+from saccade.rewards.answers.spans import list_anls, same_items, slide_words, span_f1, words_f1
 from saccade.types import Task
 
 Metric = Callable[[Task, str], float]
@@ -80,8 +86,13 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     metric = METRICS.get(task.source)
     if metric is None:
         return _right_by_kind_of_any(task, answer)
-    if metric is _anls:
-        return any(right_by_kind(replace(task, answer=gold, answer_kind="text"), answer) for gold in golds(task))
+    if metric in (_anls, _span):
+        return any(_right_text(gold, answer) for gold in golds(task))
+    if metric is _slide_words:
+        return any(_same_slide_words(task, gold, said) for gold in golds(task) for said in said_forms(answer))
+    if metric is _long_document:
+        is_list = task.answer_kind == "text" and task.answer.startswith("[")
+        return same_items(answer, task.answer) if is_list else _right_by_kind_of_any(task, answer)
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
 
 
@@ -134,6 +145,35 @@ def _relaxed(task: Task, answer: str) -> float:
 
 def _anls(task: Task, answer: str) -> float:
     return anls(answer, golds(task))
+
+
+def _span(task: Task, answer: str) -> float:
+    return max(span_f1(said, gold) for gold in golds(task) for said in said_forms(answer))
+
+
+def _slide_words(task: Task, answer: str) -> float:
+    asked = task.question
+    return max(
+        words_f1(slide_words(said, asked), slide_words(gold, asked))
+        for gold in golds(task)
+        for said in said_forms(answer)
+    )
+
+
+def _same_slide_words(task: Task, gold: str, said: str) -> bool:
+    wanted = slide_words(gold, task.question)
+    return slide_words(said, task.question) == wanted != []
+
+
+def _long_document(task: Task, answer: str) -> float:
+    if task.answer_kind != "text":
+        return float(_right_by_kind_of_any(task, answer))
+    return list_anls(answer, task.answer) if task.answer.startswith("[") else anls(answer, golds(task))
+
+
+def _right_text(gold: str, answer: str) -> bool:
+    """Nearly the gold, or in a sentence the yes or no that it is."""
+    return exact_match(answer, gold) or any(is_nearly(said, gold) for said in said_forms(answer))
 
 
 def _soft(task: Task, answer: str) -> float:
@@ -203,5 +243,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "tqa": _exact,
         "arxivqa": _exact,
         "wemath": _same_value,
+        "slidevqa": _slide_words,
+        "mmlongbench-doc": _long_document,
+        "vidoseek": _anls,
+        "opendocvqa": _anls,
+        "lang2act": _anls,
+        "fetatab": _span,
+        "papertab": _span,
     }
 )

@@ -18,6 +18,7 @@ from saccade.types import Task
 __all__ = [
     "anls",
     "exact_match",
+    "is_nearly",
     "math_equal",
     "multiple_choice",
     "relative_numeric",
@@ -59,7 +60,7 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
         case "number":
             return relative_numeric(answer, task.answer, task.tolerance)
         case "text":
-            return any(_is_nearly(said, task.answer) for said in said_forms(answer))
+            return any(is_nearly(said, task.answer) for said in said_forms(answer))
 
 
 def exact_match(prediction: str, gold: str) -> bool:
@@ -180,8 +181,8 @@ def _same_integer(prediction: str, gold: str) -> bool:
     return given is not None and given.value == wanted
 
 
-def _is_nearly(said: str, gold: str) -> bool:
-    """Similar to the gold and with the same digits in the same order."""
+def is_nearly(said: str, gold: str) -> bool:
+    """Whether a text is similar to the gold, from ``TEXT_SIMILARITY`` on, with the same digits in the same order."""
     return _DIGITS.findall(said) == _DIGITS.findall(gold) and anls(said, [gold]) >= TEXT_SIMILARITY
 
 

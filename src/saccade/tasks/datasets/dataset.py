@@ -9,6 +9,7 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.tasks.rows.answers import MAX_CHOICES, choice_texts
 from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, short
+from saccade.tasks.rows.pages import RowScope
 from saccade.tasks.rows.text_files import RowsOfFile
 from saccade.types import AnswerKind
 
@@ -44,6 +45,9 @@ class Problem:
     boxes: RowValue = None
     """The regions that the answer depends on, in pixels of the first image."""
     boxes_key: str = ""
+    scope: RowScope = RowScope()
+    """Where it is asked; with a scope a question may come without images."""
+    buckets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

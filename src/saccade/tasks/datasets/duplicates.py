@@ -121,7 +121,8 @@ def _repeats(by_image: Task | None, by_question: Task | None, earlier: Task | No
 
 
 def _asked(task: Task, image_key: Callable[[ImageRef], Hashable]) -> Hashable:
-    return _words(task.question), tuple(map(_words, task.choices)), tuple(map(image_key, task.images))
+    where = (task.corpus, task.document, task.gold_pages)
+    return _words(task.question), tuple(map(_words, task.choices)), tuple(map(image_key, task.images)), where
 
 
 def _long_question(task: Task) -> Hashable | None:

@@ -213,13 +213,16 @@ def _task(name: str, split: str, candidate: _Candidate, images: ImageReader) -> 
     if not problem.question or not is_encodable(problem.question):
         raise RowError("question", "is empty, or no text that can be written")
     kind = answer_kind(problem.kind, problem.answer, problem.choices, problem.question, problem.answer_key)
-    if not problem.images:
+    scope = problem.scope
+    if not problem.images and not scope.content:
         raise RowError(problem.images_key, "there is no image")
     refs = tuple(
         images.read(value, problem.images_key, f"{candidate.source}, row {candidate.row}, image {place}")
         for place, value in enumerate(problem.images, start=1)
     )
-    content = json.dumps([problem.question, problem.answer, problem.choices, [image.hash for image in refs]])
+    scope.check_shown(refs)
+    where = [scope.content] if scope.content else []
+    content = json.dumps([problem.question, problem.answer, problem.choices, [image.hash for image in refs], *where])
     own_id = problem.id or hashlib.sha256(content.encode()).hexdigest()[:16]
     return Task(
         id=f"{name}/{split}/{own_id}",
@@ -233,4 +236,9 @@ def _task(name: str, split: str, candidate: _Candidate, images: ImageReader) -> 
         targets=read_targets(problem.boxes, problem.boxes_key, refs),
         source=name,
         accepted=problem.accepted,
+        buckets=problem.buckets,
+        corpus=scope.corpus,
+        document=scope.document,
+        gold_pages=scope.gold_pages,
+        shown_pages=scope.shown_pages,
     )

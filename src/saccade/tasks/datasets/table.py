@@ -12,6 +12,7 @@ from saccade.tasks.datasets.charts import (
     with_relaxed_years,
 )
 from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
+from saccade.tasks.datasets.documents_table import DOCUMENTS
 from saccade.tasks.datasets.further import FURTHER, HELD_OUT
 from saccade.tasks.datasets.geometry import read_geometry3k, read_geoqa, read_unigeo
 from saccade.tasks.datasets.mathematics import read_mathv360k, read_mathvision
@@ -233,5 +234,7 @@ _TRAINED_ON = (
     ),
 )
 
-DATA_SETS: Mapping[str, DataSet] = MappingProxyType({one.name: one for one in (*_TRAINED_ON, *HELD_OUT, *FURTHER)})
+DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
+    {one.name: one for one in (*_TRAINED_ON, *HELD_OUT, *FURTHER, *DOCUMENTS)}
+)
 """By name. The paper's A-OKVQA may be either of two: with its options, or without them."""

@@ -58,10 +58,10 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
             yield NumberedRow(number, _as_row(value))
 
 
-def comma_separated(path: Path) -> Iterator[NumberedRow]:
+def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
     """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, restkey="")
+        reader = csv.DictReader(file, restkey="", delimiter=delimiter)
         while True:
             try:
                 cells = next(reader, None)
