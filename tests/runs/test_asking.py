@@ -16,6 +16,7 @@ from saccade.models.loading import write_merged
 from saccade.models.lora import LoraSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.code import code_protocol
+from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox
 from saccade.protocols.named import PROTOCOLS, name_of, protocol_named
 from saccade.protocols.tagged import tagged_protocol
 from saccade.recipes.evaluation import evaluation
@@ -231,7 +232,9 @@ def test_questions_and_pictures_that_were_trained_on_are_known_by_their_content(
 
 
 def test_every_protocol_has_its_name_and_one_s_own_has_none() -> None:
-    assert [name_of(protocol_named(name, style="full", max_turns=2)) for name in PROTOCOLS] == list(PROTOCOLS)
+    box = LinguisticToolbox((LinguisticTool("read_cell", "Read."),))
+    made = [protocol_named(name, style="full", max_turns=2, toolbox=box) for name in PROTOCOLS]
+    assert [name_of(protocol) for protocol in made] == list(PROTOCOLS)
     assert name_of(replace(tagged_protocol(), parse=lambda text: tagged_protocol().parse(text))) is None
 
 

@@ -1,5 +1,6 @@
 """The commands, but for those that measure Saccade itself."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ PROTOCOLS = (
     "pointed",
     "pointed_with_tools",
     "described",
+    "toolchain",
 )
 
 
@@ -159,6 +161,13 @@ def train(
 )
 @click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools.")
 @click.option(
+    "--toolbox",
+    type=PATH,
+    metavar="FILE",
+    help="Linguistic tools for the protocol toolchain, as `saccade curate tools` writes them; by default those that "
+    "the checkpoint was trained with.",
+)
+@click.option(
     "--test-time",
     multiple=True,
     metavar="crops,union",
@@ -180,6 +189,7 @@ def evaluate(
     protocols: "tuple[ProtocolName, ...]",
     tools: tuple[str, ...],
     turns: int | None,
+    toolbox: Path | None,
     test_time: tuple[str, ...],
     reward: str | None,
     greedy: bool,
@@ -202,12 +212,14 @@ def evaluate(
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     threads = prepare_machine(threads)
     from saccade.config.sources import recipe_source
+    from saccade.protocols import read_toolbox
     from saccade.recipes.evaluation import evaluation, view_words
     from saccade.rewards import OutcomeReward
     from saccade.rewards.reward import own_reward, reward_file
 
     scored_by = OutcomeReward() if reward is None else own_reward(reward)
 
+    named = None if toolbox is None else read_toolbox(toolbox)
     looks = [view_words(text) for text in test_time]
     given = [name.strip() for text in tools for name in text.split(",")]
     context = task_context(
@@ -229,6 +241,7 @@ def evaluate(
             protocols=protocols,
             tools=given,
             turns=turns,
+            toolbox=named,
             test_time=looks,
             reward=scored_by,
         )
@@ -242,6 +255,7 @@ def evaluate(
         "protocol": ",".join(protocols) or None,
         "tools": ",".join(given) or None,
         "turns": turns,
+        **({} if named is None else {"toolbox": json.dumps(named.to_json())}),
         "test_time": " ".join(",".join(words) for words in looks) or None,
     }
     start(recipe, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, measured=measured)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from saccade.protocols.code_words import PYTHON_TOOL
     from saccade.protocols.described import DESCRIBED, described_protocol
     from saccade.protocols.instructions import Style
-    from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox, ToolboxSource
+    from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox, ToolboxSource, read_toolbox
     from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
     from saccade.protocols.pointed import POINTED, pointed_protocol, pointed_with_tools_protocol
     from saccade.protocols.points import find_points
@@ -66,6 +66,7 @@ __all__ = [
     "pointed_with_tools_protocol",
     "protocol_named",
     "read_chain",
+    "read_toolbox",
     "tagged_protocol",
     "textual_protocol",
     "toolchain_protocol",

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from saccade.media.resize import ViewRule
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
+from saccade.protocols.linguistic_tools import ToolboxSource
 from saccade.protocols.markup import Block, find_blocks, outside, tag_pattern, unreadable
 from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Prompt, check_written
 from saccade.types import Answer, ExpertTurn, Malformed, Message, Task, ToolCall, ToolSpec
@@ -82,7 +83,9 @@ def described_protocol(*, style: Style = "full") -> ChatProtocol:
     return blocks_protocol(name=DESCRIBED, prompt=prompt, parse=_parse, style=style)
 
 
-def blocks_protocol(*, name: str, prompt: Prompt, parse: Parse, style: Style) -> ChatProtocol:
+def blocks_protocol(
+    *, name: str, prompt: Prompt, parse: Parse, style: Style, toolbox: ToolboxSource | None = None
+) -> ChatProtocol:
     """A protocol of a single turn in the three blocks."""
 
     def write(turn: ExpertTurn) -> str:
@@ -99,6 +102,7 @@ def blocks_protocol(*, name: str, prompt: Prompt, parse: Parse, style: Style) ->
         stop=STOP,
         offers_tools=False,
         style=style,
+        toolbox=toolbox,
     )
 
 

@@ -5,9 +5,11 @@ A linguistic tool is written out by the policy, call and finding alike; nothing 
 ``ToolboxSource`` is the toolbox itself, or a function that gives it once it is there and raises ``UserError`` before.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from saccade.errors import UserError
@@ -126,6 +128,15 @@ def opened_toolbox(source: ToolboxSource) -> LinguisticToolbox:
             "with tools"
         )
     return toolbox
+
+
+def read_toolbox(path: Path) -> LinguisticToolbox:
+    """The toolbox of a JSON file, with whatever a curation wrote beside it; UserError names the file."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read as a toolbox: {error}") from error
+    return LinguisticToolbox.from_json(value, str(path))
 
 
 def _tool(row: Json, where: str) -> LinguisticTool:

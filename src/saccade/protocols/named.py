@@ -2,13 +2,16 @@
 
 from typing import Literal, get_args
 
+from saccade.errors import UserError
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
 from saccade.protocols.described import described_protocol
 from saccade.protocols.instructions import Style
+from saccade.protocols.linguistic_tools import ToolboxSource
 from saccade.protocols.pointed import pointed_protocol, pointed_with_tools_protocol
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
+from saccade.protocols.toolchain import toolchain_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
 
 ProtocolName = Literal[
@@ -21,15 +24,24 @@ ProtocolName = Literal[
     "pointed",
     "pointed_with_tools",
     "described",
+    "toolchain",
 ]
 
 PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
 
 
 def protocol_named(
-    name: ProtocolName, *, style: Style, max_turns: int | None, box_form: BoxForm = "lenient"
+    name: ProtocolName,
+    *,
+    style: Style,
+    max_turns: int | None,
+    box_form: BoxForm = "lenient",
+    toolbox: ToolboxSource | None = None,
 ) -> ChatProtocol:
-    """The protocol of this name; ``box_form`` matters where boxes are read."""
+    """The protocol of this name; ``box_form`` matters where boxes are read, ``toolbox`` to chains, which need one.
+
+    UserError for chains without a toolbox.
+    """
     match name:
         case "tagged":
             return tagged_protocol(style=style, max_turns=max_turns)
@@ -49,6 +61,13 @@ def protocol_named(
             return pointed_with_tools_protocol(style=style, max_turns=max_turns)
         case "described":
             return described_protocol(style=style)
+        case "toolchain":
+            if toolbox is None:
+                raise UserError(
+                    "the protocol toolchain asks with a toolbox of linguistic tools, and none is known; give its file "
+                    "(--toolbox FILE), which saccade curate tools writes"
+                )
+            return toolchain_protocol(toolbox=toolbox, style=style)
 
 
 def name_of(protocol: ChatProtocol) -> ProtocolName | None:

@@ -7,6 +7,7 @@ from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
+from saccade.protocols.linguistic_tools import ToolboxSource
 from saccade.types import (
     Action,
     BoxMention,
@@ -70,6 +71,8 @@ class ChatProtocol:
     """Style of the instructions."""
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
+    toolbox: ToolboxSource | None = None
+    """The linguistic tools that it asks for; None where it asks for none."""
 
 
 def check_written(text: str, parsed: ParsedTurn) -> None:

@@ -85,7 +85,7 @@ def toolchain_protocol(*, toolbox: ToolboxSource, style: Style = "full") -> Chat
         chain = _chain(read, opened_toolbox(toolbox), None)
         return parsed_turn(read, is_well_formed=chain.is_valid)
 
-    return blocks_protocol(name=TOOLCHAIN, prompt=prompt, parse=parse, style=style)
+    return blocks_protocol(name=TOOLCHAIN, prompt=prompt, parse=parse, style=style, toolbox=toolbox)
 
 
 def read_chain(text: str, toolbox: LinguisticToolbox, pages: int | None) -> Chain:

@@ -9,7 +9,7 @@ from saccade.errors import UserError
 from saccade.evaluation import CropSettings, Views
 from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.loading import ASKING_RECORD
-from saccade.protocols import ProtocolName, direct_protocol
+from saccade.protocols import LinguisticToolbox, ProtocolName, direct_protocol
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
 from saccade.rollout import RolloutSettings
@@ -61,14 +61,16 @@ def evaluation(
     protocols: Sequence[ProtocolName] = (),
     tools: Sequence[str] = (),
     turns: int | None = None,
+    toolbox: LinguisticToolbox | None = None,
     test_time: Sequence[Sequence[ViewWord]] = (),
     reward: AnyReward = OutcomeReward(),
 ) -> Plan:
     """One evaluation for each way of asking and each second look.
 
     Without ``protocols`` these are the ways of the checkpoint's record; of one without a record, the tagged protocol
-    with the image tools and the direct one. ``tools`` are names, ``tools.toml`` files and addresses of services. The
-    default ``reward`` is right or wrong, and a little for the format.
+    with the image tools and the direct one. ``tools`` are names, ``tools.toml`` files and addresses of services,
+    ``toolbox`` linguistic tools for the protocol ``toolchain`` (the record has those of training). The default
+    ``reward`` is right or wrong, and a little for the format.
 
     A second look (iVGR's test-time scaling) is named by what it shows: ``("crops", "union")`` is an evaluation
     ``test_time_crops_union``. UserError when there is nothing to measure on.
@@ -79,7 +81,7 @@ def evaluation(
     ways = Ways(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
-        wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns),
+        wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
         maker=Toolmaker(isolation=settings.isolation),
     )
     tasks = _tasks(context, family, count, settings.difficulty)

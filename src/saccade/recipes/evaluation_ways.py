@@ -8,7 +8,15 @@ from saccade.errors import UserError
 from saccade.media import ViewRule
 from saccade.models import instruction_style
 from saccade.models.loading import ASKING_RECORD
-from saccade.protocols import PROTOCOLS, PYTHON_TOOL, ChatProtocol, ProtocolName, known_name, protocol_named
+from saccade.protocols import (
+    PROTOCOLS,
+    PYTHON_TOOL,
+    ChatProtocol,
+    LinguisticToolbox,
+    ProtocolName,
+    known_name,
+    protocol_named,
+)
 from saccade.runs import AskingRecord, Toolmaker, UnknownOriginError, Way, words_for
 from saccade.tools import IMAGE_TOOLS, EpisodeTool, Tool, crop, tool_from
 from saccade.tools.catalogue import ToolSettings, build_tool, read_tools_file, toolset
@@ -26,6 +34,8 @@ class Wishes:
     tools: tuple[str, ...] = ()
     """Names of the catalogue, ``tools.toml`` files and addresses of tool services."""
     turns: int | None = None
+    toolbox: LinguisticToolbox | None = None
+    """Linguistic tools, for chains of them."""
 
 
 @dataclass(kw_only=True)
@@ -52,7 +62,8 @@ class Ways:
         for way in self.asking.ways:
             name = known_name(way.protocol) if way.is_known else None
             foreign = [tool.spec.name for tool in way.tools if not tool.origin and not self.wishes.tools]
-            if name is not None and not foreign:
+            lacks_toolbox = name == "toolchain" and way.toolbox is None and self.wishes.toolbox is None
+            if name is not None and not foreign and not lacks_toolbox:
                 count = sum(other == name for other, _ in made.values())
                 made[f"{name}_{count + 1}" if count else name] = name, way
             else:
@@ -71,6 +82,11 @@ class Ways:
 
     def check(self, asked: Sequence[EpisodeSpec]) -> None:
         """UserError where what the user wants of tools and turns has no effect."""
+        if self.wishes.toolbox is not None and not any(one.protocol.toolbox is not None for one in asked):
+            names = ", ".join(one.protocol.name for one in asked)
+            raise UserError(
+                f"--toolbox would have no effect: {names} asks with no linguistic tools; add --protocol toolchain"
+            )
         if asked and not any(one.protocol.offers_tools for one in asked):
             names = ", ".join(one.protocol.name for one in asked)
             if self.wishes.tools:
@@ -85,7 +101,7 @@ class Ways:
             for name, one in asked.items()
         )
         wishes = self.wishes
-        is_wished = bool(wishes.protocols or wishes.tools or wishes.turns is not None)
+        is_wished = bool(wishes.protocols or wishes.tools or wishes.toolbox or wishes.turns is not None)
         if self.asking is None:
             by = "as the command says" if is_wished else "by default"
             return (
@@ -106,9 +122,10 @@ class Ways:
             style=style,
             max_turns=turns if way is None or way.states_turns else None,
             box_form=way.box_form if way else "lenient",
+            toolbox=self.wishes.toolbox or (way.toolbox if way else None),
         )
         tools = self._tools(protocol, way) if asked.offers_tools else ()
-        if way is not None and not self.wishes.tools and turns == way.max_turns:
+        if way is not None and not self.wishes.tools and self.wishes.toolbox is None and turns == way.max_turns:
             asked = self._in_recorded_words(asked, way, tools)
         return EpisodeSpec(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
 

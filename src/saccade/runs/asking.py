@@ -18,6 +18,7 @@ from saccade.errors import UserError
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
+from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
 from saccade.runs.task_json import BrokenRecordError, Fields
@@ -63,6 +64,8 @@ class Way:
     rollout: RolloutSettings
     system: str | None
     """The instructions, word by word; None where they are not known without a question."""
+    toolbox: LinguisticToolbox | None = None
+    """Linguistic tools that the instructions name; None where they name none, or a stage has yet to make them."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -86,6 +89,7 @@ class Way:
             "top_p": self.rollout.top_p,
             "top_k": self.rollout.top_k,
             "system": self.system,
+            **({} if self.toolbox is None else {"toolbox": self.toolbox.to_json()}),
         }
 
 
@@ -160,6 +164,10 @@ def way_from_json(fields: Fields) -> Way:
         )
     except UserError as error:
         raise BrokenRecordError(str(error)) from error
+    try:
+        toolbox = LinguisticToolbox.from_json(fields.mapping("toolbox")) if fields.has("toolbox") else None
+    except UserError as error:
+        raise BrokenRecordError(str(error)) from error
     return Way(
         protocol=fields.text("protocol"),
         is_known=fields.truth("is_known"),
@@ -170,6 +178,7 @@ def way_from_json(fields: Fields) -> Way:
         states_turns=fields.truth("states_turns"),
         rollout=rollout,
         system=fields.text("system") if fields.has("system") else None,
+        toolbox=toolbox,
     )
 
 

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from saccade.media.resize import ResizeRule, ViewRule
+from saccade.protocols.linguistic_tools import LinguisticToolbox, opened_toolbox
 from saccade.protocols.named import name_of
+from saccade.protocols.protocol import ChatProtocol
 from saccade.runs.asking import AskingRecord, ToolRecord, Way
 from saccade.runs.recorded_tools import origin_of
 from saccade.train.artefacts import Derive, NotDerivedError
@@ -146,7 +148,16 @@ def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
         states_turns=protocol.max_turns is not None,
         rollout=episodes.rollout,
         system=None if name is None else system_text(episodes, view),
+        toolbox=_toolbox_of(protocol),
     )
+
+
+def _toolbox_of(protocol: ChatProtocol) -> LinguisticToolbox | None:
+    """The linguistic tools of a protocol; None where a stage of the run has yet to make them."""
+    try:
+        return None if protocol.toolbox is None else opened_toolbox(protocol.toolbox)
+    except NotDerivedError:
+        return None
 
 
 def system_text(episodes: EpisodeSpec, view: ViewRule) -> str | None:
