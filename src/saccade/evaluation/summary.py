@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
 from saccade.evaluation.statistics import Accuracy, share_right
@@ -74,6 +75,8 @@ class StageSummary:
     """Grounding of boxes in the reasoning; None where there are none."""
     pointing: Pointing | None = None
     """Points of the reasoning; None where there are none."""
+    chains: ChainUse | None = None
+    """Chains of linguistic tools; None where there are none."""
 
     def as_json(self) -> dict[str, Json]:
         """As it stands in ``report.json``."""
@@ -90,6 +93,7 @@ class StageSummary:
             "tools": self.tools.as_json(),
             **({"grounding": self.grounding.as_json()} if self.grounding else {}),
             **({"pointing": self.pointing.as_json()} if self.pointing else {}),
+            **({"chains": self.chains.as_json()} if self.chains else {}),
         }
 
     def describe(self) -> str:
@@ -128,6 +132,7 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
         tools=tool_use(played),
         grounding=grounding(played),
         pointing=pointing(played),
+        chains=chain_use(played),
     )
 
 

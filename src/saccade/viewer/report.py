@@ -14,6 +14,7 @@ from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
+from saccade.viewer.chain_words import chains_text
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
@@ -46,6 +47,7 @@ class Row:
     call_failures: str = ""
     boxes: str = ""
     points: str = ""
+    chains: str = ""
     format_rate: str = ""
     unfinished: str = ""
     comparisons: tuple[str, ...] = ()
@@ -205,6 +207,7 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row
         call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
         boxes=_boxes(summary.grounding),
         points=pointing_text(summary.pointing),
+        chains=chains_text(summary.chains),
         format_rate=percent_text(summary.format_rate),
         failed=f"{summary.unfinished.failed:,}",
         cut_off=f"{summary.unfinished.cut_off:,}",

@@ -1,0 +1,76 @@
+"""Chains of linguistic tools: what is wrong with them, and which tools they use (Lang2Act, Tables 9 and 10)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from saccade.protocols.linguistic_tools import normal_name
+from saccade.rewards.lang2act import CHAIN_ERRORS
+from saccade.types import Attempt, Json, Score
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChainUse:
+    """Chains of an evaluation's trajectories, of those that a reward read chains of."""
+
+    chains: int
+    errors: Mapping[str, int]
+    """Chains by what is wrong with them; the kinds that there are, in the order in which they are looked for."""
+    tools: Mapping[str, int]
+    """Chains that use each tool, whatever else is wrong with them, the most frequent first."""
+    calls_mean: float
+    """Uses per chain."""
+    echoed: float
+    """Share of the uses that only say question or arguments again; 0 without any."""
+    unanswered: int
+    """Valid chains that end without an answer: the paper's reward pays them."""
+
+    @property
+    def valid(self) -> float:
+        """Share of the chains that are valid."""
+        return 1 - sum(self.errors.values()) / self.chains
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "chains": self.chains,
+            "valid": self.valid,
+            "errors": dict(self.errors),
+            "tools": dict(self.tools),
+            "calls_mean": self.calls_mean,
+            "echoed": self.echoed,
+            "unanswered": self.unanswered,
+        }
+
+
+def chain_use(attempts: Iterable[Attempt]) -> ChainUse | None:
+    """The measures; None where no reward has read a chain. Trajectories that the machine failed have no score."""
+    found = [
+        (one, score)
+        for one in attempts
+        if (score := one.trajectory.score) is not None and "chain_error" in score.evidence
+    ]
+    if not found:
+        return None
+    scores = [score for _, score in found]
+    errors = [score.evidence["chain_error"] for score in scores]
+    uses = sum(score.notes["tools_used"] for score in scores)
+    counts: dict[str, int] = {}
+    for score in scores:
+        for name in _tools(score):
+            counts[name] = counts.get(name, 0) + 1
+    return ChainUse(
+        chains=len(found),
+        errors={kind: errors.count(kind) for kind in CHAIN_ERRORS if kind in errors},
+        tools=dict(sorted(counts.items(), key=lambda item: -item[1])),
+        calls_mean=uses / len(found),
+        echoed=sum(score.notes["tools_echoed"] for score in scores) / uses if uses else 0.0,
+        unanswered=sum(
+            not score.evidence["chain_error"] and not (one.trajectory.answer or "").strip() for one, score in found
+        ),
+    )
+
+
+def _tools(score: Score) -> Iterable[str]:
+    """Names of the tools that a chain uses, each once."""
+    names = score.evidence.get("tools")
+    listed = names if isinstance(names, Sequence) and not isinstance(names, str) else ()
+    return dict.fromkeys(normal_name(name) for name in listed if isinstance(name, str))
