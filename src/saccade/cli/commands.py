@@ -36,6 +36,11 @@ PROTOCOLS = (
     "pointed_with_tools",
     "described",
     "toolchain",
+    "vanilla",
+    "structured",
+    "tree_of_thoughts",
+    "graph_of_thoughts",
+    "evidence_first",
 )
 
 

@@ -2,7 +2,8 @@
 
 Start in ``protocol.py``, then ``tagged.py`` (thought, tool call, answer, each in a tag). ``code.py`` has Python instead
 of tool calls, ``two_streams.py`` the two ways of iVGR, ``pointed.py`` that of Argos, ``described.py`` and
-``toolchain.py`` those of Lang2Act. What cannot be read is the value ``Malformed``, never an error.
+``toolchain.py`` those of Lang2Act, ``baselines.py`` what they are held against. What cannot be read is the value
+``Malformed``, never an error.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
+    from saccade.protocols.baselines import BASELINES, BaselineName, baseline_protocol
     from saccade.protocols.box_text import BoxForm
     from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS, code_protocol
     from saccade.protocols.code_words import PYTHON_TOOL
@@ -34,6 +36,7 @@ else:
     __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
+    "BASELINES",
     "DESCRIBED",
     "EVALUATION_TURNS",
     "GROUNDED",
@@ -43,6 +46,7 @@ __all__ = [
     "TEXTUAL",
     "TOOLCHAIN",
     "TRAINING_TURNS",
+    "BaselineName",
     "BoxForm",
     "Chain",
     "ChainCall",
@@ -54,6 +58,7 @@ __all__ = [
     "ProtocolName",
     "Style",
     "ToolboxSource",
+    "baseline_protocol",
     "chain_thought",
     "code_protocol",
     "described_protocol",

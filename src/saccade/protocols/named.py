@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from saccade.errors import UserError
+from saccade.protocols.baselines import baseline_protocol
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
 from saccade.protocols.described import described_protocol
@@ -25,6 +26,11 @@ ProtocolName = Literal[
     "pointed_with_tools",
     "described",
     "toolchain",
+    "vanilla",
+    "structured",
+    "tree_of_thoughts",
+    "graph_of_thoughts",
+    "evidence_first",
 ]
 
 PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
@@ -68,6 +74,8 @@ def protocol_named(
                     "(--toolbox FILE), which saccade curate tools writes"
                 )
             return toolchain_protocol(toolbox=toolbox, style=style)
+        case "vanilla" | "structured" | "tree_of_thoughts" | "graph_of_thoughts" | "evidence_first":
+            return baseline_protocol(name, style=style)
 
 
 def name_of(protocol: ChatProtocol) -> ProtocolName | None:
