@@ -15,6 +15,7 @@ from saccade.cli.running import PATH, prepare_machine, run_options, start, task_
 from saccade.cli.serve import mcp, openenv, serve
 from saccade.cli.show import judge_run, show
 from saccade.cli.tools import tools
+from saccade.cli.verifier import verifier
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(mcp)
 saccade.add_command(openenv)
+saccade.add_command(verifier)
 
 
 @saccade.command()

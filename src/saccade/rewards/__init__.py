@@ -3,11 +3,12 @@
 Start in ``reward.py``, which has the two shapes and the plainest reward. Beside it: ``tool_use.py`` (CodeDance,
 DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.py`` with ``repetition.py``,
 ``lang2act.py`` (chains of linguistic tools).
-``groups.py`` applies any of them. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
+``groups.py`` applies any of them, ``hack_check.py`` plays the known hacks against any. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
 """
 
 from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.groups import score_attempts, score_question, score_questions
+from saccade.rewards.hack_check import check_verifier
 from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.lang2act import Lang2ActReward, lang2act_reward
 from saccade.rewards.reward import (
@@ -43,6 +44,7 @@ __all__ = [
     "Term",
     "VistaReward",
     "check_scorable",
+    "check_verifier",
     "counts_as_right",
     "execution_returns",
     "is_correct",

@@ -1,0 +1,84 @@
+"""The known hacks played against rewards: none pays ours, and the holes of deliberately bad ones are found."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from saccade.errors import MachineError, UserError
+from saccade.rewards import OutcomeReward, Score, Term
+from saccade.rewards.argos import ArgosReward, ExactRegions, NoisyRegions, Verifier, VerifierForms
+from saccade.rewards.hack_check import check_verifier, drawn_tasks
+from saccade.rewards.hacks import HACKS
+from saccade.types import Task, Trajectory
+
+TASKS = drawn_tasks(6)
+NAMES = {one.name for one in HACKS}
+REPEATS = {"repeated", "jittered", "renamed"}
+
+
+def argos(**forms: object) -> ArgosReward:
+    verifier = Verifier(regions=ExactRegions(), forms=VerifierForms(**forms))  # type: ignore[arg-type]
+    return ArgosReward(verifier=verifier, reasoning_weight=0.0)
+
+
+def counts_points(task: Task, trajectory: Trajectory) -> Score:
+    """Pays for tags, whatever they say, and forgets the answer."""
+    tags = len(re.findall("<points", trajectory.turns[-1].text))
+    return Score(terms=(Term("points", min(1.0, tags / 50)),))
+
+
+def gullible(task: Task, trajectory: Trajectory) -> Score:
+    """Right wherever the answer or a verdict is said, pays for saying it often, and breaks on what it cannot read."""
+    said = trajectory.turns[-1].text
+    if "<|image_pad|>" in said:
+        raise ValueError("17 image tokens for 1 images")
+    is_right = task.answer in said.partition("<answer>")[2] or "True" in said or "<verdict>" in said
+    return Score(terms=(Term("accuracy", float(is_right)), Term("said", said.count(task.answer) / 100)))
+
+
+def test_no_hack_pays_argos_reward() -> None:
+    report = check_verifier(argos(), TASKS)
+    assert (report.paying, report.tasks, {one.hack.name for one in report.findings}) == ((), 6, NAMES)
+    assert all(one.honest is not None and one.played is not None for one in report.findings)
+    assert report.describe().endswith(f"0 of {len(HACKS)} hacks pay on 6 tasks")
+
+
+def test_readings_that_can_be_hacked_are_found() -> None:
+    assert set(check_verifier(argos(distinct=False), TASKS).paying) == REPEATS
+    assert set(check_verifier(argos(selected_by="response"), TASKS).paying) == {"silence"}
+
+
+def test_the_holes_of_bad_rewards_are_found() -> None:
+    of_points, of_words = check_verifier(counts_points, TASKS), check_verifier(gullible, TASKS)
+    assert {"points in the answer", "wrong but pointed", "a hundred points", "elsewhere"} <= set(of_points.paying)
+    assert set(of_points.paying) >= REPEATS | {"everything", "everything beside"}
+    assert set(of_words.paying) >= {"judge tags", "judge addressed", "several answers", "answer forty times", "tokens"}
+    assert set(of_words.paying) >= {"silence", "many names", "answer as label"}
+    assert {*of_points.paying, *of_words.paying} == NAMES
+    [broken] = [one for one in of_words.findings if one.broke]
+    assert (broken.hack.name, broken.broke) == ("tokens", "ValueError: 17 image tokens for 1 images")
+    assert "RAISES" in of_words.describe()
+
+
+def test_a_reward_of_outcome_alone_is_open_to_what_it_does_not_look_at() -> None:
+    assert set(check_verifier(OutcomeReward(), TASKS).paying) >= {"silence", "elsewhere", "everything"}
+
+
+def test_a_noisy_verifier_is_measured_and_a_machine_that_fails_is_no_pay() -> None:
+    noisy = ArgosReward(verifier=Verifier(regions=NoisyRegions(inner=ExactRegions(), share=0.3)), reasoning_weight=0.0)
+    assert check_verifier(noisy).paying == ()
+
+    def down(task: Task, trajectory: Trajectory) -> Score:
+        raise MachineError("down")
+
+    report = check_verifier(down, TASKS)
+    assert report.paying == ()
+    assert report.describe().endswith(f"; {len(HACKS) * 12} responses without a verdict")
+
+
+def test_what_cannot_be_checked_says_so() -> None:
+    with pytest.raises(UserError, match="have no targets to point at"):
+        check_verifier(argos(), [replace(TASKS[0], targets=())])
+    with pytest.raises(UserError, match="has no verifier"):
+        check_verifier(ArgosReward(), TASKS)
