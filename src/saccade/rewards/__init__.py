@@ -2,8 +2,8 @@
 
 Start in ``reward.py``, which has the two shapes and the plainest reward. Beside it: ``tool_use.py`` (CodeDance,
 DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.py`` with ``repetition.py``,
-``lang2act.py`` (chains of linguistic tools).
-``groups.py`` applies any of them, ``hack_check.py`` plays the known hacks against any. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
+``lang2act.py`` (chains of linguistic tools). ``groups.py`` applies any of them, ``hack_check.py`` plays the known hacks
+against any. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
 """
 
 from saccade.rewards.grounding import GroundingReward
