@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from saccade.curation.linguistic_tools.asking import Curator, RuleCurator, asked_tools
     from saccade.curation.linguistic_tools.curated import CuratedTools
     from saccade.curation.linguistic_tools.grammar import ReadReply, RefusedTool, read_reply, written_reply
+    from saccade.curation.linguistic_tools.imitation import chain_examples
     from saccade.curation.linguistic_tools.pipeline import ToolCuration, curate_tools, tool_journal
     from saccade.curation.linguistic_tools.sets import (
         BuiltToolbox,
@@ -44,6 +45,7 @@ __all__ = [
     "ToolSet",
     "asked_tools",
     "build_toolbox",
+    "chain_examples",
     "curate_tools",
     "frequencies",
     "kept_set",

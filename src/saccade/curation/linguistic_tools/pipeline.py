@@ -64,13 +64,14 @@ async def curate_tools(
     seed: int = 0,
     on_outcome: Callable[[ToolSet], None] = lambda _: None,
 ) -> CuratedTools:
-    """The tools of right trajectories, taken in their order.
+    """The tools of right trajectories, taken in their order; of more than ``settings.trajectories`` the last ones.
 
     A reply that is cut off is asked for again, then its trajectory is skipped and counted; so is one for which the
     curator's machine fails each time. Raises MachineError when ``FAILURES_IN_A_ROW`` trajectories fail so one after
     another, with none of them kept; UserError for two trajectories of one id, and for what no other request would mend.
     """
     settings.check()
+    trajectories = trajectories[-settings.trajectories :]
     _check_ids(trajectories)
     pool = LinguisticToolbox(())
     sets: list[ToolSet] = []

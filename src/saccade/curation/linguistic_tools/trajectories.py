@@ -45,21 +45,27 @@ def right_trajectories(attempts: Iterable[Attempt], *, count: int | None = None)
 
     A run's policy grows: the paper samples one trajectory of each question from the policy as it ends (equation 3).
     """
-    found: dict[str, ReasonedTrajectory] = {}
-    for attempt in attempts:
-        task, trajectory = attempt.task, attempt.trajectory
-        if trajectory.status != "answered" or not counts_as_right(task, trajectory):
-            continue
-        reasoning = reasoning_of(trajectory)
-        if not reasoning:
-            continue
-        # The newest goes to the end, so that the last ones are the newest.
-        found.pop(task.id, None)
-        found[task.id] = ReasonedTrajectory(
-            id=task.id, question=task.question, reasoning=reasoning, answer=trajectory.answer or ""
+    trajectories = [
+        ReasonedTrajectory(
+            id=one.task.id,
+            question=one.task.question,
+            reasoning=reasoning_of(one.trajectory),
+            answer=one.trajectory.answer or "",
         )
-    trajectories = list(found.values())
+        for one in newest_right(attempts).values()
+    ]
     return trajectories if count is None else trajectories[-count:]
+
+
+def newest_right(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
+    """Of each question, by its id, the last right attempt that reasons in words; the newest at the end."""
+    found: dict[str, Attempt] = {}
+    for one in attempts:
+        is_right = one.trajectory.status == "answered" and counts_as_right(one.task, one.trajectory)
+        if is_right and reasoning_of(one.trajectory):
+            found.pop(one.task.id, None)
+            found[one.task.id] = one
+    return found
 
 
 def reasoning_of(trajectory: Trajectory) -> str:
