@@ -39,6 +39,10 @@ class AttentionShare:
     outside: float | None = None
     area: float | None = None
     """Share of these images' tokens that lies inside: of ``inside + outside``, blind attention would put it there."""
+    whole_area: float | None = None
+    """The same share of the tokens of all images that the trajectory shows: blind attention's part of ``image``."""
+    peak: float | None = None
+    """How much of the image token with the most attention, of all images and the first of equal ones, lies inside."""
 
     @property
     def focus(self) -> float | None:
@@ -47,6 +51,13 @@ class AttentionShare:
             return None
         on_images = self.inside + self.outside
         return self.inside / on_images / self.area if on_images > 0 else None
+
+    @property
+    def whole_focus(self) -> float | None:
+        """``focus`` among all images: low also where the model looks at a page that has no target."""
+        if self.inside is None or not self.whole_area or self.image <= 0:
+            return None
+        return self.inside / self.image / self.whole_area
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,58 +138,60 @@ def _share(
 ) -> AttentionShare:
     ids = torch.tensor(trajectory.ids, device=model.device)
     is_image = ids == model.image_token_id
-    of_images, area = _inside(model, task, trajectory)
-    # Columns: all image tokens, those of images with targets, of these the part inside.
-    weights = torch.zeros(len(ids), 3, device=model.device)
-    weights[is_image, 0] = 1.0
-    weights[is_image, 1:] = of_images.to(model.device)
-    found = torch.zeros(3, dtype=torch.float64, device=model.device)
+    of_images = _inside(model, task, trajectory)
+    found = torch.zeros(len(ids), dtype=torch.float64, device=model.device)
     query_places = torch.tensor(trajectory.action_mask, device=model.device).nonzero()[:, 0]
 
     def watch(module: torch.nn.Module, query: Tensor, key: Tensor, scale: float) -> None:
         if module.layer_idx == model.layer_count - 1:
-            found.copy_(_attention_on(weights, query[0], key[0], query_places, scale, scores_at_once))
+            found.copy_(_attention_on_tokens(query[0], key[0], query_places, scale, scores_at_once))
 
     embedded = model.embed(ids[None], [features[image.hash] for image in trajectory.images])
     positions = model.positions(trajectory.ids, trajectory.images)[:, None].to(model.device)
     # As a pack of one sequence, for which no mask is built.
     model.hidden(embedded, positions, packing=(tree(0, len(ids), ()),), watch=watch)
-    image, with_targets, inside = found.tolist()
-    if area is None:
+    return _of_targets(found[is_image].cpu(), of_images.double())
+
+
+def _of_targets(attention: Float[Tensor, "image_tokens"], of_images: Float[Tensor, "image_tokens 2"]) -> AttentionShare:
+    """The shares, by the attention on each image token and what ``_inside`` says of them."""
+    image = attention.sum().item()
+    tokens, covered = of_images.sum(dim=0).tolist()
+    if not tokens:
         return AttentionShare(image=image)
-    return AttentionShare(image=image, inside=inside, outside=with_targets - inside, area=area)
+    with_targets, inside = (attention @ of_images).tolist()
+    return AttentionShare(
+        image=image,
+        inside=inside,
+        outside=with_targets - inside,
+        area=covered / tokens,
+        whole_area=covered / len(attention),
+        peak=of_images[int(attention.argmax()), 1].item(),
+    )
 
 
-def _inside(
-    model: VisionLanguageModel, task: Task, trajectory: Trajectory
-) -> tuple[Float[Tensor, "image_tokens 2"], float | None]:
-    """For each image token, whether its image has targets and which share of it lies inside.
-
-    And the share of the area of the images with targets; None where no image of the task has any.
-    """
+def _inside(model: VisionLanguageModel, task: Task, trajectory: Trajectory) -> Float[Tensor, "image_tokens 2"]:
+    """For each image token, whether its image has targets and which share of it lies inside."""
     columns: list[Tensor] = []
     for index, (shown, asked) in enumerate(zip_longest(trajectory.images, task.images[: len(trajectory.images)])):
         boxes = [target.box for target in task.targets if target.image_index == index and shown == asked]
         covered = torch.from_numpy(token_coverage(model.view.token_blocks(shown), boxes))
         columns.append(torch.stack([torch.full_like(covered, float(bool(boxes))), covered], dim=1))
-    of_images = torch.cat(columns).float()
-    tokens, covered_tokens = of_images.double().sum(dim=0).tolist()
-    return of_images, covered_tokens / tokens if tokens else None
+    return torch.cat(columns).float()
 
 
-def _attention_on(
-    weights: Float[Tensor, "tokens columns"],
+def _attention_on_tokens(
     query: Float[Tensor, "heads tokens dim"],
     key: Float[Tensor, "key_heads tokens dim"],
     query_places: Int[Tensor, "queries"],
     scale: float,
     scores_at_once: int,
-) -> Float[Tensor, "columns"]:
-    """Attention of tokens at ``query_places`` that falls on each column of ``weights``, mean over heads and tokens."""
+) -> Float[Tensor, "tokens"]:
+    """Attention of the tokens at ``query_places`` on each token, mean over heads and over these tokens."""
     heads, tokens, dim = query.shape
     key_heads = key.shape[0]
     places = torch.arange(tokens, device=query.device)
-    total = torch.zeros(weights.shape[1], dtype=torch.float64, device=query.device)
+    total = torch.zeros(tokens, dtype=torch.float64, device=query.device)
     width = max(1, scores_at_once // (heads * tokens))
     for start in range(0, len(query_places), width):
         some = query_places[start : start + width]
@@ -186,5 +199,5 @@ def _attention_on(
         queries = query[:, some].reshape(key_heads, -1, dim)
         scores = (queries @ key.transpose(1, 2) * scale).float().view(key_heads, heads // key_heads, -1, tokens)
         attention = scores.masked_fill_(places > some[:, None], -torch.inf).softmax(dim=-1)
-        total += (attention @ weights).double().sum(dim=(0, 1, 2))
+        total += attention.sum(dim=(0, 1, 2)).double()
     return total / (heads * len(query_places))
