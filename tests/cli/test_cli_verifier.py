@@ -1,10 +1,12 @@
-"""``saccade verifier``: known hacks against a reward of the user's own."""
+"""``saccade verifier``: known hacks against a reward of the user's own, a verifier beside ground truth."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from saccade.cli import run_command
+from saccade.testing.tiny_specialists import save_tiny
 
 BAD = '''
 from saccade.rewards import Score, Term, is_correct
@@ -34,3 +36,24 @@ def test_argos_reward_is_closed_and_a_bad_one_open(capsys: pytest.CaptureFixture
     status, _, err = said(capsys, "hacks", "bad.py")
     assert status == 2
     assert "names no reward" in err
+
+
+def test_regions_wrong_in_ten_and_thirty_percent_beside_exact_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys, "agreement", "-n", 24, "--json")
+    exact, ten, thirty = (json.loads(line) for line in out.splitlines())
+    assert status == 0
+    assert [one["verifier"] for one in (exact, ten, thirty)] == ["0 wrong", "0.1 wrong", "0.3 wrong"]
+    names = ("accuracy", "precision", "recall", "pearson", "spearman", "roc_auc")
+    assert [exact[name] for name in names] == pytest.approx([1.0] * 6)
+    assert all(1 > ten[name] > thirty[name] for name in ("accuracy", "recall", "pearson", "roc_auc"))
+
+
+def test_models_of_one_s_own_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    detector, segmenter = save_tiny("owlv2", tmp_path / "owl"), save_tiny("sam", tmp_path / "sam")
+    given = ("--set", f"detector={detector}", "--set", f"segmenter={segmenter}", "-n", 1)
+    status, out, _ = said(capsys, "agreement", *given, "--json")
+    assert status == 0
+    assert json.loads(out)["tasks"] == 1
+    status, _, err = said(capsys, "agreement", "--set", "detector=x", "--wrong", "0.1")
+    assert status == 2
+    assert "give one of them" in err

@@ -1,11 +1,19 @@
 """``saccade verifier``: is a reward open to known hacks, and does a verifier agree with ground truth?"""
 
+import json
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from saccade.cli.running import PATH, existing, prepare_machine, task_context
+from saccade.errors import UserError
 from saccade.types import Task
+
+if TYPE_CHECKING:
+    from saccade.media.store import MediaStore
+    from saccade.rewards.argos import Verifier
 
 
 @click.group()
@@ -38,22 +46,96 @@ def hacks(
 
     exact = ArgosReward(verifier=Verifier(regions=ExactRegions()), reasoning_weight=0.0)
     played = exact if reward is None else own_reward(reward)
-    report = check_verifier(played, asked_tasks(data, image_root, skip_bad_rows, count, seed))
+    tasks, _ = asked_tasks(data, image_root, skip_bad_rows, count, seed)
+    report = check_verifier(played, tasks)
     click.echo(report.describe())
     return int(bool(report.paying))
 
 
+@verifier.command()
+@click.option("--data", type=PATH, help="Your own tasks with boxes: a file or a folder. By default tasks are drawn.")
+@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("-n", "--n", "count", type=click.IntRange(min=1), default=64, show_default=True, help="Number of tasks.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="The verifier's back ends, as detector=DIR segmenter=DIR, or service=URL service_models=NAME. Repeatable.",
+)
+@click.option(
+    "--wrong",
+    "shares",
+    type=click.FloatRange(0, 1),
+    multiple=True,
+    help="Or exact regions of which this share is wrong, by default 0, 0.1 and 0.3. Repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+def agreement(
+    data: Path | None,
+    image_root: Path | None,
+    skip_bad_rows: bool,
+    count: int,
+    overrides: tuple[str, ...],
+    shares: tuple[float, ...],
+    as_json: bool,
+    seed: int,
+    threads: int | None,
+) -> None:
+    """Compare a verifier's verdicts on points, and its scores, with exact regions."""
+    if overrides and shares:
+        raise UserError("--set names a verifier's models and --wrong takes exact regions; give one of them")
+    prepare_machine(threads)
+    from saccade.rewards.argos import ExactRegions, NoisyRegions, Verifier
+    from saccade.rewards.argos.ground_truth import agreement_with_truth
+
+    tasks, media = asked_tasks(data, image_root, skip_bad_rows, count, seed)
+    with ExitStack() as opened:
+        if overrides:
+            compared = {"models": _verifier_of(overrides, media, seed, opened)}
+        else:
+            compared = {
+                f"{share:g} wrong": Verifier(regions=NoisyRegions(inner=ExactRegions(), share=share, seed=seed))
+                for share in shares or (0.0, 0.1, 0.3)
+            }
+        for name, one in compared.items():
+            found = agreement_with_truth(one, tasks, seed=seed)
+            click.echo(json.dumps({"verifier": name, **found.to_json()}) if as_json else f"{name}: {found.describe()}")
+
+
+def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, opened: ExitStack) -> "Verifier":
+    from saccade.config import apply_overrides
+    from saccade.curation.playing import ORIGINAL_VIEW
+    from saccade.recipes.argos_back_ends import BackEndSettings, back_ends
+    from saccade.rewards.argos import VerifierForms
+    from saccade.rewards.judges import JudgeSettings
+
+    settings = apply_overrides(BackEndSettings(), overrides)
+    judge = JudgeSettings(kind="none")
+    ends = back_ends(settings, judge, VerifierForms(), media=media, view=ORIGINAL_VIEW, seed=seed)
+    if not settings.finds:
+        raise UserError("there is nothing to find things with; set detector and segmenter, or service")
+    for resource in ends.resources:
+        opened.enter_context(resource)
+    return ends.verifier
+
+
 def asked_tasks(
     data: Path | None, image_root: Path | None, skip_bad_rows: bool, count: int, seed: int
-) -> tuple[Task, ...]:
-    """The user's own tasks, or drawn ones."""
+) -> "tuple[tuple[Task, ...], MediaStore]":
+    """The user's own tasks, or drawn ones, and the store of their pictures."""
     from saccade.config.context import read_own_tasks
+    from saccade.media.store import MediaStore
     from saccade.rewards.hack_check import drawn_tasks
 
     path = existing("--data", data)
     if path is None:
-        return tuple(drawn_tasks(count, seed=seed))
+        media = MediaStore()
+        return tuple(drawn_tasks(count, seed=seed, media=media)), media
     context = task_context(
         data=path, model=None, overrides=(), seed=seed, skip_bad_rows=skip_bad_rows, image_root=image_root
     )
-    return read_own_tasks(path, context)[:count]
+    return read_own_tasks(path, context)[:count], context.media

@@ -6,6 +6,7 @@ picks the scorers.
 """
 
 from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
+from saccade.rewards.argos.ground_truth import TruthAgreement, agreement_with_truth
 from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
 from saccade.rewards.argos.pointers import VisionPointer, read_points
 from saccade.rewards.argos.region_cache import CachedRegions
@@ -40,10 +41,12 @@ __all__ = [
     "RuleSelector",
     "Selection",
     "Selector",
+    "TruthAgreement",
     "Verifier",
     "VerifierForms",
     "VideoJudge",
     "VisionPointer",
+    "agreement_with_truth",
     "answer_probability",
     "frame_of",
     "gated",
