@@ -10,6 +10,7 @@ PAGES = {
     "docs/codedance.md": "src/saccade/recipes/codedance.py",
     "docs/demo.md": "src/saccade/miniature/demo.py",
     "docs/ivgr.md": "src/saccade/recipes/ivgr.py",
+    "docs/lang2act.md": "src/saccade/recipes/lang2act.py",
     "docs/questions.md": "src/saccade/recipes/questions.py",
     "docs/vista_r1.md": "src/saccade/recipes/vista_r1.py",
 }

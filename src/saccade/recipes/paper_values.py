@@ -62,7 +62,35 @@ _VISTA = {
     "tail.high": "0.375",
 }
 
+_LANG2ACT = {
+    "action_rl.steps": "about 11,000 questions once",
+    "action_rl.tasks_per_step": "48",
+    "action_rl.minibatches": "6: batches of 8",
+    "action_rl.group_size": "8; 5 in its code",
+    "action_rl.optimizer.learning_rate": "1e-6",
+    "action_rl.optimizer.weight_decay": "1e-2",
+    "action_rl.algorithm.name": "dapo",
+    "action_rl.algorithm.options.kl_weight": "1e-2; 0 in its code",
+    "action_rl.temperature": "1",
+    "samples": "8",
+    "curation.k": "7",
+    "curation.trajectories": "1,500",
+    "tool_sft.steps": "0",
+    "tool_rl.steps": "about 5,700 questions three times",
+    "tool_rl.tasks_per_step": "128; 64 in its code",
+    "tool_rl.minibatches": "2: batches of 64",
+    "tool_rl.group_size": "8",
+    "tool_rl.optimizer.learning_rate": "1e-6",
+    "tool_rl.optimizer.weight_decay": "1e-2",
+    "tool_rl.algorithm.name": "dapo",
+    "reward.answer_weight": "0.8",
+    "reward.tool_weight": "0.2; in its code 0.1 for the format and 0.1 for the tools",
+    "rollout.max_turn_tokens": "2048",
+    "rollout.max_tokens": "8192 of prompt and 2048 of response",
+    "pages": "3",
+}
+
 PAPER_VALUES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {"codedance": _CODEDANCE, "ivgr": _IVGR, "vista_r1": _VISTA}
+    {"codedance": _CODEDANCE, "ivgr": _IVGR, "lang2act": _LANG2ACT, "vista_r1": _VISTA}
 )
 """By the module of the recipe, then by the key of the setting."""

@@ -14,7 +14,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.rollout import EpisodeSpec
     from saccade.train.artefacts import Derive, DeriveContext, Derived
-    from saccade.train.material import ExampleSource, Material
+    from saccade.train.material import Asked, ExampleSource, Material
     from saccade.train.plan import Demonstration, DemonstrationSource, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
     from saccade.train.recipe_loading import load_recipe
     from saccade.train.run import run_plan
@@ -24,6 +24,7 @@ else:
 
 __all__ = [
     "AlgorithmSettings",
+    "Asked",
     "Demonstration",
     "DemonstrationSource",
     "Derive",

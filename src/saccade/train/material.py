@@ -9,8 +9,10 @@ from saccade.errors import UserError
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
+from saccade.rewards.reward import AnyReward
 from saccade.tasks.curriculum import StreamedSource, TaskSampler
-from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Evaluate, Plan, Stage
+from saccade.train.plan import Demonstration, DemonstrationSource, EpisodeSpec, Evaluate, Plan, RLStage, Stage, Stream
+from saccade.train.stage_settings import RLSettings
 from saccade.types import StreamExample, Task
 
 if TYPE_CHECKING:
@@ -80,4 +82,35 @@ class Material:
             stages=tuple(stages),
             resources=self.resources,
             meters=self.meters,
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A way of asking the questions of a material: how they are played, and what is paid."""
+
+    material: Material
+    episodes: EpisodeSpec
+    reward: AnyReward
+
+    def evaluation(self, name: str, tasks: str | Callable[[], Sequence[Task]], *, temperature: float = 0.0) -> Evaluate:
+        """An evaluation on held-out tasks by their name, or on others."""
+        chosen = self.material.held_out[tasks] if isinstance(tasks, str) else tasks
+        return Evaluate(name=name, tasks=chosen, episodes=self.episodes, reward=self.reward, temperature=temperature)
+
+    def measured(self, when: str) -> list[Evaluate]:
+        """An evaluation on each set of held-out tasks, as ``Material.measured`` has it."""
+        return self.material.measured(when, self.evaluation)
+
+    def reinforcement(
+        self, name: str, settings: RLSettings, questions: Callable[[], TaskSampler] | None = None
+    ) -> RLStage:
+        """A stage of one stream, named like its protocol, with a curve where the settings want one."""
+        return RLStage(
+            name=name,
+            streams=(Stream(name=self.episodes.protocol.name, episodes=self.episodes),),
+            questions=questions or self.material.questions,
+            reward=self.reward,
+            settings=settings,
+            evaluation=self.evaluation(f"{name}_curve", CURVE) if settings.evaluate_every else None,
         )

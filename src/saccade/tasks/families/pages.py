@@ -51,6 +51,15 @@ class PagePlate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SoughtPlate:
+    """A plate that a question asks for."""
+
+    page: int
+    """Index of its page in the document."""
+    plate: PagePlate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnPage:
     """A page of a document."""
 
@@ -138,15 +147,13 @@ def mark_side(difficulty: float) -> int:
 
 def document_scene(document: DrawnDocument, rng: Generator, kind: PageQuestion, mark_px: int) -> Scene:
     """All pages of a document, with a question on one or two of them."""
-    first, second = (int(place) for place in rng.permutation(len(document.pages))[:2])
-    pages = {"mark": (first,), "pair": (first, first), "cross": (first, second)}[kind]
-    sought = list(zip(pages, [document.pages[first].plates[0], document.pages[pages[-1]].plates[1]]))
+    sought = sought_plates(document, rng, kind)
     asked = SceneQuestion(
-        question=_question(document, sought),
-        answer=" and ".join(plate.mark for _, plate in sought),
-        targets=tuple(_target(page, plate) for page, plate in sought),
+        question=asked_text(document, sought),
+        answer=" and ".join(one.plate.mark for one in sought),
+        targets=tuple(_target(one) for one in sought),
         looks=(),
-        conclusion=" ".join(f"{plate.colour} {place_of(plate.box.center)} {plate.mark}" for _, plate in sought),
+        conclusion=" ".join(f"{one.plate.colour} {place_of(one.plate.box.center)} {one.plate.mark}" for one in sought),
     )
     return Scene(
         images=tuple(document.picture(index, mark_px) for index in range(len(document.pages))),
@@ -156,21 +163,31 @@ def document_scene(document: DrawnDocument, rng: Generator, kind: PageQuestion, 
     )
 
 
-def _question(document: DrawnDocument, sought: Sequence[tuple[int, PagePlate]]) -> str:
-    heads = [document.pages[page].heading for page, _ in sought]
-    if len(sought) == 1:
-        return f"On the page headed {heads[0]}, which mark is on the {sought[0][1].colour} plate?"
-    one, other = (plate.colour for _, plate in sought)
-    if sought[0][0] == sought[1][0]:
-        return f"On the page headed {heads[0]}, which marks are on the {one} plate and the {other} plate?"
+def sought_plates(document: DrawnDocument, rng: Generator, kind: PageQuestion) -> tuple[SoughtPlate, ...]:
+    """What a question of this kind asks for: a plate, two of one page, or one each of two pages."""
+    first, second = (int(place) for place in rng.permutation(len(document.pages))[:2])
+    pages = {"mark": (first,), "pair": (first, first), "cross": (first, second)}[kind]
+    plates = (document.pages[first].plates[0], document.pages[pages[-1]].plates[1])
+    return tuple(SoughtPlate(page=page, plate=plate) for page, plate in zip(pages, plates))
+
+
+def asked_text(document: DrawnDocument, sought: Sequence[SoughtPlate], *, names_document: bool = False) -> str:
+    """The question for these plates; with the document's code where all documents are searched."""
+    heads = [document.pages[one.page].heading for one in sought]
+    where = f" of the document {document.name}" if names_document else ""
+    one, *others = (one.plate.colour for one in sought)
+    if not others:
+        return f"On the page headed {heads[0]}{where}, which mark is on the {one} plate?"
+    if sought[0].page == sought[1].page:
+        return f"On the page headed {heads[0]}{where}, which marks are on the {one} plate and the {others[0]} plate?"
     return (
-        f"Which marks are on the {one} plate of the page headed {heads[0]} and on the {other} plate of the page "
-        f"headed {heads[1]}?"
+        f"Which marks are on the {one} plate of the page headed {heads[0]} and on the {others[0]} plate of the page "
+        f"headed {heads[1]}{where}?"
     )
 
 
-def _target(page: int, plate: PagePlate) -> Target:
-    return rectangle_target(f"{plate.colour} plate", plate.box, page)
+def _target(sought: SoughtPlate) -> Target:
+    return rectangle_target(f"{sought.plate.colour} plate", sought.plate.box, sought.page)
 
 
 def _objects(index: int, page: DrawnPage) -> list[SceneObject]:

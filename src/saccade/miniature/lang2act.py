@@ -1,0 +1,210 @@
+"""Lang2Act in miniature: drawn pages, experts of whom some look, rules as the curator, and a model made from nothing.
+
+The experts of the cold start mix looking that helps, looking that does not, and guessing, so that a habit can emerge.
+The tiny model tells colours, not letters, and cannot abstract its own habits: rules rewrite its sentences as tools, and
+it imitates those chains before the second reinforcement, since it cannot follow a prompt either.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from saccade.config import RecipeContext, apply_overrides
+from saccade.curation.linguistic_tools import ToolCuration
+from saccade.errors import UserError
+from saccade.learner import OptimizerSettings
+from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
+from saccade.miniature.reading import RULES, TOOLS, ReadingHabit, read_by
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.protocols import ChainCall
+from saccade.protocols.tool_tags import written_tool
+from saccade.recipes.lang2act import method
+from saccade.recipes.lang2act_settings import PageReadingSettings
+from saccade.recipes.lang2act_tools import by
+from saccade.rollout import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks import InOrder, vocabulary_texts
+from saccade.tasks.families.pages import PageQuestion
+from saccade.train import AlgorithmSettings, ImitationSettings, Material, Plan, RLSettings
+from saccade.types import StreamExample, Task
+from saccade.vision_models.kinds import PageEncoder
+
+FAMILIES = ("page_mark", "page_pair", "page_cross")
+
+PHRASES = (
+    *("<description>", "</description>", ". Image ", "Image ", ".", ": "),
+    *(f'<tool name="{name}" args="Image ' for name in TOOLS),
+    *('">', "</tool>", "\n"),
+)
+"""A token each for a tiny model."""
+
+SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "describe", "chain", *TOOLS)
+
+SENTENCES = (
+    *("Image 1: head red green.", "Image 2: find yellow upper left.", "Image 3: mark purple white."),
+    *("Image 1: ground grey.", "Image 2: asked blue.", "Image 3: guess cyan."),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingLessons:
+    """Mixture of demonstrations, as shares; the others look."""
+
+    idle_share: float = 0.25
+    """Demonstrations that say what does not help to find the mark."""
+    guess_share: float = 0.35
+
+    def check(self) -> None:
+        for name in ("idle_share", "guess_share"):
+            if not 0 <= (share := getattr(self, name)) <= 1:
+                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+        if self.idle_share + self.guess_share > 1:
+            raise UserError(
+                "idle_share and guess_share are shares of the same demonstrations: not more than 1 together"
+            )
+
+    def habit(self, draw: float) -> ReadingHabit:
+        """How an expert reads, from a number in 0..1 drawn at random."""
+        return "idle" if draw < self.idle_share else "guess" if draw < self.idle_share + self.guess_share else "look"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyLang2ActSettings(PageReadingSettings):
+    """The same in miniature: minutes on one core."""
+
+    sft: ImitationSettings = ImitationSettings(
+        steps=1600,
+        batch_size=32,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=400,
+    )
+    action_rl: RLSettings = RLSettings(
+        steps=40,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        final_rate=0.1,
+        algorithm=AlgorithmSettings(name="dapo", max_refills=2),
+        checkpoint_every=20,
+    )
+    samples: int = 8
+    curation: ToolCuration = ToolCuration(k=3)
+    tool_sft: ImitationSettings = ImitationSettings(
+        steps=200,
+        batch_size=32,
+        optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=16_384),
+        warmup_steps=10,
+        decay="cosine",
+        final_rate=0.1,
+    )
+    tool_rl: RLSettings = RLSettings(
+        steps=40,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        final_rate=0.1,
+        algorithm=AlgorithmSettings(name="dapo", max_refills=2),
+        checkpoint_every=20,
+    )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: ReadingLessons = ReadingLessons()
+    encoder: Path | None = None
+    """Directory of the encoder that pages are retrieved by; without one the gold pages are among those shown."""
+    pages: int = 3
+    oracle: bool = False
+    """Whether held-out questions are shown gold pages alone (Table 13)."""
+    kinds: tuple[PageQuestion, ...] = KINDS
+    """Kinds of questions: one plate, two on a page, two on different pages."""
+    difficulty: float = 0.5
+    documents: int = 400
+    """Documents of the imitation."""
+    sft_questions: int = 16_000
+    rl_documents: int = 60
+    rl_questions: int = 480
+    """Different questions of the reinforcement; they are answered for the curation too."""
+    evaluation_tasks: int = 200
+    curve_tasks: int = 60
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """The recipe on drawn pages; with ``--model`` of an earlier imitation there is no imitation."""
+    settings = apply_overrides(TinyLang2ActSettings(), context.overrides)
+    seed = seed_for(context.seed, "pages")
+    encoder = None if settings.encoder is None else _encoder(settings.encoder)
+
+    def questions(documents: int, *, oracle: bool = False) -> PageQuestions:
+        return PageQuestions(
+            seed=seed,
+            media=context.media,
+            documents=documents,
+            pages=settings.pages,
+            difficulty=settings.difficulty,
+            encoder=encoder,
+            kinds=settings.kinds,
+            oracle=oracle,
+        )
+
+    imitated, reinforced = questions(settings.documents), questions(settings.rl_documents)
+    measured = questions(settings.rl_documents, oracle=settings.oracle)
+
+    def asked(number: int) -> AskedPages:
+        # Documents of their own: after those of the imitation.
+        return reinforced.asked("validation", number)
+
+    @cache
+    def training() -> Sequence[Task]:
+        return [asked(number).task for number in range(settings.rl_questions)]
+
+    def in_epochs(number: int) -> Task:
+        epoch, place = divmod(number, settings.rl_questions)
+        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
+        return asked(int(order[place])).task
+
+    def lesson(index: int, _: float) -> StreamExample:
+        chance = generator_for(context.seed, "lesson", index)
+        habit = settings.lessons.habit(chance.random())
+        return StreamExample(example=read_by(imitated.asked("train", index % settings.sft_questions), habit, chance))
+
+    def held_out(count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [measured.asked("held_out", number).task for number in range(count)]
+
+    material = Material(
+        title="A tiny model learns tools of words on drawn pages",
+        build_model=lambda: tiny_or_given(
+            context.model,
+            vocabulary(),
+            context.media,
+            size=settings.size,
+            numbers=(1, 2, 3),
+            phrases=PHRASES,
+            seed=seed_for(context.seed, "weights"),
+        ),
+        style="brief",
+        questions=lambda: InOrder(in_epochs),
+        held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
+        examples=lesson if settings.sft.steps and context.model is None else None,
+        first=None,
+    )
+    return material.plan(settings, method(settings, material, training, by(RULES), context.seed))
+
+
+def vocabulary() -> list[str]:
+    """Texts that a tiny model's tokenizer is trained on."""
+    tags = [written_tool(ChainCall(name=name, args="Image 2: red", finding="upper left")) for name in TOOLS]
+    return [*vocabulary_texts(families=FAMILIES), *[*SCAFFOLD_TEXTS, *SENTENCES, *tags] * 60]
+
+
+def _encoder(path: Path) -> PageEncoder:
+    # Here, since a recipe is read without torch.
+    from saccade.vision_models import load_page_encoder
+
+    return load_page_encoder(path)

@@ -1,0 +1,108 @@
+"""Experts on drawn pages, the pages they are shown, and the rules that rewrite what they say as linguistic tools."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from saccade.curation.linguistic_tools import ReasonedTrajectory, read_reply
+from saccade.errors import UserError
+from saccade.media import MediaStore
+from saccade.miniature.lang2act import ReadingLessons
+from saccade.miniature.pages import PageQuestions
+from saccade.miniature.reading import RULES, TOOLS, ReadingHabit, read_by, sentence_calls
+from saccade.protocols import LinguisticToolbox, chain_thought, described_protocol, read_chain, toolchain_protocol
+from saccade.testing.color_encoder import ColorEncoder
+from saccade.types import Answer, ExpertTurn
+
+TOOLBOX = LinguisticToolbox(tuple(TOOLS.values()))
+
+
+@pytest.fixture(scope="module")
+def questions() -> PageQuestions:
+    return PageQuestions(seed=3, media=MediaStore(), documents=4)
+
+
+def test_gold_pages_are_among_those_shown_with_the_page_whose_head_is_turned_round(questions: PageQuestions) -> None:
+    for number in range(24):
+        asked = questions.asked("train", number)
+        assert not asked.task.missing_pages
+        assert len(asked.task.images) == len(asked.task.shown_pages) == 3
+        heads = [asked.document.pages[page].head for page in asked.shown]
+        gold = asked.document.pages[asked.sought[0].page].head
+        assert gold[::-1] in heads
+        assert [one.image_index for one in asked.task.targets] == [
+            asked.shown.index(sought.page) for sought in asked.sought
+        ]
+
+
+def test_a_question_is_a_function_of_its_number(questions: PageQuestions) -> None:
+    again = PageQuestions(seed=3, media=MediaStore(), documents=4)
+    assert [again.asked("train", number).task for number in (5, 0)] == [
+        questions.asked("train", number).task for number in (5, 0)
+    ]
+    documents = {
+        split: {questions.document(split, place).name for place in range(4)} for split in ("train", "held_out")
+    }
+    assert not documents["train"] & documents["held_out"]
+
+
+def test_an_encoder_brings_pages_and_an_oracle_gold_ones_alone() -> None:
+    brought = PageQuestions(seed=3, media=MediaStore(), documents=2, encoder=ColorEncoder(grid=8))
+    missing = [brought.asked("train", number).task.missing_pages for number in range(12)]
+    assert any(missing)
+    assert not all(missing)
+    oracle = PageQuestions(seed=3, media=MediaStore(), documents=2, oracle=True)
+    for number in range(6):
+        task = oracle.asked("train", number).task
+        assert task.gold_pages == task.shown_pages
+    with pytest.raises(UserError, match="use 2 or more"):
+        PageQuestions(seed=3, media=MediaStore(), documents=2, pages=1)
+
+
+@pytest.mark.parametrize(("habit", "tools"), [
+    ("look", {"read_head", "locate_plate", "read_mark"}),
+    ("idle", {"note_ground", "repeat_question"}),
+    ("guess", {"guess_mark"}),
+])  # fmt: skip
+def test_what_experts_say_can_be_imitated_and_curated(
+    questions: PageQuestions, habit: ReadingHabit, tools: set[str]
+) -> None:
+    described, pool = described_protocol(style="brief"), LinguisticToolbox(())
+    for number in range(8):
+        asked = questions.asked("train", number)
+        [turn] = read_by(asked, habit, np.random.default_rng(number)).turns
+        parsed = described.parse(described.write(turn))
+        assert parsed.is_well_formed
+        assert parsed.action == turn.action
+        description = turn.thought.partition("<description>")[2].removesuffix("</description>")
+        trajectory = ReasonedTrajectory(id="a", question=asked.task.question, reasoning=description, answer="")
+        read = read_reply(RULES.reply(trajectory, pool), pool)
+        assert read.is_complete
+        assert {tool.name for tool in read.tools} == tools
+        assert not read.refused
+        assert list(read.calls) == sentence_calls(description)
+        # The same as a chain of tools.
+        assert isinstance(turn.action, Answer)
+        chained = ExpertTurn(thought=chain_thought("Image 1.", sentence_calls(description)), action=turn.action)
+        text = toolchain_protocol(toolbox=TOOLBOX, style="brief").write(chained)
+        assert read_chain(text, TOOLBOX, 3).is_valid
+
+
+def test_who_looks_is_right_and_who_guesses_is_right_by_chance(questions: PageQuestions) -> None:
+    right: Counter[str] = Counter()
+    for habit in ("look", "idle", "guess"):
+        for number in range(60):
+            asked = questions.asked("train", number)
+            [turn] = read_by(asked, habit, np.random.default_rng(number)).turns
+            assert isinstance(turn.action, Answer)
+            right[habit] += turn.action.text == asked.task.answer
+    assert right["look"] == right["idle"] == 60
+    assert 0 < right["guess"] < 30
+
+
+def test_shares_of_habits() -> None:
+    lessons = ReadingLessons(idle_share=0.25, guess_share=0.25)
+    assert [lessons.habit(draw) for draw in (0.0, 0.24, 0.26, 0.49, 0.51)] == ["idle", "idle", "guess", "guess", "look"]
+    with pytest.raises(UserError, match="not more than 1 together"):
+        ReadingLessons(idle_share=0.7, guess_share=0.7).check()
