@@ -51,9 +51,9 @@ SENTENCES = (
 class ReadingLessons:
     """Mixture of demonstrations, as shares; the others look."""
 
-    idle_share: float = 0.25
+    idle_share: float = 0.15
     """Demonstrations that say what does not help to find the mark."""
-    guess_share: float = 0.35
+    guess_share: float = 0.25
 
     def check(self) -> None:
         for name in ("idle_share", "guess_share"):

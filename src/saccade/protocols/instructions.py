@@ -124,7 +124,10 @@ def _numbered(index: int) -> str:
 
 
 def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbered) -> list[str | ImageRef]:
-    """The question's images, each after the time of its frame or, in the full style, its ``label`` (by its index)."""
+    """The question's images, each after the time of its frame or, in the full style, its ``label`` (by its index).
+
+    In the brief style several pages have their numbers.
+    """
     parts: list[str | ImageRef] = []
     for index, image in enumerate(task.images):
         if index < len(task.frame_times_s):
@@ -133,6 +136,9 @@ def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbere
             parts.append(f"{seconds} s" if style == "brief" else f"<{seconds} seconds>")
         elif style == "full":
             parts.append(label(index) if index == 0 else f"\n{label(index)}")
+        elif len(task.shown_pages) > 1:
+            # Which page it is must be said, so a tiny model is told its number too.
+            parts.append(str(index + 1))
         parts.append(image)
     return parts
 
