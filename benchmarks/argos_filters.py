@@ -86,7 +86,7 @@ def taught(variant: str, seed: int, out: Path, threads: int, _: list[str]) -> Ro
     stages: list[Stage] = [*([imitation([one.example for one in shown], seed)] if shown else []), *measures]
     plan = plan_of(f"A beginner taught by {variant}", beginner, stages, media)
     summaries = run_plan(plan, out=directory, seed=seed, media=media, threads=threads, resume=True)
-    found = {name: {key: getattr(summary, key, None) for key in KEPT} for name, summary in summaries.items()}
+    found = {name: {key: summary.as_json().get(key) for key in KEPT} for name, summary in summaries.items()}
     return {"wall_s": time.monotonic() - start, "stages": found, **made}
 
 

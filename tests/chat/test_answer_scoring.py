@@ -1,8 +1,10 @@
 """Teachers: a checkpoint scores as one plain forward of everything does, a server by vLLM's fields."""
 
+import asyncio
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,18 @@ def test_a_server_s_teacher_scores_the_answer_s_own_tokens(media: MediaStore) ->
         assert list(teacher.logprobs(requests)) == [(-0.5,), (-0.5,) * 5]
         last = server.received[-1].body
     assert (last["prompt_logprobs"], last["continue_final_message"], last["max_tokens"]) == (0, True, 1)
+
+
+def test_a_server_s_teacher_works_where_an_event_loop_runs_already(media: MediaStore) -> None:
+    """As in a curation or a notebook."""
+    task = Task(id="t", family="f", question="?", answer="white", answer_kind="exact", images=())
+
+    async def inside(url: str) -> Sequence[tuple[float, ...] | MachineError]:
+        with teacher_at(url, media) as teacher:
+            return teacher.logprobs([AnswerRequest(task=task, reasoning="upper left", answer="white")])
+
+    with ChatServer(words_as_tokens) as server:
+        assert asyncio.run(inside(server.url)) == [(-0.5,)]
 
 
 def test_a_server_without_prompt_logprobs_is_refused_before_the_first_step(media: MediaStore) -> None:

@@ -18,6 +18,7 @@ from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.protocols.protocol import ChatProtocol
 from saccade.types import Message, Task
+from saccade.waiting import run_to_end
 
 if TYPE_CHECKING:
     from saccade.chat.openai_chat import ChatClient
@@ -83,7 +84,7 @@ class CheckpointTeacher:
         asked = [self._asked(one, loaded) for one in requests]
         with self._lock:
             try:
-                found = asyncio.run(loaded.engine.score_batch(asked))
+                found = run_to_end(loaded.engine.score_batch(asked))
             except (MachineError, RuntimeError) as error:
                 failed = MachineError(f"the teacher {self.path} failed: {error}")
                 return [failed] * len(asked)
@@ -126,7 +127,7 @@ class ServerTeacher:
             async with self.client:
                 return await asyncio.gather(*(self._scored(one) for one in requests))
 
-        return asyncio.run(all_of_them())
+        return run_to_end(all_of_them())
 
     async def _scored(self, request: AnswerRequest) -> tuple[float, ...] | MachineError:
         opening = f"<think>{plain_text(request.reasoning)}</think><answer>"
@@ -156,7 +157,7 @@ class ServerTeacher:
                     [Message(role="user", parts=("2 + 2?",)), Message(role="assistant", parts=("4",))]
                 )
 
-        asyncio.run(probe())
+        run_to_end(probe())
         return self
 
     def __exit__(

@@ -1,6 +1,5 @@
 """Curation of a run's own successes between its two reinforcements, and its chains as examples to imitate."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from saccade.seeding import seed_for
 from saccade.tasks import Epochs
 from saccade.train import Demonstration, DemonstrationSource, DeriveContext, EpisodeSpec
 from saccade.types import Answer, Example, ExpertTurn, Json, Task
+from saccade.waiting import run_to_end
 
 CuratorSource = Callable[[DeriveContext], AbstractContextManager[Curator]]
 """Opens who names the steps of right trajectories: the policy as it stands, another model, or rules."""
@@ -65,7 +65,7 @@ def curates_toolbox(settings: ToolCuration, curator: CuratorSource) -> Callable[
             )
         seed = seed_for(context.seed, "tools")
         with curator(context) as asked, tool_journal(context.work, trajectories, settings, seed=seed) as journal:
-            found = asyncio.run(curate_tools(trajectories, asked, settings, journal, seed=seed))
+            found = run_to_end(curate_tools(trajectories, asked, settings, journal, seed=seed))
         # As `right_trajectories` has it: of each question the last right one.
         said = {
             attempt.task.id: described_parts(attempt.trajectory.turns[-1].thought)[0]
