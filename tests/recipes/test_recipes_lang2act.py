@@ -126,8 +126,8 @@ def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path
     curated = CuratedTools.from_json(made)
     assert curated.toolbox.names == ("guess_mark",)
     right = {one.task.id for one in read_records(out / "evaluations" / f"{SUCCESSES}.jsonl") if is_right(one)}
-    assert {one.trajectory for one in curated.sets} == made["thoughts"].keys() == right
-    assert set(made["thoughts"].values()) == {"Image 2."}
+    assert {one.trajectory for one in curated.sets} == made["chains"].keys() == right
+    assert all(one["thought"].startswith("Image 2.\n<description><tool name=") for one in made["chains"].values())
     found = [one.trajectory for one in read_records(out / "evaluations" / "after_tools.jsonl")]
     scores = [one.score for one in found if one.score is not None]
     assert {score.values["tool"] for score in scores} == {0.0, 1.0}

@@ -1,27 +1,28 @@
 """Curation of a run's own successes between its two reinforcements, and its chains as examples to imitate."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 
 from saccade.curation.linguistic_tools import (
-    CuratedTools,
     Curator,
     ToolCuration,
+    chain_examples,
     curate_tools,
     right_trajectories,
     tool_journal,
 )
 from saccade.errors import UserError
-from saccade.protocols import LinguisticToolbox, chain_thought
-from saccade.protocols.described import described_parts
+from saccade.protocols import LinguisticToolbox
 from saccade.recipes.lang2act_settings import SUCCESSES
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs
 from saccade.train import Demonstration, DemonstrationSource, DeriveContext, EpisodeSpec
 from saccade.types import Answer, Example, ExpertTurn, Json, Task
 from saccade.waiting import run_to_end
+
+logger = logging.getLogger(__name__)
 
 CuratorSource = Callable[[DeriveContext], AbstractContextManager[Curator]]
 """Opens who names the steps of right trajectories: the policy as it stands, another model, or rules."""
@@ -36,20 +37,24 @@ def by(curator: Curator) -> CuratorSource:
 class CuratedRun:
     """What a run has curated from its own successes."""
 
-    curated: CuratedTools
-    thoughts: Mapping[str, str]
-    """The think blocks of the trajectories, by the questions' ids."""
-
-    @cached_property
-    def toolbox(self) -> LinguisticToolbox:
-        return self.curated.toolbox
+    toolbox: LinguisticToolbox
+    chains: Mapping[str, ExpertTurn]
+    """Right trajectories as chains of these tools, by their questions' ids."""
 
     @classmethod
     def from_json(cls, value: Json) -> "CuratedRun":
-        thoughts = value.get("thoughts") if isinstance(value, Mapping) else None
-        if not isinstance(thoughts, Mapping):
-            raise UserError("it has no thoughts; delete the file to curate anew")
-        return cls(CuratedTools.from_json(value), {name: str(text) for name, text in thoughts.items()})
+        """What ``curates_toolbox`` has written; UserError for anything else."""
+        chains = value.get("chains") if isinstance(value, Mapping) else None
+        if not isinstance(chains, Mapping):
+            raise UserError("it has no chains; curate anew, in a run of its own")
+        turns = {name: _turn(one, name) for name, one in chains.items()}
+        return cls(toolbox=LinguisticToolbox.from_json(value), chains=turns)
+
+
+def _turn(value: Json, name: str) -> ExpertTurn:
+    if not isinstance(value, Mapping) or not all(isinstance(value.get(key), str) for key in ("thought", "answer")):
+        raise UserError(f"the chain of {name} has no thought and answer")
+    return ExpertTurn(thought=str(value["thought"]), action=Answer(text=str(value["answer"])))
 
 
 def curates_toolbox(settings: ToolCuration, curator: CuratorSource) -> Callable[[DeriveContext], Mapping[str, Json]]:
@@ -66,13 +71,13 @@ def curates_toolbox(settings: ToolCuration, curator: CuratorSource) -> Callable[
         seed = seed_for(context.seed, "tools")
         with curator(context) as asked, tool_journal(context.work, trajectories, settings, seed=seed) as journal:
             found = run_to_end(curate_tools(trajectories, asked, settings, journal, seed=seed))
-        # As `right_trajectories` has it: of each question the last right one.
-        said = {
-            attempt.task.id: described_parts(attempt.trajectory.turns[-1].thought)[0]
-            for attempt in attempts
-            if attempt.trajectory.score is not None and attempt.trajectory.score.is_right
-        }
-        return {**found.to_json(), "thoughts": {one.id: said.get(one.id, "") for one in trajectories}}
+        logger.info("%s", found.describe())
+        chains: dict[str, Json] = {}
+        for example in chain_examples(found, attempts):
+            [turn] = example.turns
+            assert isinstance(turn.action, Answer)
+            chains[example.task.id] = {"thought": turn.thought, "answer": turn.action.text}
+        return {**found.to_json(), "chains": chains}
 
     return curate
 
@@ -85,21 +90,12 @@ def curated_chains(
 
     def demonstration(index: int, _: float) -> Demonstration:
         if not known:
-            known.append(Epochs(_demonstrations(curated(), training(), episodes), seed=seed_for(seed, "chains")))
+            chains = curated().chains
+            shown = [Example(task=task, turns=(chains[task.id],)) for task in training() if task.id in chains]
+            if not shown:
+                raise UserError("no right trajectory is a chain of the curated tools, so there is none to imitate")
+            demonstrations = [Demonstration(example=one, episodes=episodes) for one in shown]
+            known.append(Epochs(demonstrations, seed=seed_for(seed, "chains")))
         return known[0](index)
 
     return demonstration
-
-
-def _demonstrations(run: CuratedRun, tasks: Sequence[Task], episodes: EpisodeSpec) -> list[Demonstration]:
-    chains = run.curated.applications
-    shown = []
-    for task in tasks:
-        if task.id not in chains:
-            continue
-        thought = chain_thought(run.thoughts.get(task.id, ""), chains[task.id])
-        example = Example(task=task, turns=(ExpertTurn(thought=thought, action=Answer(text=task.answer)),))
-        shown.append(Demonstration(example=example, episodes=episodes))
-    if not shown:
-        raise UserError("no trajectory could be written as a chain of the curated tools, so there is none to imitate")
-    return shown
