@@ -114,9 +114,11 @@ def _drawn(task: Task, pages: Sequence[Page], distractors: int, seed: int) -> li
     """The gold pages and so many others, in random order."""
     rng = generator_for(seed, "oracle pages", task.id)
     gold = list(task.gold_pages or ())
-    others = [page for page in pages if page not in gold]
-    chosen = [others[int(place)] for place in rng.permutation(len(others))[:distractors]]
-    together = [*gold, *chosen]
+    # So many that enough are left without the gold ones, and no look at a whole corpus for each question.
+    drawn = (
+        [pages[int(place)] for place in rng.permutation(len(pages))[: distractors + len(gold)]] if distractors else []
+    )
+    together = [*gold, *[page for page in drawn if page not in gold][:distractors]]
     if not together:
         raise UserError(f"task {task.id}: no page is gold, so that there is none to show; ask for distractors")
     return [together[int(place)] for place in rng.permutation(len(together))]
