@@ -1,12 +1,15 @@
-"""``saccade index`` and ``saccade search`` on pictures, a PDF and a tiny checkpoint."""
+"""``saccade index``, ``saccade search`` and ``saccade retrieve`` on pictures, a PDF and a tiny checkpoint."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from saccade.cli import run_command
+from saccade.media.store import MediaStore
+from saccade.tasks.files import read_tasks
 from saccade.testing.tiny_specialists import save_tiny
 
 
@@ -70,3 +73,56 @@ def test_mistakes_say_what_to_do(
     ):
         assert run_command(arguments) == 2
         assert said in capsys.readouterr().err
+
+
+def test_questions_get_their_pages_in_a_file_that_is_read_like_any_other(
+    folder: Path, encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index, out = str(tmp_path / "index"), tmp_path / "out"
+    assert run_command(["index", str(folder), "--encoder", encoder, "--out", index, "--quiet"]) == 0
+    questions = tmp_path / "slidevqa.jsonl"
+    rows: list[dict[str, object]] = [
+        {"question": "Is it blue?", "answer": "twelve", "document": "deck", "gold_pages": [2], "buckets": ["colour"]},
+        {"question": "What is it?", "answer": ["a report", "a page"], "gold_pages": ["report.pdf#1"]},
+        {"question": "Which?", "answer": "none", "document": "deck"},
+    ]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    capsys.readouterr()
+    assert run_command(["retrieve", str(questions), index, "--out", str(out)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{out / 'slidevqa.jsonl'}: 3 questions"
+    assert said[1].endswith(" of 2 with known pages")
+    assert "R@3 100.0%" in said[1]
+    media = MediaStore()
+    asked, found = (read_tasks(path, media=media).tasks for path in (questions, out / "slidevqa.jsonl"))
+    assert [replace(task, images=(), shown_pages=()) for task in found] == list(asked)
+    assert [len(task.images) for task in found] == [2, 3, 2]
+    assert {task.source for task in found} == {"slidevqa"}
+    assert not any(task.missing_pages for task in found)
+    gold = ["retrieve", str(questions), index, "--out", str(out), "--gold", "--distractors", "1"]
+    assert run_command(gold) == 2
+    assert "gold pages of 1 tasks are not in the index" in capsys.readouterr().err
+    lost = {"question": "What?", "answer": "x", "document": "lost.pdf"}
+    questions.write_text(json.dumps(rows[0]) + "\n" + json.dumps(lost) + "\n")
+    assert run_command(gold) == 2
+    assert "the index has no document 'lost.pdf'" in capsys.readouterr().err
+    assert run_command(["retrieve", str(questions), index, "--out", str(out), "--skip-bad-rows"]) == 0
+    assert capsys.readouterr().err.startswith("1 questions are left out")
+    questions.write_text(json.dumps(rows[0]) + "\n")
+    assert run_command(gold) == 0
+    (task,) = read_tasks(out / "slidevqa.jsonl", media=media).tasks
+    assert sorted(str(page) for page in task.shown_pages) == ["deck#1", "deck#2"]
+
+
+def test_a_release_of_a_data_set_gets_its_pages(
+    folder: Path, encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index, release = str(tmp_path / "index"), tmp_path / "vidoseek.json"
+    assert run_command(["index", str(folder), "--encoder", encoder, "--out", index, "--quiet"]) == 0
+    about = {"file_name": "report.pdf", "reference_page": [1], "source_type": "Text", "query_type": "Single-Hop"}
+    row = {"uid": "1", "query": "Which colour?", "reference_answer": "Green", "meta_info": about}
+    release.write_text(json.dumps({"examples": [row]}))
+    command = ["retrieve", str(release), index, "--data-set", "vidoseek", "--out", str(tmp_path / "out"), "-k", "1"]
+    assert run_command(command) == 0
+    (task,) = read_tasks(tmp_path / "out/vidoseek.jsonl", media=MediaStore()).tasks
+    assert (task.source, task.buckets, len(task.images)) == ("vidoseek", ("single page", "Single-Hop", "Text"), 1)

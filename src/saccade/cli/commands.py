@@ -11,6 +11,7 @@ from saccade.cli.bench import bench
 from saccade.cli.curate import curate
 from saccade.cli.index import index, search
 from saccade.cli.recipes import recipes, settings
+from saccade.cli.retrieve import retrieve
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import mcp, openenv, serve
 from saccade.cli.show import judge_run, show
@@ -55,6 +56,7 @@ saccade.add_command(bench)
 saccade.add_command(curate)
 saccade.add_command(index)
 saccade.add_command(search)
+saccade.add_command(retrieve)
 saccade.add_command(recipes)
 saccade.add_command(settings)
 saccade.add_command(show)

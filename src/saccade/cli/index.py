@@ -11,14 +11,15 @@ from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from saccade.retrieval.layout import IndexEntry
+    from saccade.retrieval.store import PageStore
     from saccade.vision_models.kinds import PageEncoder
 
-_ENCODER = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-transformers model, or a server's URL."
+ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-transformers model, or a server's URL."
 
 
 @click.command()
 @click.argument("folder", type=PATH)
-@click.option("--encoder", "where", required=True, metavar="CHECKPOINT", help=_ENCODER)
+@click.option("--encoder", "where", required=True, metavar="CHECKPOINT", help=ENCODER_HELP)
 @click.option("--out", type=PATH, required=True, help="Directory of the index; one that is there is added to.")
 @click.option(
     "--precision",
@@ -88,7 +89,9 @@ def index(
 @click.argument("question")
 @click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="So many pages.")
 @click.option("--document", help="Search this document alone.")
-@click.option("--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {_ENCODER}")
+@click.option(
+    "--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {ENCODER_HELP}"
+)
 @click.option("--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one.")
 @click.option("--out", type=PATH, help="Folder for the pictures of the pages.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
@@ -113,11 +116,9 @@ def search(
     from saccade.retrieval.two_stage import TwoStageIndex
 
     pages = open_index(index_directory, threads=threads)
-    where = where or pages.header.where
-    if not where:
-        raise UserError(f"{index_directory} does not say where its encoder is; name it with --encoder CHECKPOINT")
+    encoder = page_encoder(where, pages)
     searched = TwoStageIndex(pages, FirstStage.read(first_stage)) if first_stage else pages
-    hits = PageRetriever(searched, _encoder(where)).search(question, count, document)
+    hits = PageRetriever(searched, encoder).search(question, count, document)
     files = [_file(out, rank, hit.page.document, hit.page.number) if out else None for rank, hit in enumerate(hits, 1)]
     for hit, file in zip(hits, files):
         if file is not None:
@@ -132,6 +133,14 @@ def search(
         return
     for hit, file in zip(hits, files):
         click.echo(f"{hit.score:8.3f}  {_shown(str(hit.page))}" + (f"  {_shown(str(file))}" if file else ""))
+
+
+def page_encoder(where: str | None, pages: "PageStore") -> "PageEncoder":
+    """The encoder that is named, or the one that made the index."""
+    where = where or pages.header.where
+    if not where:
+        raise UserError(f"{pages.paths.root} does not say where its encoder is; name it with --encoder CHECKPOINT")
+    return _encoder(where)
 
 
 def _encoder(where: str) -> "PageEncoder":

@@ -126,10 +126,14 @@ def _drawn(task: Task, pages: Sequence[Page], distractors: int, seed: int) -> li
 
 def _check_documents(tasks: Sequence[Task], index: PageIndex, scope: Scope) -> None:
     known = set(index.documents)
-    for task in tasks:
-        document = _document(task, scope)
-        if document is not None and document not in known:
-            raise UserError(f"task {task.id}: {unknown_document(document, index.documents)}")
+    asked = [(task, document) for task in tasks if (document := _document(task, scope)) is not None]
+    missing = [(task, document) for task, document in asked if document not in known]
+    if missing:
+        task, document = missing[0]
+        raise UserError(
+            f"{len(missing)} tasks are asked of documents that are not there; index these, or leave those tasks out. "
+            f"Task {task.id}: {unknown_document(document, index.documents)}"
+        )
 
 
 def _check_gold(tasks: Sequence[Task], index: PageIndex) -> None:

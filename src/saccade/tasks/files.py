@@ -12,7 +12,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.tasks.rows.answers import accepted_texts, choice_texts, kind_of_all
-from saccade.tasks.rows.fields import NumberedRow, Row, RowError
+from saccade.tasks.rows.fields import NumberedRow, Row, RowError, texts
 from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
 from saccade.tasks.rows.pages import RowScope
@@ -116,7 +116,7 @@ def read_tasks(
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
-    if bare := sum(not task.images and task.corpus is None and task.document is None for task in tasks):
+    if bare := sum(_is_text_alone(task) for task in tasks):
         logger.warning(
             "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
             path,
@@ -254,11 +254,17 @@ def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _Fi
         accepted=accepted if are_several else (),
         frame_times_s=shown.times_s,
         event_s=read_event(parts.event, parts.event_key, shown.times_s),
+        buckets=texts(parts.buckets, "buckets"),
         corpus=scope.corpus,
         document=scope.document,
         gold_pages=scope.gold_pages,
         shown_pages=scope.shown_pages,
     )
+
+
+def _is_text_alone(task: Task) -> bool:
+    """Without images, and without documents whose pages could become some."""
+    return not task.images and task.corpus is None and task.document is None and task.gold_pages is None
 
 
 def _free_id(content_id: str, taken: Collection[str]) -> str:

@@ -88,6 +88,14 @@ def listed(value: RowValue, key: str) -> list[RowValue]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
+def texts(value: RowValue, key: str) -> tuple[str, ...]:
+    """A list of texts, none of them empty."""
+    found = [one.strip() for one in listed(value, key) if isinstance(one, str) and one.strip()]
+    if len(found) != len(listed(value, key)):
+        raise RowError(key, f"must be a list of texts, not {short(value)}")
+    return tuple(found)
+
+
 def literal(value: RowValue, key: str) -> RowValue:
     """Text that holds JSON or a Python literal, read; anything else as it is."""
     if not isinstance(value, str):

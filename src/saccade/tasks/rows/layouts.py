@@ -75,6 +75,7 @@ class RowParts:
     event: RowValue = None
     event_key: str = EVENT_KEYS[0]
     scope: RowScope = RowScope()
+    buckets: RowValue = None
 
 
 def detect(row: Row) -> str | None:
@@ -213,6 +214,7 @@ def _parts(
         event=row.get(event_key) if video or event_key == EVENT_KEYS[0] else None,
         event_key=event_key,
         scope=read_scope(row),
+        buckets=row.get("buckets"),
     )
 
 
