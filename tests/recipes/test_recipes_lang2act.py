@@ -139,8 +139,8 @@ def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path
     checkpoint = max((out / "checkpoints").glob("tool_sft-*"))
     asked = json.loads((checkpoint / "saccade_asking.json").read_text())["trained"]
     assert {name: way["protocol"] for name, way in asked.items()} == {
-        "described": "described",
-        "toolchain": "toolchain",
+        "main": "described",
+        "tool_rl/main": "toolchain",
     }
 
 

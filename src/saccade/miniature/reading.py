@@ -1,7 +1,7 @@
 """Experts that read drawn pages: they look, they look at what does not help, or they guess; and rules that curate them.
 
-A looking expert says which image has the head, then of each plate its place and its mark, in short sentences that begin
-with the image's number. ``RULES`` rewrites such sentences as linguistic tools, as a curator would.
+A looking expert thinks of each image which head it has, then says of each plate its place and its mark, in short
+sentences that begin with the image's number. ``RULES`` rewrites such sentences as linguistic tools, as a curator would.
 """
 
 import re
@@ -67,7 +67,8 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
             ]
         )
     ]
-    return _answered(asked, numbers, said, asked.task.answer)
+    seen = [] if habit == "idle" else [f"Image {at}: {head}" for at, head in enumerate(_heads(asked), 1)]
+    return _answered(asked, numbers, said, asked.task.answer, seen)
 
 
 def _guessed(asked: AskedPages, chance: Generator) -> Example:
@@ -76,8 +77,15 @@ def _guessed(asked: AskedPages, chance: Generator) -> Example:
     return _answered(asked, [image], [f"Image {image}: guess {mark}" for mark in marks], " and ".join(marks))
 
 
-def _answered(asked: AskedPages, images: Sequence[int], said: Sequence[str], answer: str) -> Example:
-    think = " ".join(f"Image {image}." for image in dict.fromkeys(images))
+def _heads(asked: AskedPages) -> list[str]:
+    return [" ".join(asked.document.pages[page].head) for page in asked.shown]
+
+
+def _answered(
+    asked: AskedPages, images: Sequence[int], said: Sequence[str], answer: str, seen: Sequence[str] = ()
+) -> Example:
+    """A turn that thinks of what each image is, as far as it was ``seen``, and ends its thought with ``images``."""
+    think = " ".join([*(f"{one}." for one in seen), *(f"Image {image}." for image in dict.fromkeys(images))])
     thought = described_thought(think, " ".join(f"{sentence}." for sentence in said))
     return Example(task=asked.task, turns=(ExpertTurn(thought=thought, action=Answer(text=answer)),))
 

@@ -105,10 +105,10 @@ class Asked:
     def reinforcement(
         self, name: str, settings: RLSettings, questions: Callable[[], TaskSampler] | None = None
     ) -> RLStage:
-        """A stage of one stream, named like its protocol, with a curve where the settings want one."""
+        """A stage of one stream, with a curve where the settings want one."""
         return RLStage(
             name=name,
-            streams=(Stream(name=self.episodes.protocol.name, episodes=self.episodes),),
+            streams=(Stream(name="main", episodes=self.episodes),),
             questions=questions or self.material.questions,
             reward=self.reward,
             settings=settings,

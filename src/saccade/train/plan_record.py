@@ -115,10 +115,13 @@ _ANY = Task(
 
 def asking_of(plan: Plan, view: ViewRule) -> AskingRecord:
     """How a plan asks a model with this view."""
-    streams = [stream for stage in plan.stages if isinstance(stage, RLStage) for stream in stage.streams]
     trained: dict[str, Way] = {}
-    for stream in streams:
-        trained.setdefault(stream.name, way_of(stream.episodes, view))
+    for stage in plan.stages:
+        for stream in stage.streams if isinstance(stage, RLStage) else ():
+            way = way_of(stream.episodes, view)
+            # A later stage may ask otherwise in a stream of the same name.
+            if trained.setdefault(stream.name, way) != way:
+                trained[f"{stage.name}/{stream.name}"] = way
     measured = [stage for stage in plan.stages if isinstance(stage, Evaluate)]
     # What measures training questions for a later stage is no way of its own.
     played = [stage for stage in measured if stage.on_finished is None]
