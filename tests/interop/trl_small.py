@@ -47,7 +47,7 @@ class TensorProcessor(PictureProcessor):
 def small_trainer(
     folder: Path,
     *,
-    environment: type[TrlEnvironment],
+    environment: type[TrlEnvironment] | None,
     rows: Sequence[Mapping[str, object]],
     reward: Callable[..., list[float | None]],
     say: Say,

@@ -9,9 +9,10 @@ from saccade.media.store import MediaStore
 from saccade.protocols.pointed import pointed_protocol
 from saccade.rewards.groups import score_questions
 from saccade.rewards.hacks import HACKS, Hack, Writes
+from saccade.rewards.responses import response_of
 from saccade.rewards.reward import AnyReward
 from saccade.tasks import generate
-from saccade.types import Answer, Group, Task, Trajectory, Turn
+from saccade.types import Group, Task, Trajectory
 
 SLACK = 1e-6
 """Rounding of means of rewards."""
@@ -101,31 +102,8 @@ def drawn_tasks(count: int, *, seed: int = 0, media: MediaStore | None = None) -
 
 
 def written_response(task: Task, text: str, *, sample: int = 0) -> Trajectory:
-    """A response of one turn as the ``pointed`` protocol reads it, with points in pixels of the originals.
-
-    A text that does not answer is a trajectory that ran out of turns.
-    """
-    parsed = _PROTOCOL.parse(text)
-    is_answer = isinstance(parsed.action, Answer)
-    only = Turn(
-        index=0,
-        text=text,
-        thought=parsed.thought,
-        action=parsed.action,
-        is_well_formed=parsed.is_well_formed,
-        points=parsed.points,
-    )
-    return Trajectory(
-        task_id=task.id,
-        family=task.family,
-        stream="main",
-        sample=sample,
-        seed=0,
-        policy_version=0,
-        segments=(),
-        turns=(only,),
-        status="answered" if is_answer else "turn_limit",
-    )
+    """A response of one turn as the ``pointed`` protocol reads it, with points in pixels of the originals."""
+    return response_of(task, [text], _PROTOCOL, sample=sample)
 
 
 def _found(reward: AnyReward, tasks: Sequence[Task], hack: Hack) -> HackFinding:

@@ -6,12 +6,15 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.interop.trl.environment import TrlEnvironment, answer_score, environment_class, rows
+    from saccade.interop.trl.rewards import RewardFunction, reward_function
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
+    "RewardFunction",
     "TrlEnvironment",
     "answer_score",
     "environment_class",
+    "reward_function",
     "rows",
 ]
