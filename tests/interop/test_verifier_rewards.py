@@ -145,3 +145,17 @@ def test_what_a_machine_fails_is_tried_again_and_then_raised_for_verl() -> None:
             with pytest.raises(MachineError, match=r"no verdict: down, 3 times; it must not be scored 0"):
                 as_verl_calls(compute_score, honest(TASKS[0]), {"task": TASKS[0].id})
     assert (once.asked, ever.asked) == (2, 3)
+
+
+def test_a_part_that_a_machine_failed_on_is_no_verdict_for_verl() -> None:
+    """Alone, the accuracy that is left would be paid as the whole."""
+
+    class Broken:
+        identity = "broken"
+
+        def find(self, requests: Sequence[RegionRequest], /) -> Sequence[MachineError]:
+            return [MachineError("down")] * len(requests)
+
+    broken = replace(REWARD, verifier=Verifier(regions=Broken()))
+    with pytest.raises(MachineError, match="no verdict on a part, 2 times"):
+        as_verl_calls(score_function(broken, TASKS[:1], tries=2, wait_s=0.001), honest(TASKS[0]), {})

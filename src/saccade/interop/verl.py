@@ -16,7 +16,7 @@ from saccade.media.resize import ViewRule
 from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.protocol import ChatProtocol
 from saccade.retries import back_off_s
-from saccade.rewards.groups import score_question
+from saccade.rewards.groups import NO_VERDICT, score_question
 from saccade.rewards.responses import response_of
 from saccade.rewards.reward import AnyReward
 from saccade.types import Group, Task
@@ -63,9 +63,10 @@ def score_function(
                 time.sleep(back_off_s(attempt - 1, first_wait_s=wait_s, seed=0))
             ((group,), _) = score_question([Group(task=task, stream="main", trajectories=(response,))], reward)
             [scored] = group.trajectories
-            if scored.score is not None:
+            # Alone, a part that a machine failed on is left out, and the rest would be paid as if it were all.
+            if scored.score is not None and not scored.score.notes.get("no_verdict"):
                 return {"score": scored.score.total, "acc": float(bool(scored.score.is_right))}
-            why = scored.failure
+            why = scored.failure or f"{NO_VERDICT} on a part"
         raise MachineError(f"task {task.id}: {why}, {tries} times; it must not be scored 0")
 
     return compute_score
