@@ -33,7 +33,7 @@ from saccade.runs import read_records
 BASE = "both stages"
 TABLE_2: Variants = {
     BASE: (),
-    "plain DAPO": ("curates=false", "action_rl.steps=120"),
+    "plain DAPO": ("curates=false", "action_rl.steps=80"),
     "without the first": ("action_rl.steps=0",),
     "without the second": ("tool_rl.steps=0",),
 }

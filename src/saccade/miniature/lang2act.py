@@ -69,6 +69,20 @@ class ReadingLessons:
         return "idle" if draw < self.idle_share else "guess" if draw < self.idle_share + self.guess_share else "look"
 
 
+REINFORCEMENT = RLSettings(
+    steps=40,
+    tasks_per_step=16,
+    group_size=8,
+    optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+    warmup_steps=3,
+    decay="linear",
+    final_rate=0.1,
+    algorithm=AlgorithmSettings(name="dapo", max_refills=2),
+    checkpoint_every=20,
+)
+"""Either reinforcement of the miniature."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TinyLang2ActSettings(PageReadingSettings):
     """The same in miniature: minutes on one core."""
@@ -82,18 +96,7 @@ class TinyLang2ActSettings(PageReadingSettings):
         final_rate=0.1,
         checkpoint_every=400,
     )
-    action_rl: RLSettings = RLSettings(
-        steps=40,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        algorithm=AlgorithmSettings(name="dapo", max_refills=2),
-        checkpoint_every=20,
-    )
-    samples: int = 8
+    action_rl: RLSettings = REINFORCEMENT
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
         steps=200,
@@ -103,17 +106,7 @@ class TinyLang2ActSettings(PageReadingSettings):
         decay="cosine",
         final_rate=0.1,
     )
-    tool_rl: RLSettings = RLSettings(
-        steps=40,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        algorithm=AlgorithmSettings(name="dapo", max_refills=2),
-        checkpoint_every=20,
-    )
+    tool_rl: RLSettings = REINFORCEMENT
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
     size: TinySize = field(default_factory=TinySize)
     lessons: ReadingLessons = ReadingLessons()
