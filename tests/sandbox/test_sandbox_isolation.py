@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.sandbox import Limits, Sandbox, Session
+from saccade.sandbox import Isolation, Limits, Sandbox, Session
 
 ESCAPES = {
     "read the host's accounts": "print(open('/etc/shadow').read())",
@@ -158,6 +158,19 @@ def test_processor_time_is_limited_over_all_threads() -> None:
         assert error is not None
         assert (error.kind, error.message) == ("timeout", "the code took more than 1 s of processor time")
         assert session.run("1 + 1").stdout == "2\n"
+
+
+@pytest.mark.parametrize("isolation", ["full", "restricted"])
+def test_a_run_that_used_most_of_its_processor_time_leaves_a_session_that_lasts(isolation: Isolation) -> None:
+    """The state forks for every run that fails, which takes time of its own."""
+    with Sandbox(isolation=isolation, limits=Limits(cpu_s=1.0)) as sandbox, sandbox.session() as session:
+        assert session.run("import random, time\nrandom.seed(3); a = random.random()\nrandom.seed(3)").ok
+        assert session.run("while time.process_time() < 0.8: pass\nmark = 1").ok
+        for _ in range(100):
+            error = session.run("1 / 0").error
+            assert error is not None
+            assert error.kind == "exception"
+        assert session.run("mark, random.random() == a").stdout == "(1, True)\n"
 
 
 FORGE = """

@@ -126,13 +126,13 @@ class Crew:
         """One process, once."""
         self._may_fork = {pid}
 
-    def leave_threads(self) -> None:
-        """Has the child forked once more, which leaves all threads but one behind, and ends the crowded one."""
-        crowded = self.child
-        self.may_fork(crowded)
-        self.order({"fork": True})
+    def renew(self, *, crowded: bool = False) -> None:
+        """Has the child forked once more, and ends the old one: the new one has one thread, and its own time to use."""
+        old = self.child
+        self.may_fork(old)
+        self.order({"fork": "crowded" if crowded else "alone"})
         self.child = self.welcome("moved")
-        self._end(crowded)
+        self._end(old)
 
     def hand_over(self) -> None:
         """The child becomes the state once it has shown that it can: by forking the next one.
@@ -141,7 +141,7 @@ class Crew:
         """
         old, new = self.state, self.child
         self.may_fork(new)
-        self.order({"fork": False})
+        self.order({"fork": ""})
         newborn = self.welcome("hi")
         processes.kill(old)
         # It sleeps, and never wakes again: the kernel may take its memory apart later.

@@ -6,6 +6,7 @@ import socket
 import time
 from typing import NoReturn
 
+from saccade.sandbox import processes
 from saccade.sandbox.crew import CAN_WATCH, NEW, READY_S, CloneGate, Crew, DiedError, LateError, LostError
 from saccade.sandbox.files import Files, OverLimitError
 from saccade.sandbox.report import Memories, Report, failure_of, said
@@ -18,6 +19,7 @@ _TAKEN_BACK = (
     "and this code was not run"
 )
 _THREADS_STAY = "the threads that the code left running could not be ended"
+_SPENT = "the code used all of its processor time"
 _THREAD_ROUNDS = 3
 _LOOK_S = 0.2
 _TOO_MUCH = "the code wrote far more than a session's files may have"
@@ -142,18 +144,23 @@ class Keeper:
         """Keeps the files of a good run; how it ended after all."""
         if self._gate is None and whole_number(ended, "threads") > 1:
             self._crew.has_threads = True
+        # A state forks once for every run that fails: its own processor time must last.
+        is_spent = processes.cpu_time_s(self._crew.child) > self._limits.cpu_s / 2
+        why = _SPENT if is_spent and not self._crew.has_threads else _THREADS_STAY
         try:
+            if is_spent and not self._crew.has_threads:
+                self._crew.renew()
             for _ in range(_THREAD_ROUNDS):
                 if self._crew.has_threads:
                     self._crew.has_threads = False
-                    self._crew.leave_threads()
+                    self._crew.renew(crowded=True)
             if self._crew.has_threads:
                 return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
             self._files.commit()
             if self._gate is not None:
                 self._gate.keep_run()
         except (LateError, DiedError):
-            return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
+            return {"kind": "fail", "error": "limit", "message": why}
         except (OverLimitError, OSError) as error:
             return {"kind": "fail", "error": "limit", "message": str(error)}
         return ended

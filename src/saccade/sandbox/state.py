@@ -154,18 +154,21 @@ class SessionState:
             pause()
             _exit(0)
         self._tell(kind="done", threads=1 if self._place.has_gate else processes.thread_count())
-        while self._hear().get("fork"):
-            # Only the thread that forks is in the child: all others end here.
-            drawn = getstate()
-            if _fork_crowded():
-                pause()
-                _exit(0)
-            # `random` seeds itself anew in every such child.
-            setstate(drawn)
-            # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
-            self._stale += [self._stdout, self._stderr]
-            self._stdout, self._stderr = text_stream(1), text_stream(2)
-            self._tell(kind="moved")
+        while wanted := self._hear()["fork"]:
+            self._move(_fork_crowded if wanted == "crowded" else _fork)
+
+    def _move(self, fork: Callable[[], int]) -> None:
+        """Goes on in a process of its own; of this one's threads only this is there."""
+        drawn = getstate()
+        if fork():
+            pause()
+            _exit(0)
+        # `random` seeds itself anew where Python forks.
+        setstate(drawn)
+        # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
+        self._stale += [self._stdout, self._stderr]
+        self._stdout, self._stderr = text_stream(1), text_stream(2)
+        self._tell(kind="moved")
 
     def _tie(self) -> None:
         """Ends with the keeper from now on, which is the parent once the state before this one is gone."""

@@ -252,10 +252,22 @@ reach({"anonymous": lambda: mmap.mmap(-1, 4096), "zero": lambda: mmap.mmap(os.op
     Attack(
         name="has the C library loop in the next process before it forks",
         code="""
+hook = ctypes.CFUNCTYPE(None)(lambda: any(iter(int, 1)))
+libc.__register_atfork(hook, None, None, None)
+""",
+    ),
+    Attack(
+        name="has the C library fill the memory before each fork, which takes most of the processor time too",
+        code="""
 hook = ctypes.CFUNCTYPE(None)(lambda: [0 for _ in iter(int, 1)])
 libc.__register_atfork(hook, None, None, None)
 """,
-        is_slow=True,
+        then=(("1", None), X, X),
+    ),
+    Attack(
+        name="leaves the next process hardly any processor time",
+        code="import time\nwhile time.process_time() < 0.8: pass",
+        then=AGAIN,
     ),
     Attack(
         name="removes its own code from memory",

@@ -25,7 +25,7 @@ FILES = (
     Attack(
         name="makes more files than it may and stops",
         code="for n in range(1500): open(f'small{n}', 'w').close()",
-        ends="limit",
+        ends="limit|timeout",
     ),
     Attack(
         name="makes very many folders",
