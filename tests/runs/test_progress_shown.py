@@ -47,6 +47,30 @@ def test_old_steps_leave_the_estimate() -> None:
     assert (pace.tokens_per_s, pace.left_s) == (10.0, 149.0)
 
 
+def test_the_first_of_many_played_side_by_side_says_nothing_of_the_time_left() -> None:
+    clock = Clock()
+    pace = StepPace(total=256, at_once=128, clock=clock)
+    clock.now_s += 3.4
+    pace.advance(1, 0)
+    assert (pace.left_s, pace.describe()) == (None, "")
+    # All but the last of the first 128 end at nearly one time, and so do the others after them.
+    for _ in range(127):
+        pace.advance(1, 0)
+    assert pace.left_s == pytest.approx(3.4)
+    clock.now_s += 3.4
+    pace.advance(64, 0)
+    assert pace.left_s == pytest.approx(6.8 / 192 * 64)
+
+
+def test_a_quarter_of_a_few_is_a_measure() -> None:
+    clock = Clock()
+    pace = StepPace(total=9, done=1, at_once=128, clock=clock)
+    for left_s in (None, None, 5.0):
+        clock.now_s += 1.0
+        pace.advance(1, 0)
+        assert pace.left_s == left_s
+
+
 def test_a_clock_that_stands_still_gives_no_speed() -> None:
     pace = StepPace(total=2, clock=Clock())
     pace.advance(1, 10)
@@ -104,6 +128,7 @@ def test_a_pipe_whose_reader_leaves_does_not_stop_the_run() -> None:
         "sys.stdin.readline()\n"
         "with Progress('bars').stage('rl', total=3) as stage:\n"
         "    for _ in range(3): stage.advance()\n"
+        "sys.stderr.write('left in the buffer')\n"
         "print('went on')\n"
     )
     read_end, write_end = os.pipe()

@@ -16,11 +16,13 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import DEFAULT_MAX_PIXELS, LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols import LinguisticTool, LinguisticToolbox, toolchain_protocol
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.progress import Progress
 from saccade.tasks.curriculum import Band, ByPassRate, InOrder, Mixture, Share, Shuffled, known_tasks
+from saccade.train.artefacts import Derive, Derived
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, Stream
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
@@ -140,3 +142,35 @@ def test_views_are_bounded_where_the_checkpoint_allows_any_size(
 ) -> None:
     large_model().save(tmp_path)
     assert load_model(tmp_path, MEDIA, settings).image_processor.size["longest_edge"] == most
+
+
+def test_prompts_that_wait_for_an_earlier_stage_are_checked_when_theirs_begins(tmp_path: Path) -> None:
+    """Before, a run whose toolbox a stage has yet to make was refused at its start."""
+    box = LinguisticToolbox((LinguisticTool("look", "Look."),))
+
+    def started(name: str, max_tokens: int) -> None:
+        made = Derived("tools", LinguisticToolbox.from_json)
+        episodes = replace(
+            EPISODES,
+            protocol=toolchain_protocol(toolbox=made, style="brief"),
+            rollout=RolloutSettings(max_turn_tokens=4, max_tokens=max_tokens),
+        )
+        stages = (
+            Evaluate(name="before", tasks=lambda: [SMALL], episodes=EPISODES, reward=OutcomeReward()),
+            Derive(name="tools", derive=lambda _: box.to_json(), into=made, source="before"),
+            RLStage(
+                name="rl",
+                streams=(Stream(name="main", episodes=episodes),),
+                questions=lambda: Shuffled([SMALL], seed=0),
+                reward=OutcomeReward(),
+                algorithm=grpo(),
+                settings=RLSettings(steps=1, tasks_per_step=1, group_size=2),
+            ),
+        )
+        plan = Plan(title="t", settings=Nothing(), build_model=build_model, stages=stages)
+        run_plan(plan, out=tmp_path / name, media=MEDIA, seed=0, progress=Progress("quiet"))
+
+    started("fits", 2000)
+    with pytest.raises(UserError, match=r"stage 'rl': about 1 of 1 questions do not fit rollout\.max_tokens=8"):
+        started("narrow", 8)
+    assert [(tmp_path / name / "derived" / "tools.json").is_file() for name in ("fits", "narrow")] == [True, True]

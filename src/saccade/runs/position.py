@@ -34,13 +34,23 @@ _WINDOW_STEPS = 50
 
 
 class StepPace:
-    """Counts the steps and tokens of one stage against a clock in seconds."""
+    """Counts the steps and tokens of one stage against a clock in seconds.
 
-    def __init__(self, *, total: int, done: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+    ``at_once`` steps may be worked on side by side: the first to end has taken as long as many that end right after
+    it, so that nothing is said of the time left before so many, or a quarter of all, are done.
+    """
+
+    def __init__(
+        self, *, total: int, done: int = 0, at_once: int = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.total = total
         self.done = done
+        self._before = done
+        self._measured_from = min(at_once, -(-total // 4))
         self._clock = clock
-        self._marks: deque[tuple[float, int, int]] = deque([(clock(), done, 0)], maxlen=_WINDOW_STEPS + 1)
+        self._marks: deque[tuple[float, int, int]] = deque(
+            [(clock(), done, 0)], maxlen=max(_WINDOW_STEPS, 2 * at_once) + 1
+        )
 
     def advance(self, steps: int, tokens: int) -> None:
         """These steps are done and cost these tokens."""
@@ -55,9 +65,11 @@ class StepPace:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the last step at the recent speed; None before the first step is done."""
+        """Seconds until the last step at the recent speed; None before there is a measure of it."""
         seconds, steps, _ = self._recent()
-        return seconds / steps * max(0, self.total - self.done) if steps else None
+        if not steps or self.done - self._before < self._measured_from:
+            return None
+        return seconds / steps * max(0, self.total - self.done)
 
     def describe(self) -> str:
         """``1,234 tokens/s, 2 min 05 s left``, as far as it is known."""

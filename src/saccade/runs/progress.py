@@ -3,7 +3,10 @@
 Nothing here can stop a run: when the terminal or pipe goes away, progress falls silent.
 """
 
+import contextlib
 import logging
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,9 +52,9 @@ class Progress:
         self._mode = mode if mode != "auto" else _fitting_mode(self._console)
 
     @contextmanager
-    def stage(self, name: str, *, total: int, done: int = 0) -> Iterator[StageProgress]:
-        """Progress of ``total`` steps, of which ``done`` were done before a resume."""
-        pace = StepPace(total=total, done=done)
+    def stage(self, name: str, *, total: int, done: int = 0, at_once: int = 1) -> Iterator[StageProgress]:
+        """Progress of ``total`` steps, of which ``done`` were done before a resume; ``at_once`` as of ``StepPace``."""
+        pace = StepPace(total=total, done=done, at_once=at_once)
         match self._mode:
             case "bars":
                 with self._bars(name, pace) as stage:
@@ -86,6 +89,8 @@ class _CalmConsole(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
+        if self.stderr:
+            _close_for_good(sys.__stderr__)
 
     def attempt(self, draw: Callable[[], None]) -> None:
         """Draw; when the stream is gone or closed, be quiet from then on.
@@ -94,6 +99,8 @@ class _CalmConsole(Console):
         """
         try:
             draw()
+        except BrokenPipeError:
+            self.on_broken_pipe()
         except (OSError, ValueError):
             self.quiet = True
 
@@ -130,6 +137,14 @@ class _LogLines:
         self._is_first = False
         parts = [f"{self._name} {pace.done}/{pace.total}", pace.describe(), note]
         logger.info("%s", ", ".join(part for part in parts if part))
+
+
+def _close_for_good(stream: TextIO | None) -> None:
+    """Lets what a stream still holds vanish: a program that cannot write it when it ends, ends with an error."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # type: ignore[union-attr]  # None has none: suppressed
+        os.close(nowhere)
 
 
 def _fitting_mode(console: Console) -> ProgressMode:

@@ -102,6 +102,16 @@ class RunPaths:
         return self.root / "verdicts.json"
 
     @property
+    def stars(self) -> Path:
+        """A judge's stars for reasoning; there only where one was asked."""
+        return self.root / "stars.json"
+
+    @property
+    def why(self) -> Path:
+        """Why pages were found; there only where an encoder was asked."""
+        return self.root / "why.json"
+
+    @property
     def nonfinite(self) -> Path:
         """Batches of skipped steps; there only where a step was skipped."""
         return self.root / "nonfinite"

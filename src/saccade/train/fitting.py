@@ -9,6 +9,7 @@ from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.position import Position
 from saccade.tasks.curriculum import TaskSampler, known_tasks
+from saccade.train.artefacts import NotDerivedError
 from saccade.train.plan import EpisodeSpec, RLStage
 from saccade.train.state import RunState, is_done
 from saccade.types import Task
@@ -22,8 +23,8 @@ logger = logging.getLogger(__name__)
 def check_training_fits(run: RunState) -> None:
     """UserError where a question of a reinforcement yet to come cannot be played, or its pictures not be trained on.
 
-    Stages whose questions an earlier stage has yet to find out are checked when they begin. Sources that do not name
-    their tasks beforehand are not checked; the rollout and the learner say it then.
+    Stages whose questions or prompts an earlier stage has yet to find out are checked when they begin. Sources that do
+    not name their tasks beforehand are not checked; the rollout and the learner say it then.
     """
     for stage in run.plan.stages:
         if isinstance(stage, RLStage) and not is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
@@ -31,7 +32,10 @@ def check_training_fits(run: RunState) -> None:
                 source = stage.questions()
             except UserError:
                 continue
-            _check_source(stage, source, run.model)
+            try:
+                _check_source(stage, source, run.model)
+            except NotDerivedError:
+                continue
 
 
 def check_stage_fits(run: RunState, stage: RLStage) -> None:
