@@ -50,6 +50,13 @@ def test_a_folder_is_indexed_searched_and_added_to(
     assert [Path(hit["picture"]).is_file() for hit in found] == [True] * 3
     assert run_command(["search", str(out), "Is it blue?", "-k", "1", "--document", "report.pdf"]) == 0
     assert capsys.readouterr().out.split()[1:] == ["report.pdf#1"]
+    why = tmp_path / "why" / "page.html"
+    assert run_command(["search", str(out), "Is it <b>blue</b>?", "-k", "2", "--why", str(why)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"Why: {why}"
+    page = why.read_text(encoding="utf-8")
+    assert "Is it &lt;b&gt;blue&lt;/b&gt;?" in page
+    assert "<b>blue" not in page
+    assert page.count('<use href="#image-') == page.count(": score ") == 2
     (folder / "empty.pdf").unlink()
     Image.new("RGB", (60, 90), "white").save(folder / "more.pdf")
     assert run_command(["index", str(folder), "--encoder", encoder, "--out", str(out), "--quiet"]) == 0

@@ -34,6 +34,12 @@ def empty_pdf(path: Path, width: float, height: float) -> Path:
     return path
 
 
+def claiming(pages: int) -> bytes:
+    """A PDF of a few bytes without a page that says that it has so many."""
+    tree = b"2 0 obj<</Type/Pages/Kids[]/Count %d>>endobj" % pages
+    return b"%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n%b\ntrailer<</Size 3/Root 1 0 R>>\n%%%%EOF\n" % tree
+
+
 def contents(root: Path) -> dict[str, bytes]:
     """All files below a directory."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}

@@ -1,17 +1,22 @@
 """An index made of a folder: what is in it, what cannot be read, what is added, and a build that was killed."""
 
+import os
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pypdfium2
 import pytest
-from retrieval_samples import contents, empty_pdf, painted, pdf_of
+from retrieval_samples import claiming, contents, empty_pdf, painted, pdf_of
 
 from saccade.errors import UserError
 from saccade.retrieval import IndexSettings, Page, build_index, open_index, open_retriever
+from saccade.retrieval.folder import SourceFile
 from saccade.retrieval.layout import IndexEntry
+from saccade.retrieval.pdf import PdfReader
+from saccade.retrieval.sources import NewPages
 from saccade.testing.color_encoder import ColorEncoder
 
 BLOCKS = IndexSettings(block_pages=2)
@@ -100,6 +105,9 @@ def test_every_page_that_cannot_be_read_is_named_with_the_reason(folder: Path, t
     empty_pdf(folder / "strip.pdf", 0.1, 8000)
     locked = Path(__file__).parent / "password.pdf"
     (folder / "locked.pdf").write_bytes(locked.read_bytes())
+    pypdfium2.PdfDocument.new().save(folder / "none.pdf")
+    os.mkfifo(folder / "pipe.pdf")
+    (folder / "lost.pdf").symlink_to(tmp_path / "nowhere")
     told: list[IndexEntry] = []
     report = build_index(folder, ColorEncoder(), tmp_path / "index", told=told.append)
     assert report.added == 7
@@ -109,10 +117,40 @@ def test_every_page_that_cannot_be_read_is_named_with_the_reason(folder: Path, t
         ("empty.pdf", 0): "it is empty (0 bytes)",
         ("empty.png", 1): "the image is empty (0 bytes)",
         ("locked.pdf", 0): "it needs a password; save it without one",
+        ("lost.pdf", 0): "it cannot be read (No such file or directory)",
+        ("none.pdf", 0): "it has no pages",
+        ("pipe.pdf", 0): "it is no file but a pipe, a socket or a device",
         ("strip.pdf", 1): "a page of 0.1 x 8000 points is more than 200 times longer than wide",
         ("text.pdf", 0): "it is damaged, or no PDF",
     }
-    assert len(open_index(tmp_path / "index").unreadable) == 7
+    assert len(open_index(tmp_path / "index").unreadable) == 10
+
+
+def test_a_file_that_claims_pages_without_end_is_given_up(folder: Path, tmp_path: Path) -> None:
+    (folder / "claims.pdf").write_bytes(claiming(300_000))
+    build_index(folder, ColorEncoder(), tmp_path / "whole", BLOCKS)
+    failed = [entry for entry in open_index(tmp_path / "whole").unreadable if entry.file == "claims.pdf"]
+    assert [entry.number for entry in failed] == [*range(1, 101), 0]
+    assert failed[0].error == "it cannot be drawn (Failed to load page.)"
+    assert failed[-1].error == "pages 101 to 300000 are not tried: none of the 100 before them can be drawn"
+    # What goes on in the middle of them gives up at the same page.
+    source = SourceFile(path=folder / "claims.pdf", name="claims.pdf")
+    with PdfReader(dots_per_inch=144, max_pixels=1000) as pdfs:
+        assert [draft.entry for draft in NewPages(failed[:60], pdfs).of(source)] == failed[60:]
+
+
+def test_pages_of_another_library_are_drawn_as_they_were_printed(tmp_path: Path) -> None:
+    pyplot = pytest.importorskip("matplotlib.figure")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, color in enumerate(("red", "blue")):
+        figure = pyplot.Figure(figsize=(4, 3))
+        figure.add_axes((0.1, 0.1, 0.8, 0.8)).bar([0, 1], [1, 2], color=color)
+        figure.savefig(folder / f"{number}.pdf")
+    build_index(folder, ColorEncoder(), tmp_path / "index")
+    pages = open_retriever(tmp_path / "index", ColorEncoder())
+    assert [str(pages.search(color, 1)[0].page) for color in ("red", "blue")] == ["0.pdf#1", "1.pdf#1"]
+    assert pages.index.picture(Page(document="0.pdf", number=1)).size == (576, 432)
 
 
 def test_only_what_is_new_is_encoded_and_what_changed_replaces(folder: Path, tmp_path: Path) -> None:

@@ -1,5 +1,10 @@
 """MaxSim: by hand, by the kernel and by numpy, for all shapes of queries and pages."""
 
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -8,7 +13,7 @@ from saccade.native.library import SWITCH, native_library
 from saccade.retrieval import maxsim, maxsim_parts
 from saccade.retrieval.late_interaction import best_first
 from saccade.retrieval.rows import PageRows, quantised, signs, widened
-from saccade.retrieval.scanning import PageScanner
+from saccade.retrieval.scanning import QUERIES_AT_ONCE, PageScanner, SharedScan
 
 
 def vectors(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
@@ -73,6 +78,58 @@ def test_no_score_depends_on_the_threads_or_on_the_other_pages() -> None:
     pages = PageRows(vectors=stored, scales=scales, first=first, beyond=first + 10)
     alone = [PageScanner(1).scores(pages.at(np.array([place])), query)[0] for place in range(300)]
     assert PageScanner(3).scores(pages, query).tolist() == alone
+
+
+@pytest.mark.parametrize("kind", ["int8", "fp16", "signs"])
+@pytest.mark.parametrize("way", ["kernel", "numpy"])
+def test_queries_of_one_pass_score_as_each_alone(monkeypatch: pytest.MonkeyPatch, way: str, kind: str) -> None:
+    monkeypatch.setenv(SWITCH, "0" if way == "numpy" else "")
+    rows = vectors(600, 64, seed=8)
+    kinds = {"int8": quantised(rows), "fp16": (rows.astype(np.float16), None), "signs": (signs(rows), None)}
+    stored, scales = kinds[kind]
+    counts = np.array([1, 40, 300, 59, 200])
+    pages = PageRows(vectors=stored, scales=scales, first=np.cumsum(counts) - counts, beyond=np.cumsum(counts))
+    queries = [vectors(count, 64, seed=count) for count in (1, 20, 7, 36, 8)]
+    together = PageScanner(2).scores_of(pages, queries)
+    assert together.tolist() == [PageScanner(1).scores(pages, query).tolist() for query in queries]
+
+
+class HeldScanner(PageScanner):
+    """Notes the passes; the first one ends when it may."""
+
+    def __init__(self, fails: bool = False) -> None:
+        super().__init__(1)
+        self.may_end, self.passes, self.fails = threading.Event(), list[int](), fails
+
+    def scores_of(self, pages: PageRows, queries: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        self.passes.append(len(queries))
+        self.may_end.wait()
+        if self.fails and len(self.passes) > 1:
+            raise MemoryError("no room")
+        return super().scores_of(pages, queries)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_asks_during_a_pass_shares_the_next_one(fails: bool) -> None:
+    stored, scales = quantised(vectors(300, 64, seed=9))
+    first = np.arange(0, 300, 10)
+    pages = PageRows(vectors=stored, scales=scales, first=first, beyond=first + 10)
+    scanner = HeldScanner(fails)
+    shared = SharedScan(scanner, pages)
+    queries = [vectors(5, 64, seed=seed) for seed in range(70)]
+    with ThreadPoolExecutor(70) as asking:
+        answers = [asking.submit(shared.scores, query) for query in queries]
+        while shared.waiting + sum(scanner.passes) < 70:
+            time.sleep(0.001)
+        scanner.may_end.set()
+    assert sum(scanner.passes) == 70
+    assert max(scanner.passes) == QUERIES_AT_ONCE
+    assert len(scanner.passes) <= 2 + 70 // QUERIES_AT_ONCE
+    failed = [answer for answer in answers if answer.exception()]
+    assert len(failed) == (70 - scanner.passes[0] if fails else 0)
+    for query, answer in zip(queries, answers):
+        if answer not in failed:
+            assert answer.result().tolist() == PageScanner(1).scores(pages, query).tolist()
 
 
 def test_quantised_vectors_come_back_within_half_a_step() -> None:

@@ -84,6 +84,14 @@ def test_two_stages_find_what_the_exact_search_finds(
     assert len(fast.search(query, 60)) == 60
 
 
+def test_small_pages_have_more_candidates(index: tuple[Path, TopicEncoder]) -> None:
+    exact = open_index(index[0])
+    stage = FirstStage(vectors=8)
+    build_first_stage(exact, stage)
+    assert TwoStageIndex(exact, stage).candidates == 300_000 // PER_PAGE
+    assert TwoStageIndex(exact, stage, candidates=7).candidates == 7
+
+
 def test_a_first_stage_is_continued_and_missed(index: tuple[Path, TopicEncoder], tmp_path: Path) -> None:
     out, _ = index
     stage = FirstStage(vectors=4)

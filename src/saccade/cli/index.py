@@ -1,6 +1,7 @@
 """``saccade index`` makes an index of a folder of PDFs and pictures, ``saccade search`` finds pages in it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,8 +80,8 @@ def index(
         build_first_stage(made, stage)
     if made.unreadable:
         click.echo(f"{len(made.unreadable)} pages or files cannot be read:")
-    for entry in made.unreadable:
-        click.echo(f"  {_named(entry)}: {entry.error}")
+    for entries in _alike(made.unreadable):
+        click.echo(f"  {_named(*entries)}: {entries[0].error}")
     click.echo(f"{out}: {len(made)} pages of {len(made.documents)} documents, {report.added} of them new")
 
 
@@ -94,6 +95,12 @@ def index(
 )
 @click.option("--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one.")
 @click.option("--out", type=PATH, help="Folder for the pictures of the pages.")
+@click.option(
+    "--why",
+    type=PATH,
+    metavar="FILE.html",
+    help="A page that draws over the pages found what each word of the question met there.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def search(
@@ -104,6 +111,7 @@ def search(
     where: str | None,
     first_stage: str | None,
     out: Path | None,
+    why: Path | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -124,6 +132,10 @@ def search(
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(png_bytes(pages.picture(hit.page)))
+    if why is not None:
+        from saccade.viewer.why_page import write_why_page
+
+        write_why_page(why, question, hits, pages, encoder)
     if as_json:
         found = [
             {"document": hit.page.document, "page": hit.page.number, "score": hit.score, "picture": file and str(file)}
@@ -133,6 +145,8 @@ def search(
         return
     for hit, file in zip(hits, files):
         click.echo(f"{hit.score:8.3f}  {_shown(str(hit.page))}" + (f"  {_shown(str(file))}" if file else ""))
+    if why is not None:
+        click.echo(f"Why: {why}")
 
 
 def page_encoder(where: str | None, pages: "PageStore") -> "PageEncoder":
@@ -158,8 +172,23 @@ def _file(out: Path, rank: int, document: str, number: int) -> Path:
     return out / f"{rank}-{document.replace('/', '_')[-80:]}-{number}.png"
 
 
-def _named(entry: "IndexEntry") -> str:
-    return f"{_shown(entry.file)}, page {entry.number}" if entry.number else _shown(entry.file)
+def _alike(entries: "Sequence[IndexEntry]") -> "list[list[IndexEntry]]":
+    """Runs of pages of one file, one after the other, with one reason."""
+    runs: list[list[IndexEntry]] = []
+    for entry in entries:
+        before = runs[-1][-1] if runs else None
+        if before and (before.file, before.number + 1, before.error) == (entry.file, entry.number, entry.error):
+            runs[-1].append(entry)
+        else:
+            runs.append([entry])
+    return runs
+
+
+def _named(first: "IndexEntry", *others: "IndexEntry") -> str:
+    if not first.number:
+        return _shown(first.file)
+    numbers = f"pages {first.number} to {others[-1].number}" if others else f"page {first.number}"
+    return f"{_shown(first.file)}, {numbers}"
 
 
 def _shown(name: str) -> str:

@@ -163,7 +163,9 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
                 weights, local_files_only=True, dtype=dtype, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(f"{path} cannot be loaded as a vision-language model: {first_line(error)}") from error
+        raise UserError(
+            f"{path} cannot be loaded as a vision-language model: {first_line(error)}; copy the checkpoint again"
+        ) from error
     if missing := sorted(loading["missing_keys"]):
         # transformers would make random numbers up for them.
         raise UserError(

@@ -1,4 +1,5 @@
 // MaxSim over many pages: for each vector of a query its greatest product with a page's vectors, summed over the query.
+// Several queries take one pass over the pages; what one of them scores does not depend on the others.
 
 #include "vectors.h"
 
@@ -14,15 +15,19 @@ typedef Whole WholeAnywhere __attribute__((aligned(4), may_alias));
 
 extern "C" {
 
-// score[i] of the page whose vectors are rows [first[i], beyond[i]), none of them empty.
+// score[q * pages + i] of query q, whose vectors are rows [end[q - 1], end[q]) of `query`, with the page whose vectors are
+// rows [first[i], beyond[i]), none of them empty.
 struct PageScan {
     const void *vectors; // int8 (times `scale` of its row) or IEEE half precision,
     const float *scale;
     const int64_t *first, *beyond;
     const void *query;   // int16 (times `weight` of its row) for int8, otherwise float.
     const float *weight;
+    const int64_t *end;
     float *score;
-    int64_t queries, depth; // Both kinds of rows are `depth` long, an even number.
+    int64_t queries, pages, depth; // Both kinds of rows are `depth` long, an even number.
+
+    int64_t rows() const { return end[queries - 1]; } // Vectors of all queries together.
 };
 }
 
@@ -92,7 +97,7 @@ struct Floats {
 template <class Kind> std::vector<typename Kind::Number> grouped(const PageScan &p, long groups) {
     std::vector<typename Kind::Number> to(groups * W * p.depth);
     const auto *from = (const typename Kind::Number *)p.query;
-    for (long q = 0; q < p.queries; q++)
+    for (long q = 0; q < p.rows(); q++)
         for (long k = 0; k < p.depth; k++)
             to[(q / W) * W * p.depth + (k / Kind::STEP) * W * Kind::STEP + (q % W) * Kind::STEP + k % Kind::STEP] =
                 from[q * p.depth + k];
@@ -131,7 +136,7 @@ void tiles(const typename Kind::Number *vectors, const float *scales, const type
 }
 
 template <class Kind> void scan(const PageScan &p, int64_t begin, int64_t end) {
-    const long groups = (p.queries + W - 1) / W;
+    const long groups = (p.rows() + W - 1) / W;
     const auto query = grouped<Kind>(p, groups);
     std::vector<typename Kind::Number> vectors(TOGETHER * p.depth);
     std::vector<Lanes> best(groups);
@@ -152,9 +157,11 @@ template <class Kind> void scan(const PageScan &p, int64_t begin, int64_t end) {
                 work(vectors.data(), scales, query.data() + group * W * p.depth, p.depth, filled, &best[group]);
             }
         }
-        double total = 0;
-        for (long q = 0; q < p.queries; q++) total += double(best[q / W][q % W]) * p.weight[q];
-        p.score[page] = float(total);
+        for (long asked = 0, q = 0; asked < p.queries; asked++) {
+            double total = 0;
+            for (; q < p.end[asked]; q++) total += double(best[q / W][q % W]) * p.weight[q];
+            p.score[asked * p.pages + page] = float(total);
+        }
     }
 }
 
@@ -164,17 +171,19 @@ template <long WORDS> void scan_signs(const PageScan &p, int64_t begin, int64_t 
     const long words = WORDS ? WORDS : p.depth;
     const auto *query = (const uint64_t *)p.query, *vectors = (const uint64_t *)p.vectors;
     for (int64_t page = begin; page < end; page++) {
-        double total = 0;
-        for (long q = 0; q < p.queries; q++) {
-            long least = 64 * words;
-            for (int64_t row = p.first[page]; row < p.beyond[page]; row++) {
-                long apart = 0;
-                for (long k = 0; k < words; k++) apart += __builtin_popcountll(query[q * words + k] ^ vectors[row * words + k]);
-                least = std::min(least, apart);
+        for (long asked = 0, q = 0; asked < p.queries; asked++) {
+            double total = 0;
+            for (; q < p.end[asked]; q++) {
+                long least = 64 * words;
+                for (int64_t row = p.first[page]; row < p.beyond[page]; row++) {
+                    long apart = 0;
+                    for (long k = 0; k < words; k++) apart += __builtin_popcountll(query[q * words + k] ^ vectors[row * words + k]);
+                    least = std::min(least, apart);
+                }
+                total += (1.0 - double(least) / double(32 * words)) * p.weight[q];
             }
-            total += (1.0 - double(least) / double(32 * words)) * p.weight[q];
+            p.score[asked * p.pages + page] = float(total);
         }
-        p.score[page] = float(total);
     }
 }
 

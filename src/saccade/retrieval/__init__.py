@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from saccade.retrieval.store import PageStore, open_index
     from saccade.retrieval.task_pages import oracle_pages, retrieved_pages
     from saccade.retrieval.two_stage import TwoStageIndex, open_two_stage
+    from saccade.retrieval.why import MatchedToken, PageMatch, named_query, page_match
     from saccade.types import Page
 else:
     __getattr__, __dir__ = names_on_use(__name__)
@@ -27,10 +28,12 @@ __all__ = [
     "BuildReport",
     "FirstStage",
     "IndexSettings",
+    "MatchedToken",
     "MaxSimParts",
     "Page",
     "PageHit",
     "PageIndex",
+    "PageMatch",
     "PageRetriever",
     "PageStore",
     "TwoStageIndex",
@@ -40,11 +43,13 @@ __all__ = [
     "maxsim",
     "maxsim_parts",
     "mrr_at",
+    "named_query",
     "ndcg_at",
     "open_index",
     "open_retriever",
     "open_two_stage",
     "oracle_pages",
+    "page_match",
     "recall_at",
     "retrieved_pages",
 ]

@@ -5,6 +5,7 @@ is the number of pages, a page's RGB bytes, or why there are none.
 """
 
 import math
+import os
 import resource
 import signal
 import socket
@@ -33,7 +34,7 @@ class _Document:
             if self._open is not None:
                 self._open.close()
             self._open = None
-            document = pypdfium2.PdfDocument(Path(path))
+            document = _opened(path)
             document.init_forms()
             self._path, self._open = path, document
         return self._open
@@ -53,6 +54,19 @@ def main(connection: socket.socket) -> None:
             connection.sendall(packed(answer))
         except (BrokenFrameError, BrokenPipeError, ConnectionResetError):
             return
+
+
+def _opened(path: str) -> pypdfium2.PdfDocument:
+    """The document; ValueError for one without pages, which PDFium opens, and pypdfium2 then takes for the last error
+    of whatever document came before."""
+    try:
+        return pypdfium2.PdfDocument(Path(path))
+    except pypdfium2.PdfiumError as error:
+        document = pdfium.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
+        if not document:
+            raise
+        pdfium.FPDF_CloseDocument(document)
+        raise ValueError("it has no pages") from error
 
 
 def _answer(document: _Document, request: WireFrame) -> WireFrame:

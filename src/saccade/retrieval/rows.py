@@ -1,5 +1,6 @@
 """Vectors of many pages as they are stored: rows of small numbers, one page after the other."""
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,8 +79,10 @@ def read_copy(paths: IndexPaths, pages: PageRows) -> PageRows:
     for path, copy in ((paths.vectors, vectors), (paths.scales, scales)):
         if copy is None:
             continue
+        size, into = copy[:1].nbytes, copy.view(np.uint8).data.cast("B")
         with path.open("rb", buffering=0) as file:
-            for source, at, count in zip(pages.first.tolist(), (beyond - counts).tolist(), counts.tolist()):
-                file.seek(source * copy[:1].nbytes)
-                file.readinto(copy[at : at + count].view(np.uint8).data)
+            for source, at, end in zip(pages.first.tolist(), (beyond - counts).tolist(), beyond.tolist()):
+                part = into[at * size : end * size]
+                if os.preadv(file.fileno(), [part], source * size) != len(part):
+                    raise UserError(f"{path} is shorter than its index says; make the index again")
     return PageRows(vectors=vectors, scales=scales, first=beyond - counts, beyond=beyond)

@@ -13,6 +13,8 @@ from saccade.retrieval.layout import IndexEntry
 from saccade.retrieval.pdf import PdfReader, UnreadablePageError
 
 MAX_PDF_BYTES = 1 << 30
+MAX_FAILED_IN_A_ROW = 100
+"""After so many pages in a row that cannot be drawn the rest of a file is not tried: it may claim any number."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +36,8 @@ class KnownFile:
     """So many, readable or not."""
     number: int
     """Of its last page."""
+    failed_in_a_row: int
+    """So many of the last pages cannot be drawn."""
     is_whole: bool
 
 
@@ -44,10 +48,12 @@ def known_files(entries: Sequence[IndexEntry]) -> dict[str, KnownFile]:
         before = known.get(entry.file)
         pages = 0 if before is None or entry.is_replaced else before.pages
         number = 0 if before is None else before.number
+        failed = 0 if before is None or not entry.error else before.failed_in_a_row
         known[entry.file] = KnownFile(
             sha256=entry.sha256,
             pages=pages + bool(entry.number),
             number=entry.number or number,
+            failed_in_a_row=failed + bool(entry.error),
             is_whole=entry.is_last,
         )
     return known
@@ -73,36 +79,46 @@ class NewPages:
         """Nothing for a file that the index has as it is; the rest of one that it has a part of."""
         known = self._known.get(source.name)
         try:
-            entry = IndexEntry(file=source.name, sha256=sha256_of(source.path), document=source.document)
+            # A named pipe would be waited for.
+            sha256 = "" if source.path.exists() and not source.path.is_file() else sha256_of(source.path)
+            why = "it is no file but a pipe, a socket or a device"
         except OSError as error:
-            entry = IndexEntry(file=source.name, sha256="", document=source.document)
+            sha256, why = "", f"it cannot be read ({error.strerror})"
+        entry = IndexEntry(file=source.name, sha256=sha256, document=source.document)
+        if not sha256:
             if known is None or known.sha256 or not known.is_whole:
-                yield _failed(entry, f"it cannot be read ({error.strerror})", is_last=True)
+                yield _failed(entry, why, is_last=True)
             return
-        done = 0
+        done, failed = 0, 0
         if known is not None and known.sha256 == entry.sha256:
             if known.is_whole:
                 return
-            done = known.pages
+            done, failed = known.pages, known.failed_in_a_row
         elif known is not None:
             yield DraftedPage(entry=replace(entry, is_replaced=True))
         if source.is_pdf:
-            yield from self._of_pdf(source, entry, done)
+            yield from self._of_pdf(source, entry, done, failed)
         else:
             yield self._of_picture(source, entry, known)
 
-    def _of_pdf(self, source: SourceFile, entry: IndexEntry, done: int) -> Iterator[DraftedPage]:
+    def _of_pdf(self, source: SourceFile, entry: IndexEntry, done: int, failed: int) -> Iterator[DraftedPage]:
         try:
             pages = self._count(source)
         except UnreadablePageError as error:
             yield _failed(entry, str(error), is_last=True)
             return
         for number in range(done + 1, pages + 1):
+            if failed == MAX_FAILED_IN_A_ROW:
+                why = f"pages {number} to {pages} are not tried: none of the {failed} before them can be drawn"
+                yield _failed(entry, why, is_last=True)
+                return
             page = replace(entry, number=number, is_last=number == pages)
             try:
                 image = self._pdfs.draw(source.path, number)
+                failed = 0
                 yield DraftedPage(entry=replace(page, picture=f"{image_hash(image)}.png"), image=image)
             except UnreadablePageError as error:
+                failed += 1
                 yield _failed(page, str(error), is_last=page.is_last)
 
     def _count(self, source: SourceFile) -> int:

@@ -13,7 +13,7 @@ from saccade.retrieval.corpus import PageHit, unknown_document
 from saccade.retrieval.late_interaction import Vectors, best_first
 from saccade.retrieval.layout import IndexEntry, IndexPaths, read_entries, read_header
 from saccade.retrieval.rows import mapped, read_copy
-from saccade.retrieval.scanning import PageScanner
+from saccade.retrieval.scanning import PageScanner, SharedScan
 from saccade.types import Page
 from saccade.vision_models.kinds import PageVectors
 
@@ -38,6 +38,7 @@ class PageStore:
         self.living = np.array(_living(entries), dtype=np.int64)
         """Places among them of the pages that were not replaced."""
         self.rows = self.everything.at(self.living)
+        self._whole_scan = SharedScan(scanner, self.rows)
         self._entries = [stored[place] for place in self.living]
         self._pages = [Page(document=entry.document, number=entry.number) for entry in self._entries]
         self._places: dict[str, list[int]] = {}
@@ -59,6 +60,8 @@ class PageStore:
         return [self._pages[place] for place in self.places(document)]
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
+        if document is None:
+            return self._hits(self._whole_scan.scores(self.checked(query)), self.places(), k)
         return self.best_of(query, self.places(document), k)
 
     def picture(self, page: Page) -> Image.Image:
@@ -102,6 +105,9 @@ class PageStore:
         """
         pages = self.rows.at(places)
         scores = self.scanner.scores(read_copy(self.paths, pages) if by_reading else pages, self.checked(query))
+        return self._hits(scores, places, k)
+
+    def _hits(self, scores: NDArray[np.float32], places: NDArray[np.int64], k: int) -> list[PageHit]:
         return [
             PageHit(page=self._pages[int(places[best])], score=float(scores[best])) for best in best_first(scores, k)
         ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import numpy as np
 from PIL import Image
@@ -9,17 +10,21 @@ from PIL import Image
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.first_stage import FirstStage, first_rows
 from saccade.retrieval.late_interaction import Vectors, best_first
+from saccade.retrieval.scanning import SharedScan
 from saccade.retrieval.store import PageStore, open_index
 from saccade.types import Page
 
 CANDIDATES = 400
+"""At least so many pages are scored exactly,"""
+CANDIDATE_VECTORS = 300_000
+"""and as many as have about so many vectors: small pages cost little, and there are many of them alike."""
 
 
 def open_two_stage(
     path: Path,
     stage: FirstStage = FirstStage(),
     *,
-    candidates: int = CANDIDATES,
+    candidates: int | None = None,
     threads: int | None = None,
 ) -> "TwoStageIndex":
     """The index in a directory with its first stage; UserError where it is not built, or behind the index."""
@@ -29,13 +34,16 @@ def open_two_stage(
 class TwoStageIndex:
     """A page index that scores exactly as ``PageStore``, but only pages that the first stage finds promising.
 
-    What it misses is missed: hold its recall against ``exact`` on questions of your own.
+    What it misses is missed: hold its recall against ``exact`` on questions of your own. ``candidates`` are by default
+    as many pages as have 300,000 vectors, and 400 or more.
     """
 
-    def __init__(self, exact: PageStore, stage: FirstStage = FirstStage(), *, candidates: int = CANDIDATES) -> None:
+    def __init__(self, exact: PageStore, stage: FirstStage = FirstStage(), *, candidates: int | None = None) -> None:
         self.exact = exact
-        self.candidates = candidates
-        self._first = first_rows(exact, stage)
+        self.candidates = candidates or _candidates(exact)
+        self._first = SharedScan(exact.scanner, first_rows(exact, stage))
+        # Copies of candidates take megabytes each: so many are there at once, however many ask.
+        self._copies = BoundedSemaphore(exact.scanner.threads)
 
     @property
     def encoder(self) -> str:
@@ -59,6 +67,12 @@ class TwoStageIndex:
         promising = max(k, self.candidates)
         if document is not None or len(self.exact) <= promising:
             return self.exact.search(query, k, document)
-        looked = self.exact.scanner.scores(self._first, self.exact.checked(query))
+        looked = self._first.scores(self.exact.checked(query))
         places = np.sort(np.array(best_first(looked, promising), dtype=np.int64))
-        return self.exact.best_of(query, places, k, by_reading=True)
+        with self._copies:
+            return self.exact.best_of(query, places, k, by_reading=True)
+
+
+def _candidates(store: PageStore) -> int:
+    vectors = int((store.rows.beyond - store.rows.first).sum())
+    return max(CANDIDATES, CANDIDATE_VECTORS * len(store) // max(1, vectors))

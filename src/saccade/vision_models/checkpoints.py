@@ -27,7 +27,9 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
                 path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(f"{path} cannot be loaded as {model_class.__name__}: {first_line(error)}") from error
+        raise UserError(
+            f"{path} cannot be loaded as {model_class.__name__}: {first_line(error)}; copy the checkpoint again"
+        ) from error
     if missing := sorted(loading["missing_keys"]):
         # transformers would make random numbers up for them.
         raise UserError(
@@ -42,7 +44,9 @@ def load_tokenizer(path: Path) -> PreTrainedTokenizerFast:
         with quiet_transformers():
             tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(path, local_files_only=True)
     except Exception as error:
-        raise UserError(f"{path} has no tokenizer that can be loaded: {first_line(error)}") from error
+        raise UserError(
+            f"{path} has no tokenizer that can be loaded: {first_line(error)}; copy the checkpoint again"
+        ) from error
     return tokenizer
 
 
@@ -53,7 +57,9 @@ def load_pixels(path: Path, image_processor_class: type[Part]) -> Part:
         with quiet_transformers():
             image_processor: Part = loader.from_pretrained(path, local_files_only=True)
     except Exception as error:
-        raise UserError(f"{path} has no image processor that can be loaded: {first_line(error)}") from error
+        raise UserError(
+            f"{path} has no image processor that can be loaded: {first_line(error)}; copy the checkpoint again"
+        ) from error
     return image_processor
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,6 +203,15 @@ class PageEncoder(Protocol):
 
     def encode_questions(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32]]:
         """The vectors of each question, of shape (vector, dimension)."""
+        ...
+
+
+@runtime_checkable
+class NamesTokens(Protocol):
+    """An encoder that tells which token of a question each vector belongs to."""
+
+    def question_tokens(self, text: str) -> Sequence[str]:
+        """The tokens in the order of the vectors, as people read them."""
         ...
 
 

@@ -82,7 +82,16 @@ class LateInteraction:
 
     def encode_questions(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         with self._lock:
-            return [self._vectors(self._processor.process_queries(text=[self._words(text)]))[0] for text in texts]
+            return [self._vectors(self._query(text))[0] for text in texts]
+
+    def question_tokens(self, text: str) -> list[str]:
+        """The tokens of a question, those that the processor puts around it included."""
+        query = self._query(text)
+        ids = query["input_ids"][0][query["attention_mask"][0].bool()].tolist()
+        return [self._processor.tokenizer.decode([one]) for one in ids]
+
+    def _query(self, text: str) -> Any:
+        return self._processor.process_queries(text=[self._words(text)])
 
     def _words(self, text: str) -> str:
         """The question without the tokenizer's own marks: one for an image would ask for an image."""
