@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from saccade.cli import run_command
 from saccade.testing.tiny_specialists import save_tiny
@@ -57,3 +58,21 @@ def test_models_of_one_s_own_are_measured(capsys: pytest.CaptureFixture[str], tm
     status, _, err = said(capsys, "agreement", "--set", "detector=x", "--wrong", "0.1")
     assert status == 2
     assert "give one of them" in err
+
+
+def test_rows_without_boxes_are_left_out_and_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    Image.new("RGB", (64, 48), "red").save(tmp_path / "dot.png")
+    asked = {"question": "What is there?", "answer": "dot", "image": "dot.png"}
+    boxed = {**asked, "boxes": [{"bbox": [10, 10, 20, 20], "label": "dot"}]}
+    mixed, bare = tmp_path / "mixed.jsonl", tmp_path / "bare.jsonl"
+    # -n counts those with boxes.
+    mixed.write_text("\n".join(json.dumps({**row, "id": str(n)}) for n, row in enumerate([asked, asked, boxed, boxed])))
+    bare.write_text(json.dumps(asked))
+    status, out, err = said(capsys, "hacks", "--data", mixed, "-n", 2)
+    assert (status, out.splitlines()[-1]) == (0, "0 of 17 hacks pay on 2 tasks")
+    assert "2 of 4 rows have no boxes and are left out" in err
+    status, out, err = said(capsys, "agreement", "--data", mixed, "--wrong", 0, "--json")
+    assert (status, json.loads(out)["tasks"], "2 of 4 rows" in err) == (0, 2, True)
+    for command, why in (("hacks", "1 of 1 tasks"), ("agreement", "know no thing")):
+        status, _, err = said(capsys, command, "--data", bare)
+        assert (status, why in err) == (2, True)

@@ -90,7 +90,8 @@ def image(url: str) -> str:
 
 def verified(url: str, image: str, thought: str, answer: str, **asked: object) -> dict[str, object]:
     response = f"<think>{thought}</think><answer>{answer}</answer>"
-    body = {"arguments": {**ASKED, "response": response, **asked}, "images": [image]}
+    given = {name: value for name, value in {**ASKED, **asked}.items() if value is not None}
+    body = {"arguments": {**given, "response": response}, "images": [image]}
     reply = httpx.post(f"{url}/tools/verify", json=body, headers={"Authorization": "Bearer secret"}, timeout=60)
     assert reply.status_code == 200, reply.text
     found: dict[str, object] = reply.json()
@@ -108,6 +109,10 @@ def test_a_picture_a_response_and_a_task_become_parts(url: str, image: str) -> N
 
 def test_a_machine_that_fails_gives_no_part_and_a_wrong_request_is_told(url: str, image: str) -> None:
     found = verified(url, image, f"There is {SMOKE}.", "white")["data"]
+    assert isinstance(found, dict)
+    assert (list(found["parts"]), found["notes"]["no_verdict"]) == (["accuracy"], 1.0)
+    # Where nothing is known, a point is neither hit nor missed.
+    found = verified(url, image, f"There is {POINT}.", "white", labels=None, boxes=None)["data"]
     assert isinstance(found, dict)
     assert (list(found["parts"]), found["notes"]["no_verdict"]) == (["accuracy"], 1.0)
     refused = verified(url, image, "I see.", "white", labels='["a", "b"]')

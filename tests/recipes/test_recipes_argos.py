@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -60,6 +61,12 @@ def own(folder: Path) -> tuple[str, ...]:
     )
 
 
+def entered(plan: Plan) -> None:
+    with ExitStack() as opened:
+        for resource in plan.resources:
+            opened.enter_context(resource)
+
+
 def reinforcement(plan: Plan) -> RLStage:
     return next(stage for stage in plan.stages if isinstance(stage, RLStage))
 
@@ -96,6 +103,8 @@ def answered(task: Task, *points: PointMention) -> Trajectory:
         (("back_ends.service=http://localhost:1", "back_ends.service_models="), "service_models must name"),
         (("back_ends.detector=nowhere",), "set segmenter too"),
         (("back_ends.detectr=nowhere",), "detectr"),
+        (("back_ends.segmenter=nowhere",), r"^back_ends\.segmenter=nowhere is no directory"),
+        (("reward.verifier.forms.conclusion=gain",), "there is no setting .* Did you mean 'forms.conclusion'"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_loaded(folder: Path, settings: Sequence[str], why: str) -> None:
@@ -112,6 +121,20 @@ def test_a_detector_that_is_none_and_scorers_without_a_back_end_are_refused(fold
     context = RecipeContext(model=base_checkpoint(), data=tmp_path / "charts.jsonl", overrides=own(folder))
     with pytest.raises(UserError, match=r"back_ends\.pointer\.at"):
         argos(context)
+
+
+@pytest.mark.parametrize("setting", ["detector", "segmenter", "teacher.at", "video_judge.at"])
+def test_weights_that_cannot_be_loaded_name_their_setting(folder: Path, tmp_path: Path, setting: str) -> None:
+    whole = {"detector": folder / "grounding_dino", "segmenter": folder / "sam"}.get(setting, base_checkpoint())
+    cut = shutil.copytree(whole, tmp_path / "cut")
+    weights = cut / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5000])
+    plan = planned(folder, *own(folder), f"back_ends.{setting}={cut}")
+    named = "the model 'video_judge' cannot be opened: " if setting == "video_judge.at" else f"back_ends.{setting}="
+    with pytest.raises(UserError) as told:
+        entered(plan)
+    assert str(told.value).startswith(f"{named}{cut} cannot be loaded as")
+    assert str(told.value).endswith("; copy the checkpoint again")
 
 
 def test_the_verifier_asks_the_users_own_models(folder: Path) -> None:

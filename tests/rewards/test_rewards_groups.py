@@ -1,5 +1,6 @@
 """Rewards that compare siblings: CodeDance's, and what the contract promises to any."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ from reward_samples import DRAWS, FAILS, REFUSED, RUNS, TASK, group, played
 
 from saccade.algorithms.advantages import group_relative
 from saccade.errors import UserError
-from saccade.rewards.groups import NO_VERDICT, score_question
+from saccade.rewards.groups import NO_VERDICT, score_question, score_questions
 from saccade.rewards.reward import GroupScores, OutcomeReward
 from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, difficulty_scale
 from saccade.types import Json, Score, Task, Term, Trajectory
@@ -158,3 +159,20 @@ def test_a_reward_that_forgets_a_trajectory_is_an_error() -> None:
 
     with pytest.raises(ValueError, match=r"gave \{'main': 0\} scores by stream for \{'main': 1\} trajectories"):
         score_question([group(played(answer="red"))], Forgetful())
+
+
+class Slow:
+    """A group reward whose first task is told last."""
+
+    async def score_groups(
+        self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
+    ) -> GroupScores:
+        for _ in range(9 if task.id == "first" else 0):
+            await asyncio.sleep(0)
+        return GroupScores(scores={name: [None] * len(of) for name, of in groups.items()}, memory=True)
+
+
+def test_what_is_remembered_stands_in_the_order_of_the_questions_and_not_of_the_verdicts() -> None:
+    questions = [[replace(group(played()), task=replace(TASK, id=name))] for name in ("first", "second", "known")]
+    _, memory = score_questions(questions, Slow(), {"other": 1, "known": 2})
+    assert list(memory) == ["other", "known", "first", "second"]

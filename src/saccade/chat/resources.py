@@ -62,7 +62,7 @@ class Resources:
     def __init__(self, media: MediaStore) -> None:
         """``media`` holds the pictures of messages: the store of the run's tasks."""
         self._media = media
-        self._models: list[AbstractContextManager[object]] = []
+        self._models: list[tuple[str, AbstractContextManager[object]]] = []
         self._meters: dict[str, ChatMeter] = {}
         self._open = ExitStack()
 
@@ -75,7 +75,7 @@ class Resources:
     ) -> ChatModel:
         """A model as ``connect`` gives it, open while the run goes on; models of one ``name`` are counted together."""
         made = connect(where, settings, media=self._media, **how)
-        self._models.append(made)
+        self._models.append((name, made))
         self._meter(name).add(made)
         return made
 
@@ -90,7 +90,7 @@ class Resources:
         images = LentImages()
         made = connect(where, settings, media=images, **how)
         vision = VisionChat(made, images)
-        self._models.append(vision)
+        self._models.append((name, vision))
         self._meter(name).add(vision)
         return vision
 
@@ -105,8 +105,11 @@ class Resources:
 
     def __enter__(self) -> Self:
         with ExitStack() as opening:
-            for model in self._models:
-                opening.enter_context(model)
+            for name, model in self._models:
+                try:
+                    opening.enter_context(model)
+                except UserError as error:
+                    raise UserError(f"the model {name!r} cannot be opened: {error}") from error
             self._open = opening.pop_all()
         return self
 

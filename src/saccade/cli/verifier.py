@@ -115,7 +115,7 @@ def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, ope
 
     settings = apply_overrides(BackEndSettings(), overrides)
     judge = JudgeSettings(kind="none")
-    ends = back_ends(settings, judge, VerifierForms(), media=media, view=ORIGINAL_VIEW, seed=seed)
+    ends = back_ends(settings, judge, VerifierForms(), media=media, view=ORIGINAL_VIEW, seed=seed, group="")
     if not settings.finds:
         raise UserError("there is nothing to find things with; set detector and segmenter, or service")
     for resource in ends.resources:
@@ -126,7 +126,7 @@ def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, ope
 def asked_tasks(
     data: Path | None, image_root: Path | None, skip_bad_rows: bool, count: int, seed: int
 ) -> "tuple[tuple[Task, ...], MediaStore]":
-    """The user's own tasks, or drawn ones, and the store of their pictures."""
+    """The user's own tasks with boxes, or drawn ones, and the store of their pictures."""
     from saccade.config.context import read_own_tasks
     from saccade.media.store import MediaStore
     from saccade.rewards.hack_check import drawn_tasks
@@ -138,4 +138,9 @@ def asked_tasks(
     context = task_context(
         data=path, model=None, overrides=(), seed=seed, skip_bad_rows=skip_bad_rows, image_root=image_root
     )
-    return read_own_tasks(path, context)[:count], context.media
+    rows = read_own_tasks(path, context)
+    # Where none has any, the check itself says so.
+    known = [row for row in rows if row.targets] or rows
+    if len(known) < len(rows):
+        click.echo(f"{len(rows) - len(known)} of {len(rows)} rows have no boxes and are left out", err=True)
+    return tuple(known[:count]), context.media

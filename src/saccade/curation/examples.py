@@ -152,6 +152,8 @@ def read_turn_rows(path: Path, media: MediaStore, read: Callable[[Task, Row], It
     ``read`` raises RowError; UserError names the file and all bad rows.
     """
     file = path / EXAMPLES if path.is_dir() else path
+    if not file.exists():
+        raise UserError(f"{file}: there is no such file; give the folder of a curation or its {EXAMPLES}")
     if file.suffix.lower() != ".jsonl":
         raise UserError(f"{file}: trajectories are JSON lines; give the folder of a curation or its {EXAMPLES}")
     tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks

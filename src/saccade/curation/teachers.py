@@ -106,7 +106,10 @@ class Teachers:
                     raise UserError(
                         f"--{role} {path} is neither the address of a server (http://…) nor a checkpoint directory"
                     )
-                self._local[path] = self._stack.enter_context(connect(path, self.server, media=self.media))
+                try:
+                    self._local[path] = self._stack.enter_context(connect(path, self.server, media=self.media))
+                except UserError as error:
+                    raise UserError(f"--{role} {error}") from error
             return self._local[path]
         if model is None:
             raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")

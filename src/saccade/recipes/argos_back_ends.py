@@ -2,8 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -97,10 +97,8 @@ class BackEndSettings:
             raise UserError("service_models must name the service's detector and segmenter, in any words of yours")
         if self.detector and not self.segmenter:
             raise UserError("detector finds boxes, and points are held against regions; set segmenter too")
-        if self.detector:
-            check_kind(self.detector, DETECTORS, "detector")
-        if self.segmenter:
-            check_kind(self.segmenter, SEGMENTERS, "segmenter")
+        _check_kind("detector", self.detector, DETECTORS)
+        _check_kind("segmenter", self.segmenter, SEGMENTERS)
         for name in ("pointer", "teacher", "video_judge", "selector"):
             where: ModelAt = getattr(self, name)
             if where and is_server(where.at) and not where.model:
@@ -114,6 +112,40 @@ class BackEndSettings:
     @property
     def finds(self) -> bool:
         return bool(self.service or self.segmenter)
+
+
+def _check_kind(name: str, path: Path | None, kinds: Mapping[str, str]) -> None:
+    """UserError that begins with the setting's name, unless its directory holds one of these kinds of models."""
+    if path is None:
+        return
+    with value_of(name):
+        check_kind(path, kinds, name)
+
+
+@contextmanager
+def value_of(setting: str) -> Iterator[None]:
+    """A block about a setting's directory: its UserErrors begin with the setting's name."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{setting}={error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFor:
+    """A resource that is loaded for a setting, whose name errors of loading begin with."""
+
+    setting: str
+    resource: AbstractContextManager[object]
+
+    def __enter__(self) -> object:
+        with value_of(self.setting):
+            return self.resource.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return self.resource.__exit__(kind, error, traceback)
 
 
 @dataclass(kw_only=True)
@@ -170,8 +202,12 @@ def back_ends(
     media: MediaStore,
     view: ViewRule,
     seed: int,
+    group: str = "back_ends.",
 ) -> BackEnds:
-    """What the settings name; nothing is loaded or asked before its resources are entered. Raises UserError."""
+    """What the settings name; nothing is loaded or asked before its resources are entered. Raises UserError.
+
+    ``group`` stands before the settings' names where an error names them.
+    """
     models = Resources(media)
     key = os.environ.get(settings.api_key_env, "")
 
@@ -199,7 +235,9 @@ def back_ends(
         named = f"{settings.pointer.at} {settings.pointer.model}".strip()
         pointer = VisionPointer(model=model, name=named, units=settings.pointer_units)
     regions = (
-        OpenedRegions(open=lambda entered: _regions(settings, pointer, media, entered)) if settings.finds else None
+        OpenedRegions(open=lambda entered: _regions(settings, pointer, media, entered, group))
+        if settings.finds
+        else None
     )
     judged = judges(
         judge, judges_consistency=False, judges_answers=True, exact=None, media=media, seed=seed_for(seed, "judge")
@@ -214,7 +252,9 @@ def back_ends(
     selector: Selector = RuleSelector()
     if settings.selector:
         selector = ModelSelector(model=chat("selector", settings.selector), seed=seed)
-    opened = [one for one in (regions, teacher) if one is not None]
+    opened: list[AbstractContextManager[object]] = [] if regions is None else [regions]
+    if teacher is not None:
+        opened.append(teacher if is_server(settings.teacher.at) else OpenedFor(f"{group}teacher.at", teacher))
     return BackEnds(
         verifier=verifier,
         selector=selector,
@@ -255,7 +295,9 @@ def check_scorers(reward: ArgosReward, settings: BackEndSettings, tasks: Sequenc
             )
 
 
-def _regions(settings: BackEndSettings, pointer: Pointer | None, media: MediaStore, entered: ExitStack) -> Regions:
+def _regions(
+    settings: BackEndSettings, pointer: Pointer | None, media: MediaStore, entered: ExitStack, group: str
+) -> Regions:
     if settings.service:
         tools = entered.enter_context(RemoteTools(settings.service, os.environ.get(TOKEN_VARIABLE)))
         return RemoteRegions(
@@ -265,11 +307,15 @@ def _regions(settings: BackEndSettings, pointer: Pointer | None, media: MediaSto
     from saccade.vision_models import load_detector, load_segmenter
 
     assert settings.segmenter is not None
+    with value_of(f"{group}detector"):
+        detector = None if settings.detector is None else load_detector(settings.detector, settings.load)
+    with value_of(f"{group}segmenter"):
+        segmenter = load_segmenter(settings.segmenter, settings.load)
     return ModelRegions(
         media=media,
         name=f"{settings.detector or ''} {settings.segmenter}".strip(),
-        detector=None if settings.detector is None else load_detector(settings.detector, settings.load),
-        segmenter=load_segmenter(settings.segmenter, settings.load),
+        detector=detector,
+        segmenter=segmenter,
         pointer=pointer,
         finding=settings.finding,
     )

@@ -55,6 +55,10 @@ class Gathered(Generic[Request, Response]):
             if len(found) != len(batch.requests):
                 raise ValueError(f"{len(found)} responses to {len(batch.requests)} requests; give one for each")
             batch.found.set_result(found)
+        except asyncio.CancelledError:
+            # The whole loop is stopped: there is nobody left to hear of an exception.
+            batch.found.cancel()
+            raise
         except BaseException as error:
             batch.found.set_exception(error)
             if not isinstance(error, Exception):

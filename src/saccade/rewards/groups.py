@@ -90,6 +90,8 @@ async def _scored_questions(
     for place, groups in enumerate(questions):
         by_task.setdefault(groups[0].task.id, []).append(place)
     scored: dict[int, tuple[Group, ...]] = {}
+    # By the questions and not by whose verdict comes first: a checkpoint's bytes must not depend on a server's pace.
+    order = dict.fromkeys([*remembered, *by_task])
 
     async def score(places: Sequence[int]) -> None:
         for place in places:
@@ -99,7 +101,9 @@ async def _scored_questions(
             scored[place] = tuple(_with_verdicts(group, found[group.stream]) for group in groups)
 
     await asyncio.gather(*(score(places) for places in by_task.values()))
-    return [scored[place] for place in range(len(questions))], remembered
+    return [scored[place] for place in range(len(questions))], {
+        key: remembered[key] for key in order if key in remembered
+    }
 
 
 async def _verdicts(

@@ -18,6 +18,7 @@ from saccade.curation.argos import read_pointed_examples, read_traces
 from saccade.media.store import MediaStore
 from saccade.protocols.points import find_points
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply
+from saccade.testing.tiny_specialists import save_tiny
 
 COLOURS = ("red", "green", "blue", "white")
 NUMBERED = {"green": 30, "red": 10, "blue": 50, "white": 70}
@@ -228,6 +229,7 @@ def test_hostile_pictures_are_named_or_left_out(tmp_path: Path, capsys: pytest.C
     [
         ((), "so that there are questions"),
         (("--data", "DATA"), "question q0 has no boxes that points could be held against"),
+        (("--data", "DATA", "--service", "http://x"), "have no boxes whose labels name what to look at; name a model"),
         (("--data", "DATA", "--detector", "DATA"), "name a --segmenter too"),
         (("--data", "DATA", "--segmenter", "DATA"), "name a --detector, a --pointer or both"),
         (("--data", "DATA", "--detector", "DATA", "--service", "http://x"), "leave out --detector"),
@@ -244,3 +246,31 @@ def test_mistakes_are_told(tmp_path: Path, said: tuple[str, ...], why: str, caps
     teacher = ["--teacher", "http://127.0.0.1:9/v1", "--teacher-model", "glm"]
     assert run_command(["curate", "argos", *words, *teacher, "--out", str(tmp_path / "out")]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_loaded_names_its_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = save_tiny("grounding_dino", tmp_path / "cut")
+    (cut / "model.safetensors").write_bytes(b"cut")
+    data, server = str(questions(tmp_path / "data", boxes=True)), "http://127.0.0.1:9/v1"
+    models = ["--detector", str(cut), "--segmenter", str(save_tiny("sam", tmp_path / "sam"))]
+    named = ["--data", data, "--teacher", server, "--teacher-model", "glm", *models, "--out", str(tmp_path / "out")]
+    assert run_command(["curate", "argos", *named]) == 2
+    told = capsys.readouterr().err
+    assert f"--detector {cut} cannot be loaded as" in told
+    assert "copy the checkpoint again" in told
+
+
+def test_questions_that_nothing_names_the_things_of_are_told_of_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare, boxed = (questions(tmp_path / name, boxes=name == "boxed") for name in ("bare", "boxed"))
+    rows = [json.loads(line) for folder in (bare, boxed) for line in folder.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["id"] = f"m{number}"
+        row["images"] = [str((bare.parent / name).resolve()) for name in row["images"]]
+    mixed = tmp_path / "mixed.jsonl"
+    mixed.write_text("\n".join(map(json.dumps, rows)))
+    named = ["--data", str(mixed), "--teacher", "http://127.0.0.1:9/v1", "--teacher-model", "glm"]
+    service = ["--service", "http://127.0.0.1:9", "--out", str(tmp_path / "out")]
+    assert run_command(["curate", "argos", *named, *service]) != 0
+    assert "4 of 8 questions, m0 first, have no boxes whose labels name what to look at" in capsys.readouterr().err

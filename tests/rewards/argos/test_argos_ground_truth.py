@@ -65,7 +65,46 @@ def test_a_verifier_that_finds_nothing_and_one_that_fails() -> None:
     names = sorted({one.name for task in TASKS for one in task.objects})
     failing = agreement_with_truth(Verifier(regions=Counted(ExactRegions(), fails=names)), TASKS)
     assert failing.no_verdict > 150
-    assert failing.points + failing.no_verdict == blind.points + blind.no_verdict
+    assert failing.points + failing.no_verdict + failing.repeated == blind.points + blind.repeated
+    assert (blind.no_verdict, failing.vague) == (0, 0)
+
+
+class Everywhere:
+    """Finds each thing all over its picture."""
+
+    identity = "everywhere"
+
+    def find(self, requests: Sequence[RegionRequest], /) -> Sequence[tuple[Mask, ...]]:
+        images = [one.task.images[one.image_index] for one in requests]
+        return [(Mask.from_array(np.ones((image.height, image.width), dtype=np.bool_)),) for image in images]
+
+
+class Together:
+    """Finds one thing in the upper left, whatever is asked for."""
+
+    identity = "together"
+
+    def find(self, requests: Sequence[RegionRequest], /) -> Sequence[tuple[Mask, ...]]:
+        found = []
+        for one in requests:
+            image = one.task.images[one.image_index]
+            region = np.zeros((image.height, image.width), dtype=np.bool_)
+            region[: image.height // 2, : image.width // 2] = True
+            found.append((Mask.from_array(region),))
+        return found
+
+
+def test_points_that_say_nothing_are_no_failures_of_a_machine() -> None:
+    vague = agreement_with_truth(Verifier(regions=Everywhere()), TASKS)
+    blind = agreement_with_truth(Verifier(regions=Nowhere()), TASKS)
+    assert (vague.points, vague.no_verdict, vague.repeated) == (0, 0, 0)
+    assert vague.vague == blind.points + blind.repeated > 200
+    assert f"{vague.vague} not counted, as their names cover over half of the picture" in vague.describe()
+    merged = agreement_with_truth(Verifier(regions=Together()), TASKS)
+    assert (merged.no_verdict, merged.vague) == (0, 0)
+    assert merged.points + merged.repeated == vague.vague
+    assert f"{merged.repeated} not counted, as they repeat others" in merged.describe()
+    assert "not counted" not in agreement_with_truth(Verifier(regions=ExactRegions()), TASKS).describe()
 
 
 def test_targets_of_own_tasks_are_enough_and_without_any_there_is_nothing_to_compare() -> None:

@@ -100,11 +100,13 @@ def test_a_label_that_is_the_answer_says_it() -> None:
     assert hidden[0] == hidden[1]
 
 
-def test_a_teacher_that_fails_is_filled_in() -> None:
+def test_a_teacher_that_fails_is_filled_in(caplog: pytest.LogCaptureFixture) -> None:
     found = scored(with_teacher(), said("white", thought="white"), said("white", thought="crash"))
     assert [one.total for one in found if one is not None] == [1.0, 1.0]
-    assert found[1] is not None
-    assert found[1].notes["no_teacher"] == 1.0
+    assert [one.notes["no_teacher"] for one in found if one is not None] == [0.0, 1.0]
+    assert [one.getMessage().partition(",")[0] for one in caplog.records] == [
+        "the verifier's teacher failed on 1 of 2 requests"
+    ]
 
 
 def test_a_reasoning_that_makes_the_teacher_refuse_is_worth_nothing() -> None:

@@ -71,6 +71,15 @@ def found_by(
 
 
 @contextmanager
+def _given_by(option: str) -> Iterator[None]:
+    """A block about an option's directory: its UserErrors begin with the option."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{option} {error}") from error
+
+
+@contextmanager
 def _regions(
     names: FinderNames, pointer: Pointer | None, finding: RegionFinding, media: MediaStore
 ) -> Iterator[Regions]:
@@ -82,11 +91,15 @@ def _regions(
         from saccade.vision_models.detectors import load_detector
         from saccade.vision_models.segmenters import load_segmenter
 
+        with _given_by("--detector"):
+            detector = None if names.detector is None else load_detector(names.detector)
+        with _given_by("--segmenter"):
+            segmenter = load_segmenter(names.segmenter)
         yield ModelRegions(
             media=media,
             name=f"{names.detector or ''} {names.segmenter}".strip(),
-            detector=None if names.detector is None else load_detector(names.detector),
-            segmenter=load_segmenter(names.segmenter),
+            detector=detector,
+            segmenter=segmenter,
             pointer=pointer,
             finding=finding,
         )

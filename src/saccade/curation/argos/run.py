@@ -1,6 +1,7 @@
 """Command of Argos' curation: questions, back ends and folder, from what the command line says."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,8 @@ from saccade.types import Json, Task
 Role = Literal["teacher", "extractor", "scorer", "video-judge"]
 
 FAMILY_QUESTIONS = 64
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,8 @@ def curate_argos(request: ArgosRequest) -> TracingReport:
     tasks = _questions(request, settings, media)
     if settings.asks == "overlay" or settings.reward.grounding_weight:
         _check_verifiable(tasks, request)
+    if settings.asks == "overlay":
+        _check_named(tasks, request)
     with Journal(request.out, _started_with(request, settings, tasks), traced_from, resume=request.resume) as journal:
         report = asyncio.run(_run(request, settings, tasks, journal, media))
     remove_pictures(request.out)
@@ -168,6 +173,21 @@ def _check_verifiable(tasks: Sequence[Task], request: ArgosRequest) -> None:
                 f"question {task.id} is about a video, and nothing judges what is said of its frames; name a model "
                 "with --video-judge"
             )
+
+
+def _check_named(tasks: Sequence[Task], request: ArgosRequest) -> None:
+    """UserError where nothing names the things of any question; a warning where some would be given up for that."""
+    if request.who["extractor"] is not None:
+        return
+    bare = [task.id for task in tasks if task.images and not (task.targets or task.objects)]
+    if bare:
+        told = (
+            f"{len(bare)} of {len(tasks)} questions, {bare[0]} first, have no boxes whose labels name what to look at; "
+            "name a model that does with --extractor and --extractor-model (the teacher's server will do)"
+        )
+        if len(bare) == len(tasks):
+            raise UserError(told)
+        logger.warning("%s; without one they are given up as no_things", told)
 
 
 def _questions(request: ArgosRequest, settings: ArgosCuration, media: MediaStore) -> Sequence[Task]:

@@ -5,6 +5,7 @@ judges, a request is to blame when the machine refuses it again ``BLAMED_AFTER``
 of the same kind that it answers. A machine that is down fails on the control too, and is the machine's failure.
 """
 
+import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -19,6 +20,8 @@ NOWHERE: Masks = ()
 """The region of a label that is itself to blame for having none."""
 IMPOSSIBLE: tuple[float, ...] = (-math.inf,)
 """The log-probabilities of an answer after a reasoning that is itself to blame for having none."""
+
+logger = logging.getLogger(__name__)
 
 Asked = TypeVar("Asked")
 Verdict = TypeVar("Verdict")
@@ -50,6 +53,24 @@ async def answered(
     for place in blamed:
         found[place] = nothing
     return found
+
+
+def telling_failures(
+    name: str, ask: Callable[[Sequence[Asked]], Sequence[Verdict | MachineError]]
+) -> Callable[[Sequence[Asked]], Sequence[Verdict | MachineError]]:
+    """The same back end, whose failures are a warning for each batch; refusals, which may be the policy's, are none."""
+
+    def told(requests: Sequence[Asked]) -> Sequence[Verdict | MachineError]:
+        found = ask(requests)
+        failed = [one for one in found if isinstance(one, MachineError) and not isinstance(one, RefusalError)]
+        if failed:
+            logger.warning(
+                "the verifier's %s failed on %d of %d requests, whose part is filled in from siblings or left out: %s",
+                *(name, len(failed), len(requests), failed[0]),
+            )
+        return found
+
+    return told
 
 
 def control_of_region(request: RegionRequest) -> RegionRequest:

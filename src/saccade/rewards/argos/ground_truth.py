@@ -6,6 +6,7 @@ not there, in all shares of right points. The verifier measures them, and so do 
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -37,7 +38,11 @@ class TruthAgreement:
     points: int
     """Points with a verdict of both."""
     no_verdict: int
-    """Points that the verifier gave none on: its machine failed, or it took them for repeats or for vague."""
+    """Points that the verifier's machine failed on."""
+    vague: int
+    """Points that it does not count: what it finds for their names covers over half of the picture."""
+    repeated: int
+    """Points that it does not count, since it takes them for repeats of others."""
     accuracy: float
     """Share of points with the right verdict."""
     precision: float
@@ -54,7 +59,12 @@ class TruthAgreement:
         """One line for people."""
         numbers = {name: value for name, value in asdict(self).items() if isinstance(value, float)}
         shown = "  ".join(f"{name} {'-' if math.isnan(value) else f'{value:.3f}'}" for name, value in numbers.items())
-        return f"{shown}  ({self.points} points of {self.tasks} tasks, {self.no_verdict} without a verdict)"
+        of = [f"{self.points} points of {self.tasks} tasks", f"{self.no_verdict} without a verdict"]
+        if self.vague:
+            of.append(f"{self.vague} not counted, as their names cover over half of the picture")
+        if self.repeated:
+            of.append(f"{self.repeated} not counted, as they repeat others")
+        return f"{shown}  ({', '.join(of)})"
 
     def to_json(self) -> dict[str, Json]:
         """The numbers by name, None for NaN."""
@@ -138,8 +148,14 @@ async def _measured(verifier: Verifier, asked: Sequence[tuple[Task, Sequence[Tra
 
 
 def _compared(tasks: int, found: Sequence[MeasuredPoints], true: Sequence[MeasuredPoints]) -> TruthAgreement:
-    pairs = [(a, b) for one, other in zip(found, true) for a, b in zip(one.hits, other.hits) if b is not None]
-    judged = np.asarray([(a, b) for a, b in pairs if a is not None], dtype=np.bool_).reshape(-1, 2)
+    pairs = [
+        (a, b, one.silent.get(place))
+        for one, other in zip(found, true)
+        for place, (a, b) in enumerate(zip(one.hits, other.hits))
+        if b is not None
+    ]
+    silent = Counter(why for _, _, why in pairs)
+    judged = np.asarray([(a, b) for a, b, _ in pairs if a is not None], dtype=np.bool_).reshape(-1, 2)
     said, is_so = judged[:, 0], judged[:, 1]
     scores = [
         (one.value, other.value) for one, other in zip(found, true) if one.value is not None and other.value is not None
@@ -148,7 +164,9 @@ def _compared(tasks: int, found: Sequence[MeasuredPoints], true: Sequence[Measur
     return TruthAgreement(
         tasks=tasks,
         points=len(judged),
-        no_verdict=len(pairs) - len(judged),
+        no_verdict=silent["failed"],
+        vague=silent["vague"],
+        repeated=silent["repeated"],
         accuracy=_share(said == is_so),
         precision=_share(is_so[said]),
         recall=_share(said[is_so]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from saccade.errors import MachineError
 from saccade.rewards.argos.regions import Masks
@@ -10,7 +11,11 @@ from saccade.rewards.argos.spatial import KnownRegions, PointForm, checked_mask,
 from saccade.types import ImageRef, PointMention, Task
 
 Hit = bool | None
-"""None for a point that does not count: it repeats an earlier one, or its label is vague."""
+"""None for a point that does not count; its ``Silence`` says why."""
+
+Silence = Literal["failed", "vague", "repeated"]
+"""Why a point does not count: a machine failed on its label, the label covers over half of the picture, or it repeats
+an earlier point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +48,22 @@ def hits_of(
     pictures: Mapping[int, KnownPicture],
     *,
     distinct: bool,
-) -> tuple[list[Hit], int]:
-    """For each point whether it hits, and how many points a machine failed on; these have None."""
+) -> tuple[list[Hit], dict[int, Silence]]:
+    """For each point whether it hits, and why by their places those do not count that have None."""
     hits: list[Hit] = [False] * len(mentions)
-    failed = 0
+    silent: dict[int, Silence] = {}
     for place in sorted({place for place in places if place is not None}):
         picture = pictures[place]
         indices = [index for index, at in enumerate(places) if at == place]
         of_place = picture.regions.hits([_form(mentions[index]) for index in indices], distinct=distinct)
         for index, hit in zip(indices, of_place):
-            is_broken = plain_label(mentions[index].label) in picture.broken
-            failed += is_broken
-            hits[index] = None if is_broken else hit
-    return hits, failed
+            label = plain_label(mentions[index].label)
+            if label in picture.broken:
+                silent[index] = "failed"
+            elif hit is None:
+                silent[index] = "vague" if label in picture.regions.vague else "repeated"
+            hits[index] = None if index in silent else hit
+    return hits, silent
 
 
 def _lying(regions: Mapping[str, Masks], size: tuple[int, int]) -> set[str]:

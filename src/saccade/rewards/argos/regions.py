@@ -56,16 +56,21 @@ class Regions(Protocol):
 
 @dataclass(frozen=True)
 class ExactRegions:
-    """Regions of a drawn task, from its own objects and targets: a label means the thing of exactly this name."""
+    """Regions of a drawn task, from its own objects and targets: a label means the thing of exactly this name.
+
+    Of a task with neither nothing is known, which is a failure and not an empty picture.
+    """
 
     identity: str = "exact"
 
-    def find(self, requests: Sequence[RegionRequest], /) -> Sequence[Masks]:
+    def find(self, requests: Sequence[RegionRequest], /) -> Sequence[Masks | MachineError]:
         return [_known(request) for request in requests]
 
 
-def _known(request: RegionRequest) -> Masks:
+def _known(request: RegionRequest) -> Masks | MachineError:
     task, index = request.task, request.image_index
+    if not task.objects and not task.targets:
+        return MachineError(f"task {task.id} comes without boxes, so exact regions know nothing of it; give it boxes")
     objects = [one for one in task.objects if one.image_index == index and plain_label(one.name) == request.label]
     if objects:
         return tuple(one.mask or Mask.from_box(one.box, request.image.width, request.image.height) for one in objects)

@@ -9,7 +9,7 @@ where none has it, none has the part.
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from saccade.errors import UserError
@@ -44,7 +44,8 @@ class ArgosReward:
     """Share of responses below tau that are measured all the same, for curves; it changes no reward."""
     seed: int = 0
     """Chooses those."""
-    verifier: Verifier | None = None
+    verifier: Verifier | None = field(default=None, metadata={"setting": False})
+    """Back ends of grounding and reasoning; of a run they are set by ``back_ends`` and ``forms``."""
     selector: Selector = RuleSelector()
     accuracy: AccuracyJudge | None = None
     """A judge of answers that rules cannot compare; None leaves them to the rules. One that grades says right from
@@ -83,7 +84,8 @@ class ArgosReward:
             else Score(
                 terms=self._terms(accuracy, points[index], thoughts[index]) if pays[index] else _alone(accuracy),
                 is_right=accuracy >= self.tau,
-                notes=_notes(task, members[index], selection, groundings[index], thoughts[index]),
+                notes=_notes(task, members[index], selection, groundings[index])
+                | self._of_teacher(reasonings[index], selection, is_paid=pays[index]),
                 evidence=_evidence(selection, groundings[index]),
             )
             for index, accuracy in enumerate(accuracies)
@@ -127,6 +129,11 @@ class ArgosReward:
         asked = [one for one, is_one in zip(members, measures) if is_one]
         found = iter(await self._verifier.groundings(task, asked, selection) if asked else [])
         return [next(found) if is_one else None for is_one in measures]
+
+    def _of_teacher(self, found: float | None, selection: Selection, *, is_paid: bool) -> dict[str, float]:
+        """A note on each response that the teacher was asked about: 1 where its machine failed."""
+        was_asked = is_paid and bool(self.reasoning_weight) and "teacher" in selection.scorers
+        return {"no_teacher": float(found is None)} if was_asked else {}
 
     async def _reasonings(
         self, task: Task, members: Sequence[Trajectory], pays: Sequence[bool], selection: Selection
@@ -179,7 +186,7 @@ def _filled(values: Sequence[float | None], pays: Sequence[bool]) -> list[_Part 
 
 
 def _notes(
-    task: Task, trajectory: Trajectory, selection: Selection, grounding: MeasuredPoints | None, reasoning: _Part | None
+    task: Task, trajectory: Trajectory, selection: Selection, grounding: MeasuredPoints | None
 ) -> dict[str, float]:
     notes = {f"scorer/{name}": 1.0 for name in selection.scorers}
     if selection.wants_points:
@@ -189,8 +196,6 @@ def _notes(
         notes["no_verdict"] = float(grounding.no_verdict)
         if grounding.value is not None:
             notes["grounding"] = grounding.value
-    if reasoning is not None and reasoning.filled_from:
-        notes["no_teacher"] = 1.0
     thought = without_points("\n".join(turn.thought for turn in trajectory.turns))
     if (agreement := agrees(task, thought, trajectory.answer or "")) is not None:
         notes["agreement"] = float(agreement)

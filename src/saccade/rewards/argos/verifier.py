@@ -11,9 +11,16 @@ from saccade.chat.answer_scoring import MAX_SCORED_CHARS, AnswerRequest, AnswerS
 from saccade.errors import MachineError, UserError
 from saccade.protocols.moments import find_moments
 from saccade.protocols.points import MAX_POINTS, without_points, without_tags
-from saccade.rewards.argos.blame import IMPOSSIBLE, NOWHERE, answered, control_of_answer, control_of_region
+from saccade.rewards.argos.blame import (
+    IMPOSSIBLE,
+    NOWHERE,
+    answered,
+    control_of_answer,
+    control_of_region,
+    telling_failures,
+)
 from saccade.rewards.argos.conclusion import spellings_of, with_one_conclusion, without_conclusion
-from saccade.rewards.argos.hits import Hit, KnownPicture, hits_of, known_picture, picture_of
+from saccade.rewards.argos.hits import Hit, KnownPicture, Silence, hits_of, known_picture, picture_of
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.rewards.argos.scorer_clock import ScorerClock
@@ -58,6 +65,8 @@ class MeasuredPoints:
     """None where the machine failed."""
     hits: tuple[Hit, ...] = ()
     """For each point in order, at most ``MAX_POINTS``: later ones are not looked at."""
+    silent: Mapping[int, Silence] = field(default_factory=dict)
+    """Why those points do not count whose hit is None, by their places."""
     judged: int = 0
     """Descriptions of frames and segments with a verdict."""
     no_verdict: int = 0
@@ -100,9 +109,9 @@ class Verifier:
         clock = ScorerClock()
         find, score = None, None
         if self.regions is not None:
-            find = Gathered(clock.timed("regions", self.regions.find))
+            find = Gathered(clock.timed("regions", telling_failures("regions", self.regions.find)))
         if self.teacher is not None:
-            score = Gathered(clock.timed("teacher", self.teacher.logprobs))
+            score = Gathered(clock.timed("teacher", telling_failures("teacher", self.teacher.logprobs)))
         for name, value in (("_clock", clock), ("_find", find), ("_score", score)):
             object.__setattr__(self, name, value)
 
@@ -149,16 +158,17 @@ class Verifier:
     ) -> MeasuredPoints:
         if not mentions and self.forms.selected_by == "response":
             return MeasuredPoints(value=None, is_part=False)
-        hits, failed = hits_of(mentions, places, pictures, distinct=self.forms.distinct)
+        hits, silent = hits_of(mentions, places, pictures, distinct=self.forms.distinct)
+        failed = sum(why == "failed" for why in silent.values())
         counted = [float(hit) for hit in hits if hit is not None]
         if moments is None:
             value = None if failed else sum(counted) / len(counted) if counted else 0.0
-            return MeasuredPoints(value=value, hits=tuple(hits), no_verdict=failed)
+            return MeasuredPoints(value=value, hits=tuple(hits), silent=silent, no_verdict=failed)
         frames, segments = moments
         value = video_score([*counted, *[None] * failed], frames, segments, form=self.forms.video)
         missing = sum(one is None for one in (*frames, *segments))
         judged = len(frames) + len(segments) - missing
-        return MeasuredPoints(value=value, hits=tuple(hits), judged=judged, no_verdict=failed + missing)
+        return MeasuredPoints(value=value, hits=tuple(hits), silent=silent, judged=judged, no_verdict=failed + missing)
 
     async def _moments(self, task: Task, trajectory: Trajectory) -> Moments:
         """Scores of what is said of frames and of segments; the same words on the same place count once."""

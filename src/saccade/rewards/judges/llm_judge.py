@@ -10,7 +10,7 @@ to blame.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -22,7 +22,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.addressing import MARK, addresses_judge, quoted, runs_of, says_anything
 from saccade.rewards.judges.consistency import ATTACK, CONTRADICTION, SAYS_NOTHING, Reference, Verdict, mean_or_none
 from saccade.seeding import seed_for
-from saccade.types import Message, Task
+from saccade.types import ImageRef, Message, Task
 
 Value = TypeVar("Value")
 
@@ -81,15 +81,22 @@ class JudgeClient:
         return Replies(values=tuple(found), missing=self.samples - len(found))
 
     async def values(
-        self, task_id: str, text: str, read: Callable[[str], Value | None], *, already: int = 0
+        self,
+        task_id: str,
+        text: str,
+        read: Callable[[str], Value | None],
+        *,
+        already: int = 0,
+        images: Sequence[ImageRef] = (),
     ) -> list[Value]:
         """The values read of the replies to this text, at most ``samples - already``; fewer where the judge fails.
 
-        The same text on the same task is asked with the same seeds, so that a teacher may keep its replies; only what
-        is missing is asked for again, with other seeds. A server that is down, or refuses this one request, is not
-        asked again: its client has tried. Raises ``UserError`` for what no other request would mend.
+        ``images`` are shown before the text. The same text on the same task is asked with the same seeds, so that a
+        teacher may keep its replies; only what is missing is asked for again, with other seeds. A server that is down,
+        or refuses this one request, is not asked again: its client has tried. Raises ``UserError`` for what no other
+        request would mend.
         """
-        messages = [Message(role="user", parts=(text,))]
+        messages = [Message(role="user", parts=(*images, text))]
         wanted = self.samples - already
         found: list[Value] = []
         for attempt in range(self.tries):
