@@ -11,6 +11,7 @@ from saccade.media.store import MediaStore
 from saccade.rewards import score_attempts
 from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
 from saccade.types import Answer, Attempt, PointMention, SceneObject, Target, Task, Trajectory, Turn
+from saccade.viewer.curves import main_charts
 from saccade.viewer.examples import example_view
 from saccade.viewer.named_points import named_points, pointing_text
 from saccade.viewer.pictures import Album
@@ -89,3 +90,17 @@ def test_an_evaluation_says_how_much_is_grounded() -> None:
     said = pointing_text(found).replace("\N{NO-BREAK SPACE}", " ")
     assert said == "1.00 a trajectory, none in 33.3 %, 50 % grounded, 66.7 % of the targets"
     assert pointing([replace(played(), trajectory=replace(played().trajectory, score=None))]) is None
+
+
+def test_scorers_are_named_and_not_counted_in_an_example(tmp_path: Path) -> None:
+    Image.new("RGB", (100, 50), "red").save(tmp_path / f"{IMAGE.hash}.png")
+    notes = dict(example_view(judged(*MENTIONS), Album(directory=tmp_path)).notes)
+    assert notes["scorers"] == "detector, teacher"
+    assert notes["points"] == "5"
+    assert not [name for name in notes if name.startswith("scorer,")]
+
+
+def test_the_verifier_s_metrics_have_charts_of_their_own() -> None:
+    names = ("noted/points", "noted/no_teacher", "noted/scorer/detector", "time/regions_known", "time/teacher_s")
+    titles = [chart.title for chart in main_charts(dict.fromkeys(names, ((1, 0.5), (2, 0.25))))]
+    assert titles == ["Points", "Scorers chosen", "No verdict", "Regions known already", "Time of the scorers"]

@@ -14,7 +14,7 @@ from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import mcp, openenv, serve
-from saccade.cli.show import judge_run, show
+from saccade.cli.show import explain_pages, judge_run, show, star_run
 from saccade.cli.tools import tools
 from saccade.cli.verifier import verifier
 from saccade.errors import UserError
@@ -280,14 +280,42 @@ def evaluate(
 )
 @click.option("--judge-model", metavar="NAME", help="Name of the judge's model, where --judge is a server.")
 @click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
-def report(run_directory: Path, judge: str | None, judge_model: str | None, api_key_env: str) -> None:
+@click.option(
+    "--stars",
+    type=click.Choice(["text", "pages"]),
+    help="Ask the judge instead for 1 to 5 stars of every evaluated response: coherence, faithfulness, agreement. With "
+    "pages it is shown the question's images too.",
+)
+@click.option(
+    "--why",
+    metavar="ENCODER|run",
+    help="Draw over the pages why they were found: by this encoder of pages (a directory or a server's URL), or by the "
+    "one that the run's settings name (run). What it says stays with the run.",
+)
+def report(
+    run_directory: Path,
+    judge: str | None,
+    judge_model: str | None,
+    api_key_env: str,
+    stars: str | None,
+    why: str | None,
+) -> None:
     """Write report.html and report.json of a run again, also of one that still runs."""
     if judge_model is not None and judge is None:
         raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
-    if judge is not None:
+    if stars is not None and judge is None:
+        raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
+    if judge is not None and stars is not None:
+        prepare_machine(None)
+        count = star_run(run_directory, judge, judge_model, sees_pages=stars == "pages", api_key_env=api_key_env)
+        click.echo(f"Judged: {count} responses have stars")
+    elif judge is not None:
         prepare_machine(None)
         count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
         click.echo(f"Judged: {count} wrong trajectories")
+    if why is not None:
+        prepare_machine(None)
+        click.echo(f"Explained: the pages of {explain_pages(run_directory, why)} questions")
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.report import write_report
 

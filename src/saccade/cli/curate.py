@@ -10,6 +10,7 @@ import click
 from saccade.cli.curate_argos import argos
 from saccade.cli.curate_ivgr import ivgr
 from saccade.cli.curate_tools import tools as linguistic_tools
+from saccade.cli.curate_tools import tools_diff
 from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 from saccade.errors import UserError
 
@@ -105,6 +106,7 @@ def curate() -> None:
 curate.add_command(argos)
 curate.add_command(ivgr)
 curate.add_command(linguistic_tools)
+curate.add_command(tools_diff)
 curate.add_command(vista)
 
 

@@ -1,5 +1,6 @@
-"""``saccade curate tools``: linguistic tools learned from a run's right trajectories."""
+"""``saccade curate tools``: linguistic tools learned from a run's right trajectories; ``tools-diff`` compares two."""
 
+import json
 from pathlib import Path
 
 import click
@@ -66,3 +67,24 @@ def tools(
     )
     click.echo(curated.describe(), nl=False)
     click.echo(f"Toolbox: {out}")
+
+
+@click.command("tools-diff")
+@click.argument("first", type=PATH)
+@click.argument("second", type=PATH)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def tools_diff(first: Path, second: Path, as_json: bool) -> None:
+    """Say what became of the tools of FIRST in SECOND: runs that curated a toolbox, or files of toolboxes.
+
+    Tools of one name are one, and so are two whose descriptions are nearly the same. Where a curation is recorded its
+    whole pool is compared, with the right trajectories that use each tool.
+    """
+    from saccade.curation.linguistic_tools.comparison import compared_tools, comparison_lines, pooled_tools
+
+    for name, path in (("FIRST", first), ("SECOND", second)):
+        existing(name, path)
+    found = compared_tools(pooled_tools(first), pooled_tools(second))
+    if as_json:
+        click.echo(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(comparison_lines(found)))

@@ -24,12 +24,17 @@ class Line:
 
 
 def line_chart(
-    lines: Sequence[Line], *, title: str, format_value: Callable[[float], str] = number_text, is_share: bool = False
+    lines: Sequence[Line],
+    *,
+    title: str,
+    format_value: Callable[[float], str] = number_text,
+    is_share: bool = False,
+    x_name: str = "step",
 ) -> str:
     """An SVG with axes, grid, one line per series and a hover title on each point.
 
-    ``is_share`` fixes the y axis to 0-1. Values that are not finite leave gaps. The markup is safe: titles and
-    labels are escaped.
+    ``x_name`` says what the x axis counts; ``is_share`` fixes the y axis to 0-1. Values that are not finite leave gaps.
+    The markup is safe: titles and labels are escaped.
     """
     finite = [(step, value) for line in lines for step, value in line.points if math.isfinite(value)]
     if not finite:
@@ -44,9 +49,9 @@ def line_chart(
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     parts += [_y_tick(scale, tick, format_value) for tick in y_ticks]
     parts += [_x_tick(scale, tick) for tick in x_ticks]
-    parts.append(f'<text class="axis" x="{WIDTH - RIGHT}" y="{HEIGHT - 3}" text-anchor="end">step</text>')
+    parts.append(f'<text class="axis" x="{WIDTH - RIGHT}" y="{HEIGHT - 3}" text-anchor="end">{x_name}</text>')
     for index, line in enumerate(lines):
-        parts += _line(scale, index, line, format_value)
+        parts += _line(scale, index, line, format_value, x_name)
     return "".join([*parts, "</svg>"])
 
 
@@ -101,7 +106,7 @@ def _x_tick(scale: _Scale, tick: float) -> str:
     return f'<text class="axis" x="{scale.x(tick)}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{tick:.0f}</text>'
 
 
-def _line(scale: _Scale, index: int, line: Line, format_value: Callable[[float], str]) -> list[str]:
+def _line(scale: _Scale, index: int, line: Line, format_value: Callable[[float], str], x_name: str) -> list[str]:
     is_smoothed = len(line.points) > _SMOOTH_FROM
     drawn = smoothed(line.points) if is_smoothed else line.points
     parts = []
@@ -113,7 +118,7 @@ def _line(scale: _Scale, index: int, line: Line, format_value: Callable[[float],
     mean_of = f", mean of {2 * max(1, len(drawn) // 40) + 1} steps" if is_smoothed else ""
     for step, value in drawn[every - 1 :: every]:
         if math.isfinite(value):
-            hover = f"{escape(line.label)}, step {step}: {format_value(value)}{mean_of}"
+            hover = f"{escape(line.label)}, {x_name} {step}: {format_value(value)}{mean_of}"
             parts.append(
                 f'<circle class="{kind} series-{index % 4}" cx="{scale.x(step)}" cy="{scale.y(value)}" r="3">'
                 f"<title>{hover}</title></circle>"

@@ -110,6 +110,53 @@ _PANELS = (
         lines=_both(metric.LOOK_IOU),
     ),
     _Panel(
+        title="Parts of the reward",
+        subtitle="mean over the trajectories that were paid by them",
+        lines={metric.REWARD_PREFIX + "grounding": "grounding", metric.REWARD_PREFIX + "reasoning": "reasoning"},
+    ),
+    _Panel(
+        title="Points",
+        subtitle="points that a trajectory's reasoning names",
+        lines=_both(metric.NOTED_PREFIX + "points"),
+    ),
+    _Panel(
+        title="Without points, and in agreement",
+        subtitle="share of trajectories: none where some are wanted; thought and answer say the same",
+        lines={
+            metric.NOTED_PREFIX + "no_points": "without points",
+            metric.NOTED_PREFIX + "agreement": "thought and answer agree",
+        },
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Scorers chosen",
+        subtitle="share of trajectories that are checked by each",
+        lines={f"{metric.NOTED_PREFIX}scorer/{name}": name for name in ("detector", "pointer", "video", "teacher")},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="No verdict",
+        subtitle="what a machine failed: of each trajectory that it was asked about",
+        lines={
+            metric.NOTED_PREFIX + "no_verdict": "points or judgements",
+            metric.NOTED_PREFIX + "no_teacher": "answers by the teacher",
+        },
+    ),
+    _Panel(
+        title="Regions known already",
+        subtitle="share of pairs of picture and name that no model was asked for again",
+        lines={metric.TIME_PREFIX + "regions_known": "known"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Time of the scorers",
+        subtitle="seconds of a step, some of them at once",
+        lines={f"{metric.TIME_PREFIX}{name}_s": name for name in ("regions", "teacher", "video")},
+    ),
+    _Panel(
         title="Distance between policies",
         subtitle="KL in nats per token",
         lines={metric.REFERENCE_KL: "to the stage's first policy", metric.MISMATCH_KL: "engine to learner"},

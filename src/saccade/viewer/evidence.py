@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade import metric_names as metric
+from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.errors import UserError
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.evaluation.summary import StageSummary, summarise
@@ -13,8 +14,10 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json
+from saccade.viewer.star_record import StarredEvaluation, read_star_record
 from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
 from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts
+from saccade.viewer.why_record import WhyRecord, read_why
 
 _FIRST_PASS_ENDING = f"_{FIRST_PASS}"
 
@@ -68,6 +71,12 @@ class Evidence:
     asked: AskedRecord
     verdicts: Mapping[str, JudgedEvaluation]
     """Verdicts of a judge of errors, by evaluation."""
+    stars: Mapping[str, StarredEvaluation]
+    """Stars of a judge, by evaluation."""
+    why: WhyRecord | None
+    """Why pages were found; None where no encoder was asked."""
+    toolboxes: Mapping[str, CuratedTools]
+    """Curations of linguistic tools that stages of the run have made, by stage."""
     two_streams: tuple[TwoStreamStage, ...]
     """The stages of grounded and textual trajectories."""
     wall_s: float
@@ -103,6 +112,9 @@ def collect(paths: RunPaths) -> Evidence:
         rollouts=rollouts,
         asked=asked,
         verdicts=_verdicts(paths, notes),
+        stars=_stars(paths, notes),
+        why=_why(paths, notes),
+        toolboxes=_toolboxes(paths, notes),
         two_streams=_two_streams(paths, rollouts, notes),
         wall_s=wall_s,
         notes=tuple(notes),
@@ -147,6 +159,35 @@ def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluatio
     except UserError as error:
         notes.append(str(error))
         return {}
+
+
+def _stars(paths: RunPaths, notes: list[str]) -> Mapping[str, StarredEvaluation]:
+    try:
+        return read_star_record(paths)
+    except UserError as error:
+        notes.append(str(error))
+        return {}
+
+
+def _why(paths: RunPaths, notes: list[str]) -> WhyRecord | None:
+    try:
+        return read_why(paths)
+    except UserError as error:
+        notes.append(str(error))
+        return None
+
+
+def _toolboxes(paths: RunPaths, notes: list[str]) -> Mapping[str, CuratedTools]:
+    found = {}
+    for file in sorted(paths.derived.glob("*.json")):
+        try:
+            value = read_json_object(file)
+            # Stages derive other things too.
+            if "curation" in value:
+                found[file.stem] = CuratedTools.from_json(value, str(file))
+        except UserError as error:
+            notes.append(str(error))
+    return found
 
 
 def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: list[str]) -> tuple[Evaluation, ...]:

@@ -1,15 +1,18 @@
 """Examples of a report: which trajectories it shows, with pictures, turns, scores and boxes that thoughts name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from saccade.geometry import Box, iou
 from saccade.rewards.reward import counts_as_right
 from saccade.types import Attempt, BoxMention, ImageRef, Task, Term, ToolCall, Trajectory, Turn
+from saccade.viewer.chain_views import ChainView, chain_view, page_words
 from saccade.viewer.evidence import Evaluation
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
 from saccade.viewer.pictures import Album, Overlay, overlays_of
-from saccade.viewer.words import code_of, number_text, readable, turn_outcome, visible
+from saccade.viewer.why import WhyView, why_views
+from saccade.viewer.why_record import WhyRecord
+from saccade.viewer.words import code_of, noted, number_text, readable, turn_outcome, visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +92,8 @@ class TurnView:
     """The observation is the output of code."""
     boxes: tuple[str, ...] = ()
     """Each box and point that its reasoning names, with what it is around or on."""
+    chain: ChainView | None = None
+    """Its chain of linguistic tools, where a reward has read one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,9 +114,13 @@ class ExampleView:
     """Name, and value times weight."""
     notes: tuple[tuple[str, str], ...]
     figures: tuple[str, ...]
+    captions: tuple[str, ...]
+    """One for each figure; none where the question has a single image."""
     images_left_out: int
     turns: tuple[TurnView, ...]
     turns_left_out: int
+    why: tuple[WhyView, ...] = ()
+    """Why its pages were found, where an encoder was asked."""
 
     @property
     def has_pictures(self) -> bool:
@@ -146,7 +155,7 @@ def verdict(attempt: Attempt) -> str:
     return "right" if counts_as_right(attempt.task, attempt.trajectory) else "wrong"
 
 
-def example_view(attempt: Attempt, album: Album) -> ExampleView:
+def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None) -> ExampleView:
     """Everything that is shown of a trajectory, its images put into the album."""
     task, trajectory = attempt.task, attempt.trajectory
     score = trajectory.score
@@ -163,11 +172,13 @@ def example_view(attempt: Attempt, album: Album) -> ExampleView:
         status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
         reward="–" if score is None else number_text(score.total),
         terms=tuple(_shown_term(term) for term in (score.terms if score else ())),
-        notes=_shown_numbers(score.notes if score else {}),
+        notes=tuple(noted(score.notes)) if score else (),
         figures=_question_figures(attempt, boxes, points, album),
+        captions=_captions(task),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),
         turns=tuple(_turn_view(turn, attempt, boxes, points, album) for turn in shown_turns),
         turns_left_out=len(trajectory.turns) - len(shown_turns),
+        why=why_views(attempt, why, album),
     )
 
 
@@ -175,10 +186,6 @@ def _shown_term(term: Term) -> tuple[str, str]:
     """``accuracy`` and ``1 × 0.8``; the weight is said where it is not 1."""
     weighed = number_text(term.value) if term.weight == 1 else f"{number_text(term.value)} × {number_text(term.weight)}"
     return visible(readable(term.name), 40), f"{weighed} (filled in)" if term.filled_from else weighed
-
-
-def _shown_numbers(numbers: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    return tuple((visible(readable(name), 40), number_text(value)) for name, value in numbers.items())
 
 
 def _question_figures(
@@ -196,8 +203,14 @@ def _question_figures(
             if isinstance(turn.action, ToolCall) and _image_number(turn.action) == index + 1:
                 overlays += overlays_of(turn.action.arguments)
         time = f", at {task.frame_times_s[index]:g} s" if index < len(task.frame_times_s) else ""
-        figures.append(album.figure(image, f"image {index + 1} of the question{time}", overlays))
+        figures.append(album.figure(image, f"{page_words(task, index)} of the question{time}", overlays))
     return tuple(figures)
+
+
+def _captions(task: Task) -> tuple[str, ...]:
+    if len(task.images) < 2:
+        return ()
+    return tuple(page_words(task, index) for index in range(len(task.images[:MAX_IMAGES])))
 
 
 def _turn_view(
@@ -222,6 +235,7 @@ def _turn_view(
             *(box_words(box) for box in boxes if box.turn == turn.index),
             *(point_words(point) for point in points if point.turn == turn.index),
         ),
+        chain=chain_view(turn, attempt, [*attempt.task.images, *images_before(turn, attempt.trajectory)], album),
     )
 
 

@@ -15,7 +15,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.types import Attempt, Score, Turn
-from saccade.viewer.words import number_text, readable, turn_outcome, visible
+from saccade.viewer.words import noted, number_text, readable, turn_outcome, visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,8 +177,7 @@ def explained(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) ->
         lines += _terms(score)
         lines += _field("right", _rightness(attempt, score))
         if score.notes:
-            notes = (f"{visible(readable(name), 40)} {number_text(value)}" for name, value in score.notes.items())
-            lines += _field("notes", ", ".join(notes))
+            lines += _field("notes", ", ".join(f"{name} {value}" for name, value in noted(score.notes)))
     lines += _field("group", _compared(score, group))
     if not is_evaluation:
         lines += _field("advantage", _advantage(attempt, group))

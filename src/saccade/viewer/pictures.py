@@ -24,13 +24,18 @@ _PIXELATED_UP_TO_PX = 384
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overlay:
-    """A box or point drawn over an image, in its pixels; ``kind`` picks the style: ``asked``, ``named``, ``target``."""
+    """A box or point drawn over an image, in its pixels.
+
+    ``kind`` picks the style: ``asked``, ``named``, ``target``, ``heat``.
+    """
 
     kind: str
     shape: Box | Point
     label: str
     mark: str = ""
     """Written into the corner of a box."""
+    strength: float | None = None
+    """How strongly a box is filled, from 0 to 1; None for an outline alone."""
 
 
 @dataclass(kw_only=True)
@@ -117,8 +122,10 @@ def _shape(overlay: Overlay, width: int, height: int) -> str:
     box = overlay.shape.clipped(width, height)
     if not box.is_ordered:
         return ""
+    filled = "" if overlay.strength is None else f' fill-opacity="{overlay.strength:.3f}"'
     return (
-        f'<rect class="{overlay.kind}" x="{box.x1:g}" y="{box.y1:g}" width="{box.width:g}" height="{box.height:g}">'
+        f'<rect class="{overlay.kind}"{filled} x="{box.x1:g}" y="{box.y1:g}" width="{box.width:g}" '
+        f'height="{box.height:g}">'
         f"{title}</rect>{_mark(overlay, box, max(width, height) / 22)}"
     )
 

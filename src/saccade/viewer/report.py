@@ -17,12 +17,14 @@ from saccade.types import Json
 from saccade.viewer.chain_words import chains_text
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
-from saccade.viewer.examples import ExampleView, chosen, example_view, examples_of
+from saccade.viewer.example_sections import example_sections, shown_attempts
 from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
 from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
-from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, questions_text, story
+from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, story
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
+from saccade.viewer.toolbox_section import toolbox_values, toolbox_view
+from saccade.viewer.why_record import searches_of
 from saccade.viewer.words import Bar, bar_of, percent_text, readable, visible
 
 _TEMPLATE = "report.html.jinja"
@@ -48,18 +50,10 @@ class Row:
     boxes: str = ""
     points: str = ""
     chains: str = ""
+    stars: str = ""
     format_rate: str = ""
     unfinished: str = ""
     comparisons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExampleSection:
-    """The examples of one evaluation or training stage."""
-
-    title: str
-    subtitle: str
-    examples: tuple[ExampleView, ...]
 
 
 def write_report(paths: RunPaths) -> None:
@@ -78,6 +72,8 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "asked": evidence.asked.as_json(),
         "comparisons": [comparison.as_json() for comparison in comparisons_of(evidence.evaluations)],
         "tools": [usage.as_json() for usage in tool_usages(evidence)],
+        "toolboxes": [toolbox_values(name, curated) for name, curated in evidence.toolboxes.items()],
+        "stars": {name: starred.report.as_json() for name, starred in evidence.stars.items()},
         "two_streams": [stage.as_json() for stage in evidence.two_streams],
         "by_iou": [by_iou.as_json() for by_iou in _by_iou(evidence)],
         "tool_times": [row.as_json() for row in tool_times_of(evidence.curves)],
@@ -100,7 +96,7 @@ def report_page(evidence: Evidence) -> str:
     )
     environment.filters["readable"] = readable
     album = Album(directory=evidence.paths.media)
-    sections = _sections(evidence, album)
+    sections = example_sections(evidence, album)
     training = {
         stage: curves
         for stage, curves in evidence.curves.items()
@@ -122,11 +118,13 @@ def report_page(evidence: Evidence) -> str:
         ],
         tools=tool_usages(evidence),
         error_kinds=KINDS,
+        toolboxes=[toolbox_view(name, curated) for name, curated in evidence.toolboxes.items()],
         has_calls=evidence.has_calls,
         streams=[stream_section(stage) for stage in evidence.two_streams],
         by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
         has_points=any(evaluation.summary.pointing is not None for evaluation in evidence.evaluations),
         sections=sections,
+        explains=_why_hint(evidence),
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
@@ -135,37 +133,18 @@ def report_page(evidence: Evidence) -> str:
     )
 
 
+def _why_hint(evidence: Evidence) -> str:
+    """How to see why pages were found, or by which encoder that is said; nothing in a run without such pages."""
+    if evidence.why is not None:
+        return f"Why a page was found is worked out anew from its picture by {visible(evidence.why.encoder, 80)}."
+    if any(searches_of(attempt) for attempt in shown_attempts(evidence)):
+        return "saccade report RUN_DIR --why ENCODER draws over the pages why they were found."
+    return ""
+
+
 def _by_iou(evidence: Evidence) -> list[ByIou]:
     training = [by_iou for stage in evidence.two_streams if (by_iou := training_by_iou(stage)) is not None]
     return [*evaluations_by_iou(evidence.evaluations), *training]
-
-
-def _sections(evidence: Evidence, album: Album) -> list[ExampleSection]:
-    sections = []
-    for index, evaluation in enumerate(evidence.evaluations):
-        # The first is set against the second and the others against the first, so that the same questions show up.
-        others = evidence.evaluations[1:2] if index == 0 else evidence.evaluations[:1]
-        attempts = chosen(evaluation, others[0] if others else None)
-        sections.append(
-            ExampleSection(
-                title=readable(evaluation.name),
-                subtitle=f"{_questions(evaluation)}, {percent_text(evaluation.summary.overall.accuracy)} right",
-                examples=tuple(example_view(attempt, album) for attempt in attempts),
-            )
-        )
-    for rollouts in evidence.rollouts:
-        streams = list(dict.fromkeys(attempt.trajectory.stream for attempt in rollouts.attempts))
-        for stream in streams:
-            of_stream = [attempt for attempt in rollouts.attempts if attempt.trajectory.stream == stream]
-            named = f", {visible(readable(stream), 80)} stream" if len(streams) > 1 else ""
-            sections.append(
-                ExampleSection(
-                    title=readable(rollouts.stage),
-                    subtitle=f"training trajectories of step {rollouts.step}{named}",
-                    examples=tuple(example_view(attempt, album) for attempt in examples_of(of_stream)),
-                )
-            )
-    return [section for section in sections if section.examples]
 
 
 def _is_held_out(evidence: Evidence, stage: str) -> bool:
@@ -174,17 +153,15 @@ def _is_held_out(evidence: Evidence, stage: str) -> bool:
     return curve is not None and curve.novelty.is_held_out and curve.novelty.is_history_known
 
 
-def _questions(evaluation: Evaluation) -> str:
-    return questions_text(evaluation.asked.novelty if evaluation.asked else None)
-
-
 def _rows(evidence: Evidence) -> list[Row]:
     compared: dict[str, list[str]] = {}
     for comparison in comparisons_of(evidence.evaluations):
         compared.setdefault(comparison.after, []).append(comparison_text(comparison))
     rows = []
     for evaluation in evidence.evaluations:
-        rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ()))))
+        starred = evidence.stars.get(evaluation.name)
+        stars = starred.describe() if starred else ""
+        rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ())), stars))
         families = evaluation.summary.families
         if len(families) > 1:
             rows += [_family_row(name, family) for name, family in families.items()]
@@ -192,7 +169,7 @@ def _rows(evidence: Evidence) -> list[Row]:
     return rows
 
 
-def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row:
+def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], stars: str) -> Row:
     summary = evaluation.summary
     return Row(
         name=readable(evaluation.name),
@@ -208,6 +185,7 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...]) -> Row
         boxes=_boxes(summary.grounding),
         points=pointing_text(summary.pointing),
         chains=chains_text(summary.chains),
+        stars=stars,
         format_rate=percent_text(summary.format_rate),
         failed=f"{summary.unfinished.failed:,}",
         cut_off=f"{summary.unfinished.cut_off:,}",

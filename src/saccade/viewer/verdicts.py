@@ -38,7 +38,7 @@ def read_verdicts(paths: RunPaths) -> dict[str, JudgedEvaluation]:
         found = {}
         for name, value in fields.mapping("evaluations").items():
             one = Fields(value, name)
-            if one.text("sha256") == _digest(paths.evaluation(name)):
+            if one.text("sha256") == evaluation_digest(paths.evaluation(name)):
                 found[name] = JudgedEvaluation(
                     judge=one.text("judge"),
                     verdicts={int(place): _verdict(said) for place, said in one.mapping("verdicts").items()},
@@ -53,7 +53,7 @@ def write_verdicts(paths: RunPaths, judged: Mapping[str, JudgedEvaluation]) -> N
     evaluations: dict[str, Json] = {
         name: {
             "judge": one.judge,
-            "sha256": _digest(paths.evaluation(name)),
+            "sha256": evaluation_digest(paths.evaluation(name)),
             "verdicts": {
                 str(place): sorted(said) if isinstance(said, frozenset) else said
                 for place, said in one.verdicts.items()
@@ -74,7 +74,8 @@ def _verdict(value: Json) -> Verdict:
     raise BrokenRecordError(f"{value!r} is no verdict")
 
 
-def _digest(path: Path) -> str:
+def evaluation_digest(path: Path) -> str:
+    """The hash of an evaluation's file, which its verdicts belong to; empty where there is none."""
     if not path.exists():
         return ""
     with disk_errors(path), path.open("rb") as file:

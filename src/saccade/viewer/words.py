@@ -6,6 +6,7 @@ Escaping is left to the template.
 import json
 import math
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saccade.evaluation.statistics import Accuracy
@@ -15,6 +16,7 @@ from saccade.types import Answer, Malformed, ToolCall, Turn
 MAX_SHOWN_CHARACTERS = 4000
 _KEPT_CONTROLS = "\n\t"
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_SCORER = "scorer/"
 _MAX_MARKS = 3
 """Combining marks in a row; more would climb over the lines above."""
 
@@ -43,6 +45,14 @@ def percent_text(share: float | None) -> str:
 def readable(name: str) -> str:
     """A name of a stage or metric for people: ``after_rl`` is ``after rl``."""
     return name.replace("_", " ").replace("/", ", ")
+
+
+def noted(numbers: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Notes of a score as name and value; names of scorers are one note: ``scorers`` and ``detector, teacher``."""
+    scorers = [name.removeprefix(_SCORER) for name, value in numbers.items() if name.startswith(_SCORER) and value]
+    first = [("scorers", visible(", ".join(map(readable, scorers)), 120))] if scorers else []
+    others = (pair for pair in numbers.items() if not pair[0].startswith(_SCORER))
+    return [*first, *((visible(readable(name), 40), number_text(value)) for name, value in others)]
 
 
 def visible(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
