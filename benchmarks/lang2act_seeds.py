@@ -26,9 +26,15 @@ from seed_runs import (
 )
 
 from saccade.curation.linguistic_tools import CuratedTools
+from saccade.evaluation.perception import measured_perception
+from saccade.media import MediaStore
+from saccade.miniature.lang2act import TinyLang2ActSettings
+from saccade.miniature.pages import PageQuestions
 from saccade.miniature.reading import sentence_calls
+from saccade.models import LoadSettings, load_model
 from saccade.protocols.described import described_parts
 from saccade.runs import read_records
+from saccade.seeding import seed_for
 
 BASE = "both stages"
 TABLE_2: Variants = {
@@ -40,7 +46,12 @@ TABLE_2: Variants = {
 SIZES: Variants = {f"{k} tools": (f"curation.k={k}",) for k in (1, 2, 6)}
 OTHERS: Variants = {"oracle pages": ("oracle=true",), "tools paid when right": ("reward.pays_tools=right",)}
 VARIANTS = {**TABLE_2, **SIZES, **OTHERS}
-STAGES = ("after_sft", "after_action", "after_tool_sft", "after_tools")
+STAGES = {"after_sft": "sft", "after_action": "action_rl", "after_tool_sft": "tool_sft", "after_tools": "tool_rl"}
+"""Measurements, and the stage that comes before each."""
+
+DOCUMENTS = TinyLang2ActSettings().rl_documents
+OTHER = "_other"
+"""Behind a stage's name: measured on pages of another kind (the paper's Table 11)."""
 KEPT = ("accuracy", "ci95", "n", "format_rate", "chains")
 HABITS = {"look": ("locate_plate", "read_mark"), "idle": ("note_ground", "repeat_question"), "guess": ("guess_mark",)}
 
@@ -60,6 +71,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
     report = train("lang2act:tiny", seed, directory, settings, threads=threads, start=start)
     stages = {stage["name"]: {key: stage.get(key) for key in KEPT} for stage in report["stages"]}
     row: Row = {"wall_s": report["wall_s"], "stages": stages}
+    row["perception"] = perceived(directory, seed)
     successes = directory / "evaluations" / "successes.jsonl"
     if successes.exists():
         row["habits"] = habits(successes)
@@ -71,6 +83,24 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
         row["frequencies"] = {one.tool.name: one.trajectories for one in curated.pool}
         row["rests_on"] = curated.rests_on
     return row
+
+
+def perceived(directory: Path, seed: int) -> Row:
+    """V-precision and V-recall (the paper's Figure 3) after each stage whose last weights are kept."""
+    media = MediaStore()
+    found: Row = {}
+    for name, stage in STAGES.items():
+        records = directory / "evaluations" / f"{name}.jsonl"
+        kept = sorted((directory / "checkpoints").glob(f"{stage}-*"))
+        if records.exists() and kept:
+            # Records keep hashes of pictures: they are drawn again.
+            questions = PageQuestions(seed=seed_for(seed, "pages"), media=media, documents=DOCUMENTS)
+            attempts = list(read_records(records))
+            for number in range(len(attempts)):
+                questions.asked("held_out", number)
+            measured = measured_perception(load_model(kept[-1], media, LoadSettings(device="cpu")), attempts)
+            found[name] = None if measured is None else measured.as_json()
+    return found
 
 
 def habits(successes: Path) -> Row:
@@ -89,11 +119,12 @@ def habits(successes: Path) -> Row:
 
 def table(rows: Sequence[Row]) -> str:
     """Accuracy after each stage, all seeds with Wilson's interval and each."""
-    lines = [f"| variant | {' | '.join(STAGES)} |", "|---" * (len(STAGES) + 1) + "|"]
+    names = [f"{stage}{kind}" for kind in ("", OTHER) for stage in STAGES]
+    lines = [f"| variant | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for variant in dict.fromkeys(row["variant"] for row in rows):
         found = [row for row in rows if row["variant"] == variant]
         cells = []
-        for name in STAGES:
+        for name in names:
             stages = [row["stages"][name] for row in found if name in row["stages"]]
             cells.append(f"{pooled(stages)}: {by_seed(stages)}" if stages else "")
         lines.append(f"| {variant} | {' | '.join(cells)} |")

@@ -37,6 +37,21 @@ class Model:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Weighted:
+    weight: float = 1.0
+    given: Penalty | None = field(default=None, metadata={"setting": False})
+
+    def __post_init__(self) -> None:
+        if self.weight < 0:
+            raise UserError(f"weight={self.weight} must not be negative")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outer:
+    reward: Weighted = Weighted()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Demo:
     name: str = "demo"
     rl: Learning = field(default_factory=Learning)
@@ -198,3 +213,15 @@ def test_all_keys_are_listed_in_order_of_definition() -> None:
 def test_what_a_group_finds_wrong_is_said_with_its_whole_key() -> None:
     with pytest.raises(UserError, match=r"^rl\.steps=0 trains nothing"):
         apply_overrides(Demo(), ["rl.steps=0"])
+
+
+def test_what_a_group_refuses_when_it_is_built_is_said_with_its_key() -> None:
+    with pytest.raises(UserError, match=r"^reward\.weight=-1\.0 must not be negative"):
+        apply_overrides(Outer(), ["reward.weight=-1"])
+
+
+def test_a_field_that_is_the_recipe_s_to_give_is_no_setting() -> None:
+    assert list(setting_keys(Outer)) == ["reward.weight"]
+    assert to_json(Outer()) == {"reward": {"weight": 1.0}}
+    with pytest.raises(UserError, match="there is no setting"):
+        apply_overrides(Outer(), ["reward.given.coefficient=2"])

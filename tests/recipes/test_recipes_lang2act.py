@@ -13,6 +13,7 @@ from saccade.config.context import RecipeContext
 from saccade.curation.linguistic_tools import CuratedTools
 from saccade.errors import UserError
 from saccade.miniature.lang2act import tiny
+from saccade.miniature.reading import said
 from saccade.models.checkpoint import base_checkpoint
 from saccade.protocols import read_chain
 from saccade.recipes.lang2act import lang2act
@@ -110,9 +111,9 @@ class Guessing:
         draw = zlib.crc32(label.encode())
         mark = list(MARKS)[draw % len(MARKS)]
         name = "guess_mark" if draw // 8 % 4 else "look_up"
-        how = f"Image 2: guess {mark}."
+        how = said("guess_mark", 2, mark) + "."
         if self.tools.exists():
-            how = f'<tool name="{name}" args="Image 2: guess">{mark}</tool>'
+            how = f'<tool name="{name}" args="Image 2">{mark}</tool>'
         return f"<think>Image 2.</think><description>{how}</description><answer>{mark}</answer>"
 
 
@@ -121,7 +122,11 @@ def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path
     script = Guessing(out / "derived" / "tools.json")
     plan = replace(tiny(context), engine=lambda run: ScriptedEngine(script=script, chat=run.model.chat))
     summaries = run_plan(plan, out=out, seed=2, media=context.media)
-    assert list(summaries) == ["after_action", SUCCESSES, "after_tool_sft", "after_tools"]
+    measured = [name for name in summaries if not name.endswith("_other")]
+    assert measured == ["after_action", SUCCESSES, "after_tool_sft", "after_tools"]
+    assert [f"{name}_other" for name in measured if name != SUCCESSES] == [
+        one for one in summaries if one not in measured
+    ]
     made = json.loads((out / "derived" / "tools.json").read_text())
     curated = CuratedTools.from_json(made)
     assert curated.toolbox.names == ("guess_mark",)

@@ -151,9 +151,12 @@ def changes_between(before: Mapping[str, Json], after: Mapping[str, Json], prefi
 
 
 def _annotations(kind: type) -> dict[str, object]:
-    """Annotations of the fields that hold values; one for a program's own object, such as a judge, is no setting."""
+    """Annotations of the fields that hold values; one for a program's own object, such as a judge, is no setting.
+
+    A field that looks like settings and is a recipe's to give says so: ``metadata={"setting": False}``.
+    """
     hints = typing.get_type_hints(kind)
-    fields = [field.name for field in dataclasses.fields(kind) if field.init]
+    fields = [field.name for field in dataclasses.fields(kind) if field.init and field.metadata.get("setting", True)]
     return {name: hints[name] for name in fields if not _holds_an_object(hints[name])}
 
 
@@ -208,7 +211,10 @@ def _changed(settings: Settings | None, kind: type[Settings], changes: _Changes,
             group = _group_of(annotations[name])
             assert group is not None
             values[name] = _changed(getattr(settings, name), group, change, f"{prefix}{name}.")
-    return dataclasses.replace(settings, **values)
+    try:
+        return dataclasses.replace(settings, **values)
+    except UserError as error:
+        raise UserError(f"{prefix}{error}") from error
 
 
 def _with_defaults(kind: type[Settings], prefix: str) -> Settings:

@@ -6,7 +6,7 @@ it imitates those chains before the second reinforcement, since it cannot follow
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from saccade.curation.linguistic_tools import ToolCuration
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
-from saccade.miniature.reading import RULES, TOOLS, ReadingHabit, read_by
+from saccade.miniature.reading import OPENINGS, RULES, TOOLS, ReadingHabit, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChainCall
 from saccade.protocols.tool_tags import written_tool
@@ -25,6 +25,7 @@ from saccade.recipes.lang2act_tools import by
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, vocabulary_texts
+from saccade.tasks.drawing import BACKGROUND
 from saccade.tasks.families.pages import PageQuestion
 from saccade.train import AlgorithmSettings, ImitationSettings, Material, Plan, RLSettings
 from saccade.types import StreamExample, Task
@@ -32,8 +33,12 @@ from saccade.vision_models.kinds import PageEncoder
 
 FAMILIES = ("page_mark", "page_pair", "page_cross")
 
+OTHER_GROUND, OTHER_DIFFICULTY = 112, 0.65
+"""Pages of another kind, which are measured and never learned from: darker paper and marks of 22 px."""
+
 PHRASES = (
-    *("<description>", "</description>", ". Image ", "Image ", ".", ": "),
+    *("<description>", "</description>", "Image ", "Headed ", ". ", ", ", ": "),
+    *(f"{opening} " for opening in OPENINGS.values()),
     *(f'<tool name="{name}" args="Image ' for name in TOOLS),
     *('">', "</tool>", "\n"),
 )
@@ -42,8 +47,9 @@ PHRASES = (
 SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "describe", "chain", *TOOLS)
 
 SENTENCES = (
-    *("Image 1: head red green.", "Image 2: find yellow upper left.", "Image 3: mark purple white."),
-    *("Image 1: ground grey.", "Image 2: asked blue.", "Image 3: guess cyan."),
+    *("Heads: cyan orange one, pink green two, red yellow three.", "Headed pink green two: Image 2."),
+    *("Head of Image 1, red green.", "Place on Image 2: yellow, upper left.", "Mark on Image 3: purple, white."),
+    *("Ground of Image 1, grey.", "Asked of Image 2, blue.", "Guess on Image 3, cyan."),
 )
 
 
@@ -51,12 +57,17 @@ SENTENCES = (
 class ReadingLessons:
     """Mixture of demonstrations, as shares; the others look."""
 
-    idle_share: float = 0.15
-    """Demonstrations that say what does not help to find the mark."""
-    guess_share: float = 0.25
+    mixed_from: float = 0.85
+    """Share of the imitation steps after which experts idle and guess, so that rewards have habits to change; before,
+    all of them look, which takes a model the longest to learn."""
+    idle_share: float = 0.2
+    """Demonstrations from then on that say what does not help to find the mark."""
+    guess_share: float = 0.6
+    gold_share: float = 0.25
+    """Demonstrations that are shown gold pages alone, which teaches reading sooner."""
 
     def check(self) -> None:
-        for name in ("idle_share", "guess_share"):
+        for name in ("mixed_from", "idle_share", "guess_share", "gold_share"):
             if not 0 <= (share := getattr(self, name)) <= 1:
                 raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
         if self.idle_share + self.guess_share > 1:
@@ -64,8 +75,10 @@ class ReadingLessons:
                 "idle_share and guess_share are shares of the same demonstrations: not more than 1 together"
             )
 
-    def habit(self, draw: float) -> ReadingHabit:
-        """How an expert reads, from a number in 0..1 drawn at random."""
+    def habit(self, draw: float, progress: float) -> ReadingHabit:
+        """How an expert reads when so much of the imitation is over, from a number in 0..1 drawn at random."""
+        if progress < self.mixed_from:
+            return "look"
         return "idle" if draw < self.idle_share else "guess" if draw < self.idle_share + self.guess_share else "look"
 
 
@@ -88,9 +101,9 @@ class TinyLang2ActSettings(PageReadingSettings):
     """The same in miniature: minutes on one core."""
 
     sft: ImitationSettings = ImitationSettings(
-        steps=1600,
+        steps=3200,
         batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
         decay="cosine",
         final_rate=0.1,
@@ -99,7 +112,7 @@ class TinyLang2ActSettings(PageReadingSettings):
     action_rl: RLSettings = REINFORCEMENT
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
-        steps=200,
+        steps=300,
         batch_size=32,
         optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=16_384),
         warmup_steps=10,
@@ -108,7 +121,8 @@ class TinyLang2ActSettings(PageReadingSettings):
     )
     tool_rl: RLSettings = REINFORCEMENT
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
-    size: TinySize = field(default_factory=TinySize)
+    size: TinySize = TinySize(layers=3)
+    """With two layers a model does not learn in this time to find the page whose head it has read."""
     lessons: ReadingLessons = ReadingLessons()
     encoder: Path | None = None
     """Directory of the encoder that pages are retrieved by; without one the gold pages are among those shown."""
@@ -121,8 +135,8 @@ class TinyLang2ActSettings(PageReadingSettings):
     documents: int = 400
     """Documents of the imitation."""
     sft_questions: int = 16_000
-    rl_documents: int = 60
-    rl_questions: int = 480
+    rl_documents: int = 240
+    rl_questions: int = 1920
     """Different questions of the reinforcement; they are answered for the curation too."""
     evaluation_tasks: int = 200
     curve_tasks: int = 60
@@ -134,20 +148,23 @@ def tiny(context: RecipeContext) -> Plan:
     seed = seed_for(context.seed, "pages")
     encoder = None if settings.encoder is None else _encoder(settings.encoder)
 
-    def questions(documents: int, *, oracle: bool = False) -> PageQuestions:
+    def questions(documents: int, *, oracle: bool = False, is_other: bool = False) -> PageQuestions:
         return PageQuestions(
             seed=seed,
             media=context.media,
             documents=documents,
             pages=settings.pages,
-            difficulty=settings.difficulty,
+            difficulty=OTHER_DIFFICULTY if is_other else settings.difficulty,
+            ground=OTHER_GROUND if is_other else BACKGROUND[0],
             encoder=encoder,
             kinds=settings.kinds,
             oracle=oracle,
         )
 
-    imitated, reinforced = questions(settings.documents), questions(settings.rl_documents)
+    imitated, gold = questions(settings.documents), questions(settings.documents, oracle=True)
+    reinforced = questions(settings.rl_documents)
     measured = questions(settings.rl_documents, oracle=settings.oracle)
+    other = questions(settings.rl_documents, oracle=settings.oracle, is_other=True)
 
     def asked(number: int) -> AskedPages:
         # Documents of their own: after those of the imitation.
@@ -162,13 +179,14 @@ def tiny(context: RecipeContext) -> Plan:
         order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
         return asked(int(order[place])).task
 
-    def lesson(index: int, _: float) -> StreamExample:
+    def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
-        habit = settings.lessons.habit(chance.random())
-        return StreamExample(example=read_by(imitated.asked("train", index % settings.sft_questions), habit, chance))
+        habit = settings.lessons.habit(chance.random(), progress)
+        source = gold if chance.random() < settings.lessons.gold_share else imitated
+        return StreamExample(example=read_by(source.asked("train", index % settings.sft_questions), habit, chance))
 
-    def held_out(count: int) -> Callable[[], Sequence[Task]]:
-        return lambda: [measured.asked("held_out", number).task for number in range(count)]
+    def held_out(pages: PageQuestions, count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [pages.asked("held_out", number).task for number in range(count)]
 
     material = Material(
         title="A tiny model learns tools of words on drawn pages",
@@ -183,7 +201,11 @@ def tiny(context: RecipeContext) -> Plan:
         ),
         style="brief",
         questions=lambda: InOrder(in_epochs),
-        held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
+        held_out={
+            "": held_out(measured, settings.evaluation_tasks),
+            "other": held_out(other, settings.evaluation_tasks),
+            "curve": held_out(measured, settings.curve_tasks),
+        },
         examples=lesson if settings.sft.steps and context.model is None else None,
         first=None,
     )

@@ -8,11 +8,13 @@ from typing import get_args
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from PIL import Image
 
 from saccade.errors import UserError
 from saccade.media import MediaStore
 from saccade.retrieval import maxsim
 from saccade.seeding import generator_for
+from saccade.tasks.drawing import BACKGROUND
 from saccade.tasks.families.pages import (
     DrawnDocument,
     PageQuestion,
@@ -50,7 +52,7 @@ class PageQuestions:
     """Drawn questions, each a function of seed, split and number; they go round the split's ``documents``.
 
     With an ``encoder`` the ``pages`` best pages of the document are shown, best first. Without one the gold pages are,
-    with the page whose head is turned round and others, in random order; ``oracle`` shows gold pages alone.
+    with others, in random order; ``oracle`` shows gold pages alone. ``ground`` is the grey of the paper.
     """
 
     def __init__(
@@ -64,12 +66,13 @@ class PageQuestions:
         encoder: PageEncoder | None = None,
         kinds: Sequence[PageQuestion] = KINDS,
         oracle: bool = False,
+        ground: int = BACKGROUND[0],
     ) -> None:
         if pages < 2:
             raise UserError(f"pages={pages}: a question may need two pages; use 2 or more (3 in the paper)")
         self._seed, self._media, self._documents = seed, media, documents
         self._pages, self._mark_px, self._difficulty = pages, mark_side(difficulty), difficulty
-        self._encoder, self._kinds, self._oracle = encoder, tuple(kinds), oracle
+        self._encoder, self._kinds, self._oracle, self._ground = encoder, tuple(kinds), oracle, ground
         self.document = lru_cache(4096)(self._document)
         self._vectors = lru_cache(4096)(self._encoded)
 
@@ -89,7 +92,7 @@ class PageQuestions:
             answer=" and ".join(one.plate.mark for one in sought),
             answer_kind="exact",
             # Drawn anew each time: a step's pictures are forgotten after it.
-            images=tuple(self._media.add(document.picture(page, self._mark_px)) for page in shown),
+            images=tuple(self._media.add(self._picture(document, page)) for page in shown),
             document=document.name,
             gold_pages=tuple(dict.fromkeys(names[one.page] for one in sought)),
             shown_pages=tuple(names[page] for page in shown),
@@ -118,14 +121,9 @@ class PageQuestions:
             [query] = self._encoder.encode_questions([question])
             scores = [maxsim(query, page) for page in self._vectors(split, place)]
             return tuple(int(page) for page in np.argsort(scores, kind="stable")[::-1][: self._pages])
-        turned = [
-            index
-            for index, page in enumerate(document.pages)
-            if index not in gold and page.head[::-1] == document.pages[gold[0]].head
-        ]
-        others = [index for index in range(len(document.pages)) if index not in (*gold, *turned)]
+        others = [index for index in range(len(document.pages)) if index not in gold]
         drawn = [others[int(index)] for index in rng.permutation(len(others))]
-        brought = [*gold, *turned, *drawn][: self._pages]
+        brought = [*gold, *drawn][: self._pages]
         return tuple(brought[int(index)] for index in rng.permutation(len(brought)))
 
     def _document(self, split: str, place: int) -> DrawnDocument:
@@ -135,8 +133,11 @@ class PageQuestions:
             if split_of(document_scene(document, generator_for(0), "mark", self._mark_px)) == split:
                 return document
 
+    def _picture(self, document: DrawnDocument, page: int) -> Image.Image:
+        return document.picture(page, self._mark_px, self._ground)
+
     def _encoded(self, split: str, place: int) -> list[NDArray[np.float32]]:
         assert self._encoder is not None
         document = self.document(split, place)
-        pictures = [document.picture(page, self._mark_px) for page in range(len(document.pages))]
+        pictures = [self._picture(document, page) for page in range(len(document.pages))]
         return [page.vectors for page in self._encoder.encode_pages(pictures)]

@@ -23,25 +23,32 @@ ReadingHabit = Literal["look", "idle", "guess"]
 TOOLS = {
     tool.name: tool
     for tool in (
-        LinguisticTool("read_head", "Read the colours of a page's head.", "Image k: head"),
+        LinguisticTool("read_head", "Read the colours of a page's head.", "Image k"),
         LinguisticTool("locate_plate", "Say where on the page the plate of a colour lies.", "Image k: colour"),
         LinguisticTool("read_mark", "Read the mark on the plate of a colour.", "Image k: colour"),
-        LinguisticTool("note_ground", "Say what colour the page is where nothing is printed.", "Image k: ground"),
-        LinguisticTool("repeat_question", "Say again what is asked for.", "Image k: question"),
-        LinguisticTool("guess_mark", "Take a mark without looking.", "Image k: guess"),
+        LinguisticTool("note_ground", "Say what colour the page is where nothing is printed.", "Image k"),
+        LinguisticTool("repeat_question", "Say again what is asked for.", "Image k"),
+        LinguisticTool("guess_mark", "Take a mark without looking.", "Image k"),
     )
 }
 """Tools that the rules know; which of them reach a toolbox depends on what a policy does."""
 
-_SENTENCES = {
-    "read_head": re.compile(r"Image (\d+): head (?P<found>[a-z]+ [a-z]+)"),
-    "locate_plate": re.compile(r"Image (\d+): find (?P<asked>[a-z]+) (?P<found>[a-z]+ [a-z]+)"),
-    "read_mark": re.compile(r"Image (\d+): mark (?P<asked>[a-z]+) (?P<found>[a-z]+)"),
-    "note_ground": re.compile(r"Image (\d+): ground (?P<found>[a-z]+)"),
-    "repeat_question": re.compile(r"Image (\d+): asked (?P<found>[a-z]+)"),
-    "guess_mark": re.compile(r"Image (\d+): guess (?P<found>[a-z]+)"),
+OPENINGS = {
+    "read_head": "Head of Image",
+    "locate_plate": "Place on Image",
+    "read_mark": "Mark on Image",
+    "note_ground": "Ground of Image",
+    "repeat_question": "Asked of Image",
+    "guess_mark": "Guess on Image",
 }
-_FIXED = {"read_head": "head", "note_ground": "ground", "repeat_question": "question", "guess_mark": "guess"}
+"""How a sentence begins that says what a tool finds: "Mark on Image 2: red, white". The number, what is asked and the
+finding come in the order of a tool's tag, so that a small model's skill carries over to it."""
+
+_SENTENCES = {
+    name: re.compile(rf"{opening} (?P<args>\d+(?:: [a-z]+)?), (?P<found>[a-z ]+)") for name, opening in OPENINGS.items()
+}
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Numbers of images, each right behind the head that it was read from: what a small model copies best."""
 
 
 def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Example:
@@ -50,31 +57,31 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
     if habit == "guess" or None in images:
         return _guessed(asked, chance)
     numbers = [image for image in images if image is not None]
-    said = [
+    sentences = [
         sentence
         for place, (image, one) in enumerate(zip(numbers, asked.sought))
         for sentence in (
-            [f"Image {image}: ground grey", f"Image {image}: asked {one.plate.colour}"]
+            [said("note_ground", image, "grey"), said("repeat_question", image, one.plate.colour)]
             if habit == "idle"
             else [
                 *(
-                    [f"Image {image}: head {' '.join(asked.document.pages[one.page].head)}"]
+                    [said("read_head", image, " ".join(asked.document.pages[one.page].head))]
                     if _is_new(numbers, place)
                     else []
                 ),
-                f"Image {image}: find {one.plate.colour} {place_of(one.plate.box.center)}",
-                f"Image {image}: mark {one.plate.colour} {one.plate.mark}",
+                said("locate_plate", image, place_of(one.plate.box.center), one.plate.colour),
+                said("read_mark", image, one.plate.mark, one.plate.colour),
             ]
         )
     ]
-    seen = [] if habit == "idle" else [f"Image {at}: {head}" for at, head in enumerate(_heads(asked), 1)]
-    return _answered(asked, numbers, said, asked.task.answer, seen)
+    seen = [] if habit == "idle" else [f"{head} {word}" for word, head in zip(_NUMBERS, _heads(asked))]
+    return _answered(asked, numbers, sentences, asked.task.answer, seen)
 
 
 def _guessed(asked: AskedPages, chance: Generator) -> Example:
     marks = [list(MARKS)[int(chance.integers(len(MARKS)))] for _ in asked.sought]
     image = int(chance.integers(len(asked.shown))) + 1
-    return _answered(asked, [image], [f"Image {image}: guess {mark}" for mark in marks], " and ".join(marks))
+    return _answered(asked, [image], [said("guess_mark", image, mark) for mark in marks], " and ".join(marks))
 
 
 def _heads(asked: AskedPages) -> list[str]:
@@ -82,16 +89,26 @@ def _heads(asked: AskedPages) -> list[str]:
 
 
 def _answered(
-    asked: AskedPages, images: Sequence[int], said: Sequence[str], answer: str, seen: Sequence[str] = ()
+    asked: AskedPages, images: Sequence[int], sentences: Sequence[str], answer: str, seen: Sequence[str] = ()
 ) -> Example:
     """A turn that thinks of what each image is, as far as it was ``seen``, and ends its thought with ``images``."""
-    think = " ".join([*(f"{one}." for one in seen), *(f"Image {image}." for image in dict.fromkeys(images))])
-    thought = described_thought(think, " ".join(f"{sentence}." for sentence in said))
+    named = [f"Image {image}." for image in dict.fromkeys(images)]
+    if seen:
+        heads = [asked.document.pages[page].head for page in dict.fromkeys(one.page for one in asked.sought)]
+        words = [_NUMBERS[image - 1] for image in dict.fromkeys(images)]
+        named = [f"Headed {' '.join(head)} {word}: {one}" for head, word, one in zip(heads, words, named)]
+    think = " ".join([*([f"Heads: {', '.join(seen)}."] if seen else []), *named])
+    thought = described_thought(think, " ".join(f"{sentence}." for sentence in sentences))
     return Example(task=asked.task, turns=(ExpertTurn(thought=thought, action=Answer(text=answer)),))
 
 
 def _is_new(numbers: Sequence[int], place: int) -> bool:
     return numbers[place] not in numbers[:place]
+
+
+def said(tool: str, image: int, finding: str, asked: str = "") -> str:
+    """The sentence that a tool rewrites, without its full stop."""
+    return f"{OPENINGS[tool]} {image}{asked and f': {asked}'}, {finding}"
 
 
 def sentence_calls(reasoning: str) -> list[ChainCall]:
@@ -100,8 +117,7 @@ def sentence_calls(reasoning: str) -> list[ChainCall]:
     for sentence in reasoning.split("."):
         for name, pattern in _SENTENCES.items():
             if (read := pattern.fullmatch(sentence.strip())) is not None:
-                asked = _FIXED.get(name) or read["asked"]
-                calls.append(ChainCall(name=name, args=f"Image {read[1]}: {asked}", finding=read["found"]))
+                calls.append(ChainCall(name=name, args=f"Image {read['args']}", finding=read["found"]))
     return calls
 
 

@@ -82,10 +82,10 @@ class DrawnDocument:
     def name(self) -> str:
         return " ".join(self.code)
 
-    def picture(self, index: int, mark_px: int) -> Image.Image:
-        """The page as it is printed."""
+    def picture(self, index: int, mark_px: int, ground: int = BACKGROUND[0]) -> Image.Image:
+        """The page as it is printed, on paper of this grey (0..255)."""
         page = self.pages[index]
-        pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
+        pixels = np.full((SIZE_PX, SIZE_PX, 3), ground, dtype=np.uint8)
         left, top, right, bottom = (int(edge) for edge in HEAD_BOX.as_tuple())
         middle, frame = left + HEAD_TILE_PX, HEAD_FRAME_PX
         pixels[top:bottom, left:middle] = INK
