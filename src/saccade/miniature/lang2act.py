@@ -112,7 +112,7 @@ class TinyLang2ActSettings(PageReadingSettings):
     action_rl: RLSettings = REINFORCEMENT
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
-        steps=300,
+        steps=600,
         batch_size=32,
         optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=16_384),
         warmup_steps=10,
