@@ -51,14 +51,9 @@ def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> 
     """
     import asyncio
 
-    from saccade.runs.runinfo import RunPaths, read_info
     from saccade.viewer.verdicts import write_verdicts
 
-    paths = RunPaths(root=run)
-    read_info(paths)
-    files = sorted(paths.evaluations.glob("*.jsonl"))
-    if not files:
-        raise UserError(f"{run} has no evaluation whose trajectories could be judged")
+    paths, files = _evaluations(run)
     found = asyncio.run(_judged(paths, files, judge, model, api_key_env))
     write_verdicts(paths, found)
     return sum(len(one.verdicts) for one in found.values())
@@ -84,6 +79,18 @@ async def _judged(
         }
 
 
+def _evaluations(run: Path) -> "tuple[RunPaths, list[Path]]":
+    """Paths of a run, and the files of its evaluations' trajectories, of which there are some."""
+    from saccade.runs.runinfo import RunPaths, read_info
+
+    paths = RunPaths(root=run)
+    read_info(paths)
+    files = sorted(paths.evaluations.glob("*.jsonl"))
+    if not files:
+        raise UserError(f"{run} has no evaluation whose trajectories could be judged")
+    return paths, files
+
+
 def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_key_env: str) -> int:
     """Asks a judge for stars of all trajectories of the run's evaluations; the number of those that it gave stars.
 
@@ -91,14 +98,9 @@ def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_
     """
     import asyncio
 
-    from saccade.runs.runinfo import RunPaths, read_info
     from saccade.viewer.star_record import write_star_record
 
-    paths = RunPaths(root=run)
-    read_info(paths)
-    files = sorted(paths.evaluations.glob("*.jsonl"))
-    if not files:
-        raise UserError(f"{run} has no evaluation whose trajectories could be judged")
+    paths, files = _evaluations(run)
     found = asyncio.run(_starred(paths, files, judge, model, sees_pages=sees_pages, api_key_env=api_key_env))
     write_star_record(paths, found)
     return sum(one.report.judged for one in found.values())

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from saccade.models.vlm import VisionLanguageModel
 
 
+ROWS_AT_ONCE = 128
+"""Trajectories that an engine plays side by side unless it is told otherwise."""
+
+
 class EngineLostError(MachineError):
     """The engine ended in the middle of a batch. It starts again when it is next asked, so the batch is played anew."""
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
-from saccade.engines.engine import Engine, EngineContext, ScoreRequest, WeightSource
+from saccade.engines.engine import ROWS_AT_ONCE, Engine, EngineContext, ScoreRequest, WeightSource
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
@@ -41,7 +41,7 @@ class LocalEngine:
         self,
         model: VisionLanguageModel,
         *,
-        max_rows: int = 128,
+        max_rows: int = ROWS_AT_ONCE,
         deterministic: bool | None = None,
         max_chunk_tokens: int = 8192,
         feature_bytes: int = 1 << 30,

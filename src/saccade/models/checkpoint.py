@@ -2,13 +2,30 @@
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
 from saccade.errors import UserError
+
+
+def read_checkpoint_json(file: Path) -> Any:
+    """A JSON file of a checkpoint directory; UserError where it cannot be read."""
+    try:
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{file} cannot be read: {error}; copy the checkpoint again") from error
+
+
+def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
+    """UserError where weights are not there, for which transformers would make random numbers up."""
+    if names := sorted(missing):
+        raise UserError(
+            f"{path} lacks {len(names)} of the model's weights ({', '.join(names[:3])}); copy the checkpoint again"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from transformers import (
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings as LoadSettings
+from saccade.models.checkpoint import read_checkpoint_json, refuse_missing_weights
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
@@ -32,10 +33,7 @@ def check_directory(path: Path) -> None:
     """
     if not (path / "config.json").is_file():
         raise UserError(_why_no_checkpoint(path))
-    try:
-        config = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
+    config = read_checkpoint_json(path / "config.json")
     if not isinstance(config, dict):
         raise UserError(f"{path / 'config.json'} must hold a JSON object, not {type(config).__name__}")
     try:
@@ -166,11 +164,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         raise UserError(
             f"{path} cannot be loaded as a vision-language model: {first_line(error)}; copy the checkpoint again"
         ) from error
-    if missing := sorted(loading["missing_keys"]):
-        # transformers would make random numbers up for them.
-        raise UserError(
-            f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
-        )
+    refuse_missing_weights(path, loading["missing_keys"])
     if settings.chat_template is not None:
         tokenizer.chat_template = _template(settings.chat_template)
     check_parts(path, model, tokenizer, image_processor)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade import metric_names as metric
+from saccade.engines.engine import ROWS_AT_ONCE
 from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play, play_with_views, view_metrics
 from saccade.evaluation.summary import StageSummary, summarise
@@ -19,9 +20,6 @@ from saccade.train.plan_record import way_of
 from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.state import NamedPass, RunState, check_scored, is_done
 from saccade.types import Attempt, Task, Trajectory
-
-_AT_ONCE = 128
-"""Trajectories that an engine may play side by side, for what is said of the time left: the local one's default."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +54,7 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
     earlier = _earlier_pass(run, stage, tasks)
     has_first_pass = stage.first_pass_name is not None and earlier is None
     total = len(tasks) * stage.samples * (2 if has_first_pass else 1)
-    with run.progress.stage(stage.name, total=max(1, total), at_once=_AT_ONCE) as bar:
+    with run.progress.stage(stage.name, total=max(1, total), at_once=ROWS_AT_ONCE) as bar:
         finished = itertools.count(1)
 
         def advance(_: Trajectory) -> None:

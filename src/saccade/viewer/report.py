@@ -3,9 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from saccade.atomic import write_json_atomic, write_text_atomic
 from saccade.evaluation.grounding import Grounding
@@ -25,7 +22,7 @@ from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, 
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
 from saccade.viewer.toolbox_section import toolbox_values, toolbox_view
 from saccade.viewer.why_record import searches_of
-from saccade.viewer.words import Bar, bar_of, percent_text, readable, visible
+from saccade.viewer.words import Bar, bar_of, page_template, percent_text, readable, visible
 
 _TEMPLATE = "report.html.jinja"
 
@@ -87,14 +84,6 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
 
 def report_page(evidence: Evidence) -> str:
     """The HTML page. Text of models, tasks and settings is escaped by the template, markup is our own."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["readable"] = readable
     album = Album(directory=evidence.paths.media)
     sections = example_sections(evidence, album)
     training = {
@@ -102,7 +91,7 @@ def report_page(evidence: Evidence) -> str:
         for stage, curves in evidence.curves.items()
         if stage not in {evaluation.name for evaluation in evidence.evaluations}
     }
-    return environment.get_template(_TEMPLATE).render(
+    return page_template(_TEMPLATE).render(
         title=visible(evidence.info.title or evidence.paths.root.resolve().name, 200),
         info=evidence.info,
         command=visible(" ".join(evidence.info.command), 1000),

@@ -7,16 +7,12 @@ faithfulness, agreement] | "attack" | null}}}}``; the hash is that of the evalua
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from saccade.atomic import write_json_atomic
-from saccade.errors import UserError
 from saccade.evaluation.stars import FEWEST, MOST, STAR_KINDS, StarReport, StarVerdict, star_report
-from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.runinfo import RunPaths
 from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
-from saccade.viewer.verdicts import evaluation_digest
+from saccade.viewer.verdicts import read_judged, write_judged
 from saccade.viewer.words import visible
-
-VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,39 +41,24 @@ class StarredEvaluation:
 
 def read_star_record(paths: RunPaths) -> dict[str, StarredEvaluation]:
     """By evaluation, as far as their trajectories are still those. UserError for a file that cannot be read."""
-    if not paths.stars.exists():
-        return {}
-    try:
-        fields = Fields(read_json_object(paths.stars))
-        if (version := fields.whole("version")) != VERSION:
-            raise UserError(f"{paths.stars} is of version {version}, and this Saccade reads version {VERSION}")
-        found = {}
-        for name, value in fields.mapping("evaluations").items():
-            one = Fields(value, name)
-            if one.text("sha256") == evaluation_digest(paths.evaluation(name)):
-                verdicts = {int(place): _verdict(said) for place, said in one.mapping("verdicts").items()}
-                found[name] = StarredEvaluation(
-                    judge=one.text("judge"), sees_pages=one.truth("sees_pages"), verdicts=verdicts
-                )
-        return found
-    except (BrokenRecordError, ValueError) as error:
-        raise UserError(f"{paths.stars} cannot be read: {error}") from error
+    return read_judged(paths, paths.stars, _starred)
 
 
 def write_star_record(paths: RunPaths, starred: Mapping[str, StarredEvaluation]) -> None:
     """Keeps the stars of these evaluations and no others."""
-    evaluations: dict[str, Json] = {
-        name: {
-            "judge": one.judge,
-            "sees_pages": one.sees_pages,
-            "sha256": evaluation_digest(paths.evaluation(name)),
-            "verdicts": {
-                str(place): list(said) if isinstance(said, tuple) else said for place, said in one.verdicts.items()
-            },
-        }
-        for name, one in starred.items()
+    write_judged(paths, paths.stars, {name: _written(one) for name, one in starred.items()})
+
+
+def _starred(fields: Fields) -> StarredEvaluation:
+    verdicts = {int(place): _verdict(said) for place, said in fields.mapping("verdicts").items()}
+    return StarredEvaluation(judge=fields.text("judge"), sees_pages=fields.truth("sees_pages"), verdicts=verdicts)
+
+
+def _written(one: StarredEvaluation) -> dict[str, Json]:
+    verdicts: dict[str, Json] = {
+        str(place): list(said) if isinstance(said, tuple) else said for place, said in one.verdicts.items()
     }
-    write_json_atomic(paths.stars, {"version": VERSION, "evaluations": evaluations})
+    return {"judge": one.judge, "sees_pages": one.sees_pages, "verdicts": verdicts}
 
 
 def _verdict(value: Json) -> StarVerdict:

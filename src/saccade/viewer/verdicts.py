@@ -5,9 +5,10 @@ the hash is that of the evaluation's file, since verdicts on other trajectories 
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.atomic import disk_errors, write_json_atomic
 from saccade.errors import UserError
@@ -17,6 +18,9 @@ from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 VERSION = 1
+"""Of every file of a judge's words."""
+
+Judged = TypeVar("Judged")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,39 +33,46 @@ class JudgedEvaluation:
 
 def read_verdicts(paths: RunPaths) -> dict[str, JudgedEvaluation]:
     """By evaluation, as far as their trajectories are still those. UserError for a file that cannot be read."""
-    if not paths.verdicts.exists():
-        return {}
-    try:
-        fields = Fields(read_json_object(paths.verdicts))
-        if (version := fields.whole("version")) != VERSION:
-            raise UserError(f"{paths.verdicts} is of version {version}, and this Saccade reads version {VERSION}")
-        found = {}
-        for name, value in fields.mapping("evaluations").items():
-            one = Fields(value, name)
-            if one.text("sha256") == evaluation_digest(paths.evaluation(name)):
-                found[name] = JudgedEvaluation(
-                    judge=one.text("judge"),
-                    verdicts={int(place): _verdict(said) for place, said in one.mapping("verdicts").items()},
-                )
-        return found
-    except (BrokenRecordError, ValueError) as error:
-        raise UserError(f"{paths.verdicts} cannot be read: {error}") from error
+    return read_judged(paths, paths.verdicts, _judged)
 
 
 def write_verdicts(paths: RunPaths, judged: Mapping[str, JudgedEvaluation]) -> None:
     """Keeps the verdicts of these evaluations and no others."""
+    write_judged(paths, paths.verdicts, {name: _written(one) for name, one in judged.items()})
+
+
+def read_judged(paths: RunPaths, file: Path, read: Callable[[Fields], Judged]) -> dict[str, Judged]:
+    """What a judge said of a run's evaluations, each read from its fields, as far as their files are still those."""
+    if not file.exists():
+        return {}
+    try:
+        fields = Fields(read_json_object(file))
+        if (version := fields.whole("version")) != VERSION:
+            raise UserError(f"{file} is of version {version}, and this Saccade reads version {VERSION}")
+        every = {name: Fields(value, name) for name, value in fields.mapping("evaluations").items()}
+        return {name: read(one) for name, one in every.items() if one.text("sha256") == _digest(paths.evaluation(name))}
+    except (BrokenRecordError, ValueError) as error:
+        raise UserError(f"{file} cannot be read: {error}") from error
+
+
+def write_judged(paths: RunPaths, file: Path, judged: Mapping[str, Mapping[str, Json]]) -> None:
+    """Keeps what a judge said of these evaluations, with the hashes of their files."""
     evaluations: dict[str, Json] = {
-        name: {
-            "judge": one.judge,
-            "sha256": evaluation_digest(paths.evaluation(name)),
-            "verdicts": {
-                str(place): sorted(said) if isinstance(said, frozenset) else said
-                for place, said in one.verdicts.items()
-            },
-        }
-        for name, one in judged.items()
+        name: {**one, "sha256": _digest(paths.evaluation(name))} for name, one in judged.items()
     }
-    write_json_atomic(paths.verdicts, {"version": VERSION, "evaluations": evaluations})
+    write_json_atomic(file, {"version": VERSION, "evaluations": evaluations})
+
+
+def _judged(fields: Fields) -> JudgedEvaluation:
+    verdicts = {int(place): _verdict(said) for place, said in fields.mapping("verdicts").items()}
+    return JudgedEvaluation(judge=fields.text("judge"), verdicts=verdicts)
+
+
+def _written(one: JudgedEvaluation) -> dict[str, Json]:
+    verdicts: dict[str, Json] = {
+        str(place): sorted(said) if isinstance(said, frozenset) else said for place, said in one.verdicts.items()
+    }
+    return {"judge": one.judge, "verdicts": verdicts}
 
 
 def _verdict(value: Json) -> Verdict:
@@ -74,7 +85,7 @@ def _verdict(value: Json) -> Verdict:
     raise BrokenRecordError(f"{value!r} is no verdict")
 
 
-def evaluation_digest(path: Path) -> str:
+def _digest(path: Path) -> str:
     """The hash of an evaluation's file, which its verdicts belong to; empty where there is none."""
     if not path.exists():
         return ""

@@ -4,8 +4,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from saccade.atomic import write_text_atomic
 from saccade.media.store import MediaStore
 from saccade.retrieval.corpus import PageHit
@@ -13,7 +11,7 @@ from saccade.retrieval.store import PageStore
 from saccade.retrieval.why import named_query, page_match
 from saccade.viewer.pictures import Album
 from saccade.viewer.why import why_view
-from saccade.viewer.words import visible
+from saccade.viewer.words import page_template, visible
 from saccade.vision_models.kinds import PageEncoder
 
 _TEMPLATE = "why.html.jinja"
@@ -32,17 +30,7 @@ def write_why_page(path: Path, question: str, hits: Sequence[PageHit], pages: Pa
             found.append((image, f"page {rank}: {hit.page}", match))
         album = Album(directory=Path(folder))
         search = why_view(question, found, album)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["readable"] = str
     source = f"{len(hits)} of {len(pages):,} pages in {pages.paths.root}, by {pages.encoder}"
-    page = environment.get_template(_TEMPLATE).render(
-        search=search, source=visible(source, 300), album=album.definitions()
-    )
+    page = page_template(_TEMPLATE).render(search=search, source=visible(source, 300), album=album.definitions())
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomic(path, page)

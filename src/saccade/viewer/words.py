@@ -8,6 +8,9 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from saccade.evaluation.statistics import Accuracy
 from saccade.protocols.code_words import PYTHON_TOOL
@@ -19,6 +22,19 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _SCORER = "scorer/"
 _MAX_MARKS = 3
 """Combining marks in a row; more would climb over the lines above."""
+
+
+def page_template(name: str) -> Template:
+    """A page's template. Text of models, tasks and settings is escaped by it, markup is our own."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = readable
+    return environment.get_template(name)
 
 
 def number_text(value: float) -> str:

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
+from saccade.models.checkpoint import refuse_missing_weights
 from saccade.models.loading import LoadSettings, first_line
 from saccade.models.vlm import quiet_transformers
 
@@ -30,11 +31,7 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
         raise UserError(
             f"{path} cannot be loaded as {model_class.__name__}: {first_line(error)}; copy the checkpoint again"
         ) from error
-    if missing := sorted(loading["missing_keys"]):
-        # transformers would make random numbers up for them.
-        raise UserError(
-            f"{path} lacks {len(missing)} of the model's weights ({', '.join(missing[:3])}); copy the checkpoint again"
-        )
+    refuse_missing_weights(path, loading["missing_keys"])
     loaded: Model = model.to(settings.torch_device).eval()
     return loaded
 

@@ -4,7 +4,6 @@ Nothing here needs torch, and no large file is read.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from PIL import Image
 
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box, Mask, Point
+from saccade.models.checkpoint import read_checkpoint_json
 
 DETECTORS = {"grounding-dino": "GroundingDINO", "owlv2": "OWLv2"}
 
@@ -44,10 +44,7 @@ def kind_of(path: Path) -> str:
             f"{path} {why}; give a checkpoint directory in Hugging Face layout. Models are read from disk, never "
             "downloaded"
         )
-    try:
-        config = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path / 'config.json'} cannot be read: {error}; copy the checkpoint again") from error
+    config = read_checkpoint_json(path / "config.json")
     return str(config.get("model_type")) if isinstance(config, dict) else ""
 
 

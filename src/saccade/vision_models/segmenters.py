@@ -1,6 +1,5 @@
 """Segmenters that cut a thing out by a box or by points: SAM and SAM 2."""
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPi
 
 from saccade.errors import UserError
 from saccade.geometry import Mask
+from saccade.models.checkpoint import read_checkpoint_json
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_weights, on_device
 from saccade.vision_models.kinds import SEGMENTERS, Segmentation, SegmentationRequest, Segmenter, check_kind
@@ -152,8 +152,5 @@ def _preprocessing(path: Path) -> Mapping[str, Any]:
     file = path / "preprocessor_config.json"
     if not file.is_file():
         return {}
-    try:
-        said = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{file} cannot be read: {error}; copy the checkpoint again") from error
+    said = read_checkpoint_json(file)
     return said if isinstance(said, dict) else {}
