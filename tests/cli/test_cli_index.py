@@ -110,6 +110,10 @@ def test_questions_get_their_pages_in_a_file_that_is_read_like_any_other(
     assert run_command(gold) == 2
     assert "gold pages of 1 tasks are not in the index" in capsys.readouterr().err
     lost = {"question": "What?", "answer": "x", "document": "lost.pdf"}
+    bare = {"question": "Which colour?", "answer": "red"}
+    questions.write_text(json.dumps(bare) + "\n")
+    assert run_command(["retrieve", str(questions), index, "--out", str(out)]) == 0
+    assert capsys.readouterr().err == "", "its images are those that are found"
     questions.write_text(json.dumps(rows[0]) + "\n" + json.dumps(lost) + "\n")
     assert run_command(gold) == 2
     assert "the index has no document 'lost.pdf'" in capsys.readouterr().err

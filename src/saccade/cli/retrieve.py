@@ -78,7 +78,7 @@ def retrieve(
     if data_set:
         asked = read_data_set(data_set, questions, split=split, media=media, skip_bad_rows=skip_bad_rows).tasks
     else:
-        asked = read_tasks(questions, media=media, skip_bad_rows=skip_bad_rows).tasks
+        asked = read_tasks(questions, media=media, skip_bad_rows=skip_bad_rows, images_follow=True).tasks
     if skip_bad_rows and not whole_corpus:
         asked = _indexed(asked, set(pages.documents))
     if gold:

@@ -88,14 +88,16 @@ def read_tasks(
     skip_bad_rows: bool = False,
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
+    images_follow: bool = False,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
     ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
     a hash of what it asks, with a number where a row is repeated. Every image is decoded once here; of a video at most
-    ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone. ``UserError`` lists
-    the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
+    ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone, which is said unless
+    ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad rows, unless they are to be
+    skipped; without a single good row it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
@@ -116,7 +118,7 @@ def read_tasks(
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
-    if bare := sum(_is_text_alone(task) for task in tasks):
+    if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
         logger.warning(
             "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
             path,
