@@ -63,17 +63,24 @@ class ReadingLessons:
     idle_share: float = 0.2
     """Demonstrations from then on that say what does not help to find the mark."""
     guess_share: float = 0.6
+    gold_until: float = 0.4
+    """Share of the imitation steps before which all demonstrations are shown gold pages alone: which of a page's
+    plates is meant is learned sooner where there are fewer of them."""
     gold_share: float = 0.25
-    """Demonstrations that are shown gold pages alone, which teaches reading sooner."""
+    """Demonstrations from then on that are shown gold pages alone."""
 
     def check(self) -> None:
-        for name in ("mixed_from", "idle_share", "guess_share", "gold_share"):
+        for name in ("mixed_from", "idle_share", "guess_share", "gold_until", "gold_share"):
             if not 0 <= (share := getattr(self, name)) <= 1:
                 raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
         if self.idle_share + self.guess_share > 1:
             raise UserError(
                 "idle_share and guess_share are shares of the same demonstrations: not more than 1 together"
             )
+
+    def is_gold(self, draw: float, progress: float) -> bool:
+        """Whether gold pages alone are shown, likewise."""
+        return progress < self.gold_until or draw < self.gold_share
 
     def habit(self, draw: float, progress: float) -> ReadingHabit:
         """How an expert reads when so much of the imitation is over, from a number in 0..1 drawn at random."""
@@ -182,7 +189,7 @@ def tiny(context: RecipeContext) -> Plan:
     def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
         habit = settings.lessons.habit(chance.random(), progress)
-        source = gold if chance.random() < settings.lessons.gold_share else imitated
+        source = gold if settings.lessons.is_gold(chance.random(), progress) else imitated
         return StreamExample(example=read_by(source.asked("train", index % settings.sft_questions), habit, chance))
 
     def held_out(pages: PageQuestions, count: int) -> Callable[[], Sequence[Task]]:
