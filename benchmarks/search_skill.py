@@ -32,12 +32,11 @@ from seed_runs import (
 )
 
 from saccade.config import RecipeContext, apply_overrides
-from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore
-from saccade.miniature.lang2act import REINFORCEMENT, vocabulary
+from saccade.miniature.lang2act import IMITATION, REINFORCEMENT, vocabulary
 from saccade.miniature.page_encoder import taught_page_encoder
 from saccade.miniature.pages import AskedPages, PageQuestions
-from saccade.miniature.reading import read_by
+from saccade.miniature.reading import GoldLessons, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.protocols import direct_protocol, tagged_protocol
@@ -69,23 +68,15 @@ SEARCH_PHRASES = ('{"name": "search_pages", "arguments": {"query": "', '"}}')
 class SearchSettings:
     """Settings of one run."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=2400,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
+    sft: ImitationSettings = IMITATION
     rl: RLSettings = replace(REINFORCEMENT, evaluate_every=10)
     reinforced: Literal["search", "given"] = "search"
     search_share: float = 0.15
     """Share of the experts without pages who search; the others guess at once."""
     alone_share: float = 0.4
     """Share of the experts without pages."""
-    gold_share: float = 0.25
-    """Share of the others who are given the gold page alone, which teaches reading sooner."""
+    gold: GoldLessons = GoldLessons()
+    """Of those who are given pages; until ``gold.until`` all are."""
     folder: Path = Path()
     """Where encoder and index lie."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
@@ -120,10 +111,11 @@ def searching(context: RecipeContext) -> Plan:
     def brought(query: str, document: str) -> tuple[int, ...]:
         return tuple(hit.page.number - 1 for hit in pages.search(query, 3, document))
 
-    def lesson(index: int, _: float) -> StreamExample:
+    def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
-        way = "search" if chance.random() < settings.alone_share else "given"
-        one = drawn["train", bool(way == "given" and chance.random() < settings.gold_share)].asked("train", index)
+        is_alone = progress >= settings.gold.until and chance.random() < settings.alone_share
+        way = "search" if is_alone else "given"
+        one = drawn["train", not is_alone and settings.gold.applies(chance.random(), progress)].asked("train", index)
         if way == "given":
             return StreamExample(example=Example(task=one.task, turns=(answering(one),)), stream=way)
         one = replace(one, task=asked("train", index, way))

@@ -17,12 +17,11 @@ from pathlib import Path
 from seed_runs import Row, arguments_of, by_seed, directory_of, pooled, run_all, train, write_results
 
 from saccade.config import RecipeContext, apply_overrides
-from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore
-from saccade.miniature.lang2act import PHRASES, vocabulary
+from saccade.miniature.lang2act import IMITATION, PHRASES, vocabulary
 from saccade.miniature.pages import AskedPages, PageQuestions
 from saccade.miniature.plates import COORDINATES
-from saccade.miniature.reading import TOOLS, read_by, said, sentence_calls
+from saccade.miniature.reading import TOOLS, GoldLessons, read_by, said, sentence_calls
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.protocols import ChainCall, LinguisticToolbox, chain_thought, tagged_protocol, toolchain_protocol
@@ -50,19 +49,10 @@ TOOLBOX = LinguisticToolbox(tuple(TOOLS[name] for name in ("read_head", "locate_
 class ReadingSettings:
     """Settings of one imitation of three ways to read."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=2400,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
+    sft: ImitationSettings = IMITATION
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
     size: TinySize = TinySize(layers=3)
-    gold_share: float = 0.25
-    """Share of demonstrations that are shown the gold page alone, which teaches reading sooner."""
+    gold: GoldLessons = GoldLessons()
     documents: int = 400
     questions: int = 16_000
     evaluation_tasks: int = 200
@@ -86,10 +76,11 @@ def reading(context: RecipeContext) -> Plan:
         for oracle in (False, True)
     }
 
-    def lesson(index: int, _: float) -> StreamExample:
+    def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
         way, side = WAYS[index % len(WAYS)], SIDES[int(chance.integers(len(SIDES)))]
-        asked = drawn[side, bool(chance.random() < settings.gold_share)].asked("train", index % settings.questions)
+        is_gold = settings.gold.applies(chance.random(), progress)
+        asked = drawn[side, is_gold].asked("train", index % settings.questions)
         return StreamExample(example=read_in(way, asked, context.media), stream=way)
 
     def held_out(way: str, side: int) -> Callable[[], Sequence[Task]]:

@@ -15,7 +15,7 @@ from saccade.curation.linguistic_tools import ToolCuration
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
-from saccade.miniature.reading import OPENINGS, RULES, TOOLS, ReadingHabit, read_by
+from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChainCall
 from saccade.protocols.tool_tags import written_tool
@@ -63,24 +63,15 @@ class ReadingLessons:
     idle_share: float = 0.2
     """Demonstrations from then on that say what does not help to find the mark."""
     guess_share: float = 0.6
-    gold_until: float = 0.4
-    """Share of the imitation steps before which all demonstrations are shown gold pages alone: which of a page's
-    plates is meant is learned sooner where there are fewer of them."""
-    gold_share: float = 0.25
-    """Demonstrations from then on that are shown gold pages alone."""
+    gold: GoldLessons = GoldLessons()
 
     def check(self) -> None:
-        for name in ("mixed_from", "idle_share", "guess_share", "gold_until", "gold_share"):
-            if not 0 <= (share := getattr(self, name)) <= 1:
-                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+        for name in ("mixed_from", "idle_share", "guess_share"):
+            check_share(name, getattr(self, name))
         if self.idle_share + self.guess_share > 1:
             raise UserError(
                 "idle_share and guess_share are shares of the same demonstrations: not more than 1 together"
             )
-
-    def is_gold(self, draw: float, progress: float) -> bool:
-        """Whether gold pages alone are shown, likewise."""
-        return progress < self.gold_until or draw < self.gold_share
 
     def habit(self, draw: float, progress: float) -> ReadingHabit:
         """How an expert reads when so much of the imitation is over, from a number in 0..1 drawn at random."""
@@ -88,6 +79,17 @@ class ReadingLessons:
             return "look"
         return "idle" if draw < self.idle_share else "guess" if draw < self.idle_share + self.guess_share else "look"
 
+
+IMITATION = ImitationSettings(
+    steps=3200,
+    batch_size=32,
+    optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
+    warmup_steps=20,
+    decay="cosine",
+    final_rate=0.1,
+    checkpoint_every=400,
+)
+"""Cold start of a model that reads drawn pages."""
 
 REINFORCEMENT = RLSettings(
     steps=40,
@@ -107,15 +109,7 @@ REINFORCEMENT = RLSettings(
 class TinyLang2ActSettings(PageReadingSettings):
     """The same in miniature: minutes on one core."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=3200,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
+    sft: ImitationSettings = IMITATION
     action_rl: RLSettings = REINFORCEMENT
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
@@ -189,7 +183,7 @@ def tiny(context: RecipeContext) -> Plan:
     def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
         habit = settings.lessons.habit(chance.random(), progress)
-        source = gold if settings.lessons.is_gold(chance.random(), progress) else imitated
+        source = gold if settings.lessons.gold.applies(chance.random(), progress) else imitated
         return StreamExample(example=read_by(source.asked("train", index % settings.sft_questions), habit, chance))
 
     def held_out(pages: PageQuestions, count: int) -> Callable[[], Sequence[Task]]:

@@ -6,11 +6,13 @@ sentences that begin with the image's number. ``RULES`` rewrites such sentences 
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from numpy.random import Generator
 
 from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, written_reply
+from saccade.errors import UserError
 from saccade.miniature.pages import AskedPages
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
 from saccade.protocols.described import described_thought
@@ -19,6 +21,32 @@ from saccade.tasks.scene import place_of
 from saccade.types import Answer, Example, ExpertTurn
 
 ReadingHabit = Literal["look", "idle", "guess"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldLessons:
+    """Demonstrations that are shown gold pages alone."""
+
+    until: float = 0.4
+    """Share of the imitation steps before which all are: which of a page's plates is meant is learned sooner where
+    there are fewer of them."""
+    share: float = 0.25
+    """Share of the demonstrations from then on."""
+
+    def check(self) -> None:
+        check_share("until", self.until)
+        check_share("share", self.share)
+
+    def applies(self, draw: float, progress: float) -> bool:
+        """Whether a demonstration is one of them, from a number in 0..1 drawn at random."""
+        return progress < self.until or draw < self.share
+
+
+def check_share(name: str, share: float) -> None:
+    """UserError for what is no share."""
+    if not 0 <= share <= 1:
+        raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+
 
 TOOLS = {
     tool.name: tool
