@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from saccade.engines.engine import Sampling
-from saccade.engines.local import LocalEngine
+from saccade.engines.engine import EngineContext, Sampling
+from saccade.engines.local import LocalEngine, local_engine
 from saccade.engines.rows import EngineWork
 from saccade.engines.sampling import TokenBytes
-from saccade.errors import SaccadeError
+from saccade.errors import SaccadeError, UserError
+from saccade.models.checkpoint import EngineSettings, LoadSettings
+from saccade.native.library import SWITCH
 from saccade.types import Observation
 
 
@@ -308,6 +310,39 @@ def test_long_prompts_are_prefilled_in_parts_with_the_same_outcome(model, pictur
     ]
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_rows": 3}, {"cache_tokens": 150}])
+def test_keys_and_values_in_pages_sample_the_same_bytes_as_in_rows(model, picture, prompt, monkeypatch, limits):
+    monkeypatch.setenv(SWITCH, "0")
+
+    async def run(engine):
+        async with engine.sequences([str(index) for index in range(8)]) as slots:
+            return await asyncio.gather(
+                *(
+                    two_turns(
+                        model,
+                        slot,
+                        prompt("What " * (1 + 30 * (index // 4)), picture(index // 4)),
+                        Observation(text="Seen " * (index % 3), images=(picture(index),) * (index % 2)),
+                        Sampling(seed=index, max_tokens=30 + index),
+                    )
+                    for index, slot in enumerate(slots)
+                )
+            )
+
+    paged, in_rows = (asyncio.run(run(LocalEngine(model, paged=kind, **limits))) for kind in (True, False))
+    assert paged == in_rows
+
+
+def test_limits_come_from_the_settings_of_a_run(model, picture, prompt):
+    load = LoadSettings(device="cpu", engine=EngineSettings(max_rows=1, max_chunk_tokens=60, feature_mib=1))
+    engine = local_engine(EngineContext(model=model, load=load))
+    asyncio.run(sample_all(engine, [prompt("What?", picture(1))] * 4, [Sampling(seed=1, max_tokens=2)] * 4))
+    # One row: each of the four decodes alone.
+    assert engine.work.decode_steps == 8
+    with pytest.raises(UserError, match="max_rows=0 must be 1 or more"):
+        EngineSettings(max_rows=0).check()
+
+
 def test_a_tiny_feature_cache_changes_nothing_but_the_work(model, picture, prompt):
     prompts = [prompt("What?", picture(index), picture(index + 1)) for index in range(4)]
     samplings = [Sampling(seed=index, max_tokens=2) for index in range(4)]
@@ -448,5 +483,5 @@ def test_an_engine_that_runs_out_of_memory_says_what_to_change(model, picture, p
         return torch.empty(1 << 48)
 
     engine = LocalEngine(model, draw=draw_too_much)
-    with pytest.raises(SaccadeError, match=r"sampling ran out of memory.*lower rollout\.max_tokens, rl\.group_size"):
+    with pytest.raises(SaccadeError, match=r"sampling ran out of memory.*lower model\.engine\.max_rows, model\.engine"):
         asyncio.run(sample_all(engine, [prompt("What?", picture(1))], [Sampling(seed=3, max_tokens=4)]))

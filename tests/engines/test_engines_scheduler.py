@@ -17,12 +17,12 @@ class NoImages:
         return 0
 
 
-def scheduler(labels, *, max_rows=8, deterministic=True):
-    return Scheduler(labels, NoImages(), max_rows=max_rows, deterministic=deterministic)
+def scheduler(labels, *, max_rows=8, deterministic=True, cache_tokens=None):
+    return Scheduler(labels, NoImages(), max_rows=max_rows, deterministic=deterministic, cache_tokens=cache_tokens)
 
 
-def ask(slot):
-    return asyncio.create_task(slot.sample([*slot.ids, 1], (), Sampling(seed=0)))
+def ask(slot, max_tokens=256):
+    return asyncio.create_task(slot.sample([*slot.ids, 1], (), Sampling(seed=0, max_tokens=max_tokens)))
 
 
 def labels(slots):
@@ -153,6 +153,28 @@ def test_sequences_beyond_the_rows_queue_in_the_order_of_their_labels():
         assert joined == [("", ""), ("", ""), ("", ""), ("b", "c")]
         assert c.has_row
         assert a.is_running
+        for each in asked:
+            each.cancel()
+
+    asyncio.run(run())
+
+
+def test_rows_are_given_while_what_turns_may_write_fits_the_cache():
+    async def run():
+        queue = scheduler("abcd", cache_tokens=30)
+        # One token before each turn: 10, 20, 5 and 40 tokens in all.
+        asked = [ask(slot, tokens - 1) for slot, tokens in zip(queue.sequences, (10, 20, 5, 40))]
+        await settle()
+        plan = await queue.next_step()
+        assert (labels(plan.joining), labels(plan.waiting)) == ("ab", "cd")
+        joined = []
+        for slot in queue.sequences:
+            while not slot.is_running:
+                joined.append(labels((await queue.next_step()).joining))
+            finish(queue, slot)
+            slot.close()
+        # The last one would never fit, and plays alone.
+        assert [names for names in joined if names] == ["c", "d"]
         for each in asked:
             each.cancel()
 

@@ -10,8 +10,26 @@ from saccade.engines.slots import Prompt, PromptKey, SlotCache
 LAYERS, HEADS, DIM = 2, 3, 4
 
 
+@pytest.fixture(params=["rows", "pages"], autouse=True)
+def kind(request):
+    """Each test meets both kinds of memory."""
+    global PAGED
+    PAGED = request.param == "pages"
+    return request.param
+
+
+PAGED = False
+
+
 def empty_cache():
-    return SlotCache(layer_count=LAYERS, kv_heads=HEADS, head_dim=DIM, dtype=torch.float32, device=torch.device("cpu"))
+    return SlotCache(
+        layer_count=LAYERS,
+        kv_heads=HEADS,
+        head_dim=DIM,
+        dtype=torch.float32,
+        device=torch.device("cpu"),
+        paged=PAGED,
+    )
 
 
 def write(cache, slots, width, marks):
@@ -28,8 +46,9 @@ def write(cache, slots, width, marks):
 def content(cache, slot):
     """The marks in a slot, as keys of layer 0 and values of layer 1 tell them."""
     window = cache.window(slot.index, [slot.length], 0)
-    keys = window.storage[0, 0, 0, 0, : slot.length, 0].tolist()
-    values = window.storage[1, 1, 0, -1, : slot.length, -1].tolist()
+    nothing = torch.empty(1, HEADS, 0, DIM)
+    keys = window.update(nothing, nothing, 0)[0][0, 0, :, 0].tolist()
+    values = window.update(nothing, nothing, 1)[1][0, -1, :, -1].tolist()
     assert keys == [-value - 1 for value in values]
     return keys
 
@@ -92,12 +111,11 @@ def test_slots_that_need_not_lie_together_stay_where_they_are():
     slots = [cache.take(()) for _ in range(3)]
     for mark, slot in enumerate(slots):
         write(cache, [slot], 1 + mark, [mark])
-    # As whole numbers, since nobody has cleared what was not written.
-    before = cache.reserve(0).view(torch.int32).clone()
+    before = [] if PAGED else [cache.reserve(0).clone()]
     cache.arrange([slots[2]], [slots[0]])
     assert [slot.index for slot in slots] == [1, 2, 0]
     assert [slot.place for slot in slots] == [0, 1, 2]
-    assert torch.equal(cache.reserve(0).view(torch.int32), before)
+    assert all(torch.equal(cache.reserve(0), storage) for storage in before)
 
 
 def test_a_prompt_is_copied_to_its_siblings():
@@ -141,3 +159,32 @@ def test_a_slot_without_a_prompt_cannot_be_copied():
     cache = empty_cache()
     with pytest.raises(ValueError, match="holds no prompt"):
         cache.copy_prompt(cache.take(()), [])
+
+
+def test_rows_with_one_prompt_share_its_whole_pages():
+    cache = empty_cache()
+    leader, *others = [cache.take(()) for _ in range(9)]
+    write(cache, [leader], 200, [4])
+    leader.prompt = Prompt(key=PromptKey((8,) * 200, ()), hidden=torch.zeros(1), position=200)
+    cache.copy_prompt(leader, others)
+    for mark, slot in enumerate(others):
+        write(cache, [slot], 1, [mark])
+    assert [content(cache, slot)[-2:] for slot in others] == [[4, mark] for mark in range(8)]
+    assert content(cache, leader) == [4] * 200
+    if PAGED:
+        used = sum(uses > 0 for uses in cache._pages._uses)
+        # Three whole pages that all have, and a fourth of its own for each.
+        assert used == 3 + 9
+        for slot in (leader, *others):
+            slot.prompt = None
+            cache.give_back(slot)
+        assert not any(cache._pages._uses)
+
+
+def test_a_pool_of_pages_that_is_full_grows_and_keeps_its_rows():
+    cache = empty_cache()
+    slots = [cache.take(()) for _ in range(3)]
+    for mark, slot in enumerate(slots):
+        write(cache, [slot], 8000, [mark])
+    assert [content(cache, slot) for slot in slots] == [[mark] * 8000 for mark in range(3)]
+    assert cache.page_count == (384 if PAGED else 0)

@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from saccade.algorithms.policy_gradient import grpo
-from saccade.config.settings import apply_overrides
+from saccade.config.settings import ABSENT, Change, apply_overrides, to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.checkpoint import EngineSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
@@ -28,6 +29,7 @@ from saccade.testing.tasks import tiny_example
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, Stage, Stream
 from saccade.train.plan_record import value_record
 from saccade.train.recipe_loading import load_recipe
+from saccade.train.resume_rules import ResumeRules
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
 from saccade.types import Score, Task, Term, Trajectory
@@ -55,6 +57,15 @@ def token_reward(task: Task, trajectory: Trajectory) -> Score:
 def build_model() -> VisionLanguageModel:
     size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
     return tiny_model(["Which colour?"] * 9, MEDIA, size=size, vocab_size=300, seed=4)
+
+
+def test_a_run_of_an_earlier_version_goes_on_with_the_limits_that_its_engine_had() -> None:
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    now = to_json(EngineSettings())
+    assert len(rules([Change(key="recipe.model.engine", before=ABSENT, after=now)])) == 1
+    with pytest.raises(UserError, match="started with other settings"):
+        rules([Change(key="recipe.model.engine", before=ABSENT, after={**now, "max_rows": 3})])
+    assert len(rules([Change(key="recipe.model.engine.max_rows", before=128, after=3)])) == 1
 
 
 def broken_model() -> VisionLanguageModel:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,8 +17,8 @@ from saccade.models.checkpoint import LoadSettings
 from saccade.seeding import seed_for
 from saccade.types import Message, Tokens
 
-FEATURE_BYTES = 256 << 20
-"""Capacity for image features that a checkpoint keeps: turns of one conversation show the same pictures."""
+FEATURE_MIB = 256
+"""Most room for image features that a checkpoint keeps: turns of one conversation show the same pictures."""
 
 logger = logging.getLogger(__name__)
 
@@ -157,8 +157,9 @@ class LoadedEngine:
 def loaded_engine(path: Path, media: MediaStore, load: LoadSettings) -> LoadedEngine:
     """A local engine on a checkpoint directory of a family that Saccade knows."""
     # Here, for a checkpoint that is only named needs no torch yet.
-    from saccade.engines.local import LocalEngine
+    from saccade.engines.local import limited_engine
     from saccade.models.loading import load_model
 
     model = load_model(path, media, load)
-    return LoadedEngine(LocalEngine(model, feature_bytes=FEATURE_BYTES), model.chat, model.view)
+    limits = replace(load.engine, feature_mib=min(FEATURE_MIB, load.engine.feature_mib))
+    return LoadedEngine(limited_engine(model, limits), model.chat, model.view)

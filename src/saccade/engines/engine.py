@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from saccade.models.vlm import VisionLanguageModel
 
 
-ROWS_AT_ONCE = 128
-"""Trajectories that an engine plays side by side unless it is told otherwise."""
-
-
 class EngineLostError(MachineError):
     """The engine ended in the middle of a batch. It starts again when it is next asked, so the batch is played anew."""
 
@@ -149,7 +145,8 @@ class EngineContext:
     model: "VisionLanguageModel"
     """The policy as the learner holds it, with tokenizer, image view and media store. An engine may share it."""
     load: "LoadSettings"
-    """Device, precision and bounds on images, for an engine that loads a checkpoint of its own."""
+    """Limits of the local engine, and device, precision and bounds on images for one that loads a checkpoint of its
+    own."""
     seed: int = 0
     """The run's. Sampling has the seed of each trajectory and needs no other."""
     policy_version: int = 0

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.slots import SlotCache
+from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
@@ -89,7 +90,7 @@ class TorchForwards:
         self._cache = cache
         self._max_chunk_tokens = max_chunk_tokens
         self._decoder = TokenDecoder.of(model.hf)
-        cache.moves = True
+        cache.moves = not cache.is_paged
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
         extended: list[Extended] = []
@@ -109,7 +110,7 @@ class TorchForwards:
     def decode(
         self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
     ) -> Float[Tensor, "rows hidden"]:
-        ids, places = torch.tensor([tokens, positions], device=self._model.device)
+        ids, places = on_device([tokens, positions], self._model.device)
         window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
@@ -132,7 +133,8 @@ class TorchForwards:
             positions[:, row, :count], end = self._model.positions_from(chunk.ids, chunk.images, start=chunk.position)
             ends.append(end)
         features = self._features.get([image for chunk in chunks for image in chunk.images])
-        window = self._cache.window(first, [chunk.cached for chunk in chunks], width)
+        counts = [len(chunk.ids) for chunk in chunks]
+        window = self._cache.window(first, [chunk.cached for chunk in chunks], width, counts)
         hidden = self._model.hidden(
             self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
         )
@@ -143,7 +145,7 @@ def forwards_for(
     model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
 ) -> Forwards:
     """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch."""
-    native = accelerated(model.hf)
+    native = None if cache.is_paged else accelerated(model.hf)
     if native is None:
         return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens)
     return NativeForwards(model, native.cached, features, cache, max_chunk_tokens=max_chunk_tokens)
@@ -189,7 +191,7 @@ class NativeForwards:
         if native.token_step is None or not groups:
             return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
         # Before any group looks at the storage: a later one must not make it grow.
-        self._cache.reserve(max(cached) + 1)
+        self._cache.reserve(max(cached) + 1, cached)
         cuts = [count * group // groups for group in range(groups + 1)]
         rows = [
             self._cache.next_token(start, cached[start:stop], native.kernels).rows for start, stop in pairwise(cuts)

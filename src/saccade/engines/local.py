@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
-from saccade.engines.engine import ROWS_AT_ONCE, Engine, EngineContext, ScoreRequest, WeightSource
+from saccade.engines.engine import Engine, EngineContext, ScoreRequest, WeightSource
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
+from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
+from saccade.models.checkpoint import EngineSettings
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.native import FeatureCache
@@ -41,18 +43,21 @@ class LocalEngine:
         self,
         model: VisionLanguageModel,
         *,
-        max_rows: int = ROWS_AT_ONCE,
+        max_rows: int = EngineSettings.max_rows,
         deterministic: bool | None = None,
-        max_chunk_tokens: int = 8192,
-        feature_bytes: int = 1 << 30,
+        max_chunk_tokens: int = EngineSettings.max_chunk_tokens,
+        cache_tokens: int | None = None,
+        feature_bytes: int = EngineSettings.feature_mib << 20,
         policy_version: int = 0,
         draw: Draw = draw_tokens,
+        paged: bool | None = None,
     ) -> None:
-        """``max_rows`` bounds the trajectories in the cache, ``max_chunk_tokens`` the padded tokens of one prefill.
+        """``max_rows``, ``max_chunk_tokens`` and ``cache_tokens`` are those of ``EngineSettings``.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
         ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
-        may give known ones in the place of sampled ones.
+        may give known ones in the place of sampled ones. ``paged`` says how keys and values lie; None: as suits the
+        device.
         """
         if model.device.type == "cpu" and model.is_tiny:
             keep_freed_memory()
@@ -60,6 +65,10 @@ class LocalEngine:
         self._max_rows = max_rows
         self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
         self._max_chunk_tokens = max_chunk_tokens
+        self._cache_tokens = cache_tokens
+        self._paged = paged
+        self._pages = 0
+        """That the batches before needed at most, so that the next begins with them."""
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
         self._scorer = TextScorer(
             model, max_rows=max_rows, max_chunk_tokens=max_chunk_tokens, feature_bytes=feature_bytes
@@ -111,12 +120,19 @@ class LocalEngine:
         if self._rows is not None:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
         scheduler = Scheduler(
-            labels, _Placeholders(self.model), max_rows=self._max_rows, deterministic=self._deterministic
+            labels,
+            _Placeholders(self.model),
+            max_rows=self._max_rows,
+            cache_tokens=self._cache_tokens,
+            deterministic=self._deterministic,
         )
         rows = self._rows = Rows(
             self.model,
             self._features,
             self._token_bytes,
+            cache=empty_cache(
+                self.model, rows=min(self._max_rows, len(labels)), first_pages=self._pages, paged=self._paged
+            ),
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
         )
@@ -129,6 +145,7 @@ class LocalEngine:
                 serving.cancel()
                 await asyncio.wait([serving])
                 self._finished_work = self._finished_work.plus(rows.work)
+                self._pages = max(self._pages, rows.page_count)
                 self._rows = None
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
@@ -160,7 +177,19 @@ class LocalEngine:
 
 def local_engine(context: EngineContext) -> Engine:
     """The default of a plan: it shares the learner's model and memory."""
-    return LocalEngine(context.model, policy_version=context.policy_version)
+    return limited_engine(context.model, context.load.engine, policy_version=context.policy_version)
+
+
+def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy_version: int = 0) -> LocalEngine:
+    """A local engine within the limits of some settings."""
+    return LocalEngine(
+        model,
+        max_rows=limits.max_rows,
+        max_chunk_tokens=limits.max_chunk_tokens,
+        cache_tokens=limits.cache_tokens,
+        feature_bytes=limits.feature_mib << 20,
+        policy_version=policy_version,
+    )
 
 
 async def _serve(scheduler: Scheduler, rows: Rows) -> None:
@@ -182,8 +211,9 @@ def _in_words(error: Exception) -> Exception:
     if not is_out_of_memory(error):
         return error
     told = SaccadeError(
-        f"sampling ran out of memory{asked_for(error)}; lower rollout.max_tokens, rl.group_size or rl.tasks_per_step, "
-        "show smaller pictures with model.max_pixels, or take a smaller model"
+        f"sampling ran out of memory{asked_for(error)}; lower model.engine.max_rows, model.engine.max_chunk_tokens or "
+        "rollout.max_tokens (saccade plan-memory says what they take), show smaller pictures with model.max_pixels, or "
+        "take a smaller model"
     )
     told.__cause__ = error
     return told

@@ -17,11 +17,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from saccade.engines.engine import Sampling, ScoreRequest, SequenceSlot
-from saccade.engines.local import LocalEngine
+from saccade.engines.local import LocalEngine, limited_engine
 from saccade.engines.process import MODEL, PICTURES
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
 from saccade.media.store import MediaStore
+from saccade.models.checkpoint import EngineSettings
 from saccade.models.loading import LoadSettings, load_model
 from saccade.types import ImageRef, Json
 
@@ -117,9 +118,11 @@ def _engine(header: Mapping[str, Json]) -> LocalEngine:
     torch.set_num_threads(_whole(header["threads"]))
     torch.use_deterministic_algorithms(header["repeats"] is True)
     folder = Path(str(header["folder"]))
-    settings = LoadSettings(**_mapping(header["load"]))  # type: ignore[arg-type]
+    load = _mapping(header["load"])
+    limits = EngineSettings(**_mapping(load["engine"]))  # type: ignore[arg-type]
+    settings = LoadSettings(**{**load, "engine": limits})  # type: ignore[arg-type]
     model = load_model(folder / MODEL, MediaStore(folder / PICTURES), settings)
-    engine = LocalEngine(model)
+    engine = limited_engine(model, limits)
     engine.update_weights(_WeightsFile(Path(str(header["weights"]))), _whole(header["version"]))
     return engine
 

@@ -87,6 +87,7 @@ class Rows:
         features: FeatureCache,
         token_bytes: TokenBytes,
         *,
+        cache: SlotCache,
         max_chunk_tokens: int,
         draw: Draw,
     ) -> None:
@@ -94,15 +95,14 @@ class Rows:
         self._model = model
         self._draw = draw
         self._token_bytes = token_bytes
-        self._cache = SlotCache(
-            layer_count=model.layer_count,
-            kv_heads=model.kv_heads,
-            head_dim=model.head_dim,
-            dtype=model.dtype,
-            device=model.device,
-        )
+        self._cache = cache
         self._forwards = forwards_for(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
         self._rows: dict[LocalSequence, _Row] = {}
+
+    @property
+    def page_count(self) -> int:
+        """Pages that the cache has come to; 0 for a cache in rows."""
+        return self._cache.page_count
 
     def advance(self, plan: StepPlan) -> list[tuple[LocalSequence, Finish]]:
         """Gives each decoding and joining sequence its next token; returns the sequences whose turn ended by it."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
+from saccade.models.memory import on_device
 from saccade.native import sampler
 
 
@@ -45,12 +46,14 @@ def draw_tokens(
     is_greedy = [sampling.temperature == 0 for sampling in samplings]
     if any(is_greedy):
         # Only where it is wanted: over a large vocabulary it is a good part of the work of drawing.
-        tokens = torch.where(torch.tensor(is_greedy, device=logits.device), logits.argmax(dim=-1), tokens)
+        tokens = torch.where(on_device(is_greedy, logits.device, torch.bool), logits.argmax(dim=-1), tokens)
     return _checked(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
 
 
 def _checked(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
-    drawn = [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens.tolist(), logprobs.tolist())]
+    # In one piece, since each reading waits for the device; float64 holds every token's number.
+    rows = torch.stack([tokens.double(), logprobs.double()], dim=1).tolist()
+    drawn = [Drawn(token=int(token), logprob=logprob) for token, logprob in rows]
     # A comparison with NaN is false, so this catches NaN and -inf alike.
     if not all(row.logprob > float("-inf") for row in drawn):
         raise SaccadeError(
@@ -68,8 +71,8 @@ def _kept_probabilities(
     if all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings):
         return probabilities
     vocabulary = probabilities.shape[-1]
-    top_k = torch.tensor([sampling.top_k or vocabulary for sampling in samplings], device=logprobs.device)
-    top_p = torch.tensor([sampling.top_p for sampling in samplings], dtype=torch.float64, device=logprobs.device)
+    top_k = on_device([sampling.top_k or vocabulary for sampling in samplings], logprobs.device)
+    top_p = on_device([sampling.top_p for sampling in samplings], logprobs.device, torch.float64)
     # Stable, so that tokens of equal probability are kept by id on every machine.
     ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
     before = ordered.cumsum(dim=-1) - ordered
@@ -85,7 +88,7 @@ def _inverse_distribution(
     """For each row the first token whose cumulative probability exceeds that share of the row's total."""
     cumulative = probabilities.cumsum(dim=-1)
     total = cumulative[:, -1:]
-    share = torch.tensor(uniforms, dtype=torch.float64, device=probabilities.device)[:, None]
+    share = on_device(uniforms, probabilities.device, torch.float64)[:, None]
     # Rounding may lift the product to the total itself, beyond which there is no token.
     target = torch.minimum(share * total, torch.nextafter(total, torch.zeros_like(total)))
     found = torch.searchsorted(cumulative, target, right=True)[:, 0]

@@ -86,6 +86,11 @@ class LocalSequence:
         if self.turn is not None and not self.turn.answer.done():
             self.turn.answer.set_exception(error)
 
+    @property
+    def reach(self) -> int:
+        """Tokens that it has when its open turn ends, at most."""
+        return len(self.ids) + (0 if self.turn is None else self.turn.sampling.max_tokens - len(self.turn.ids))
+
     def next_uniform(self) -> float:
         """The next number of the trajectory's own stream, in [0, 1); one for each sampled token."""
         if not self._next_uniforms:
@@ -140,13 +145,25 @@ class StepPlan:
 
 
 class Scheduler:
-    """The sequences of one batch; at most ``max_rows`` hold a row, the others queue in the order of their labels."""
+    """The sequences of one batch; at most ``max_rows`` hold a row, the others queue in the order of their labels.
 
-    def __init__(self, labels: Sequence[str], image_tokens: ImageTokens, *, max_rows: int, deterministic: bool) -> None:
+    With ``cache_tokens`` one gets a row only where what all may write in their turns then fits, or where none has any.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        image_tokens: ImageTokens,
+        *,
+        max_rows: int,
+        deterministic: bool,
+        cache_tokens: int | None = None,
+    ) -> None:
         self.image_tokens = image_tokens
         self.sequences = tuple(LocalSequence(self, label) for label in labels)
         self.step = -1
         self._max_rows = max_rows
+        self._cache_tokens = cache_tokens
         self._deterministic = deterministic
         self._present = list(self.sequences)
         self._news = asyncio.Event()
@@ -229,7 +246,21 @@ class Scheduler:
             for one in self._present
             if one.turn is not None and not one.is_running and not one.is_closed and self._is_due(one)
         ]
-        free = self._max_rows - sum(sequence.has_row for sequence in self._present)
         rowless = [sequence for sequence in asking if not sequence.has_row]
-        refused = {id(sequence) for sequence in rowless[free:]}
-        return [sequence for sequence in asking if id(sequence) not in refused], rowless[free:]
+        admitted = rowless[: self._count_that_fit(rowless)]
+        refused = rowless[len(admitted) :]
+        return [sequence for sequence in asking if sequence.has_row or sequence in admitted], refused
+
+    def _count_that_fit(self, rowless: Sequence[LocalSequence]) -> int:
+        holding = [sequence for sequence in self._present if sequence.has_row]
+        free = self._max_rows - len(holding)
+        if self._cache_tokens is None:
+            return max(0, min(free, len(rowless)))
+        room = self._cache_tokens - sum(sequence.reach for sequence in holding)
+        count = 0
+        for sequence in rowless[:free]:
+            room -= sequence.reach
+            if room < 0 and (holding or count):
+                break
+            count += 1
+        return count

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from saccade.engines.engine import ScoreRequest
 from saccade.engines.forward import Chunk, batches, forwards_for
-from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.engines.slots import Prompt, PromptKey, Slot, empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
@@ -107,13 +107,7 @@ class TextScorer:
         self, key: PromptKey, requests: Sequence[ScoreRequest], temperature: float
     ) -> list[tuple[float, ...]]:
         """Texts after one prompt, which is forwarded once; each row of a batch begins with a copy of its cache."""
-        cache = SlotCache(
-            layer_count=self._model.layer_count,
-            kv_heads=self._model.kv_heads,
-            head_dim=self._model.head_dim,
-            dtype=self._model.dtype,
-            device=self._model.device,
-        )
+        cache = empty_cache(self._model, rows=1 + min(self._max_rows, len(requests)))
         forwards = forwards_for(self._model, self._features, cache, max_chunk_tokens=self._max_chunk_tokens)
         holder = cache.take(())
         [end] = forwards.extend([Chunk(ids=key.ids, images=key.images, cached=0, position=0)], first=0)

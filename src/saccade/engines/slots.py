@@ -1,71 +1,20 @@
-"""Slots of keys and values: one per sequence, moved so that active ones lie together, and windows on them for torch."""
+"""Slots of keys and values: one per sequence, arranged so that those that are forwarded together are neighbours."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from operator import is_
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
-from saccade.models.memory import give_pages_back
-from saccade.models.plain_forward import Attend
-from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing, shared_prefix
+from saccade.engines.pages import PageMemory
+from saccade.engines.row_memory import RowMemory, Storage
+from saccade.engines.windows import Window
+from saccade.models.shared_prefix import SharedPrefix, shared_prefix
+from saccade.models.vlm import VisionLanguageModel
 from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
-
-_SMALLEST_CAPACITY = 64
-"""Tokens of a slot before the first growth."""
-_Rows = Float[Tensor, "rows heads tokens dim"]
-_Storage = Float[Tensor, "kv=2 layers slots heads tokens dim"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Window:
-    """The part of the slots that transformers' attention layers write to and read from in one forward."""
-
-    storage: Float[Tensor, "kv=2 layers rows heads tokens dim"]
-    """A view of the slots that take part."""
-    rows: Int[Tensor, "rows 1"]
-    columns: Int[Tensor, "rows width"]
-    """Where each new token goes in its row."""
-    total: int
-    """Tokens that attention reads, from the start of each row."""
-    prefix: SharedPrefix | None
-    """Where rows begin alike."""
-
-    @property
-    def mask(self) -> Shaped[Tensor, "rows 1 width keys"]:
-        """Each new token looks at its own row up to itself.
-
-        Bool, true where it looks; with a ``prefix`` of what follows that alone, to be added to the scores.
-        """
-        start = self.prefix.length if self.prefix else 0
-        seen = (torch.arange(start, self.total, device=self.columns.device) <= self.columns[:, :, None])[:, None]
-        if self.prefix is None:
-            return seen
-        return torch.zeros(seen.shape, dtype=self.storage.dtype).masked_fill(~seen, float("-inf"))
-
-    def update(self, keys: _Rows, values: _Rows, layer: int, *_: object, **__: object) -> tuple[_Rows, _Rows]:
-        """Writes new keys and values; returns those of the whole rows."""
-        for part, written in zip(self.storage[:, layer], (keys, values)):
-            part[self.rows, :, self.columns] = written.transpose(1, 2)
-        kv_cache = self.storage[:, layer, :, :, : self.total]
-        return kv_cache[0], kv_cache[1]
-
-    def attention(self) -> Attend:
-        """How single new tokens attend to their rows; on a CPU only."""
-        mask, prefix = self.mask, self.prefix
-
-        def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-            keys, values = self.update(key[:, :, None], value[:, :, None], layer)
-            queries = query[:, :, None]
-            if prefix is None:
-                return attend_folded(queries, keys, values, mask, scale).flatten(1)
-            return attend_sharing(queries, keys, values, mask, prefix, scale).flatten(1)
-
-        return attend
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +46,14 @@ class Slot:
     is_taken: bool = False
     length: int = 0
     """Tokens whose keys and values are in the slot."""
+    written: int = 0
+    """Tokens that its memory has come to hold, with those of a forward that nobody has counted yet."""
     prompt: Prompt | None = None
+
+    @property
+    def held(self) -> int:
+        """Tokens that a move must take along."""
+        return max(self.length, self.written)
 
     @property
     def held_prompt(self) -> Prompt:
@@ -121,27 +77,55 @@ class _Decoded:
         return are_grown and all(map(is_, self.slots, slots))
 
 
-@dataclass(slots=True)
 class SlotCache:
-    """Keys and values of all layers in one tensor."""
+    """Keys and values of all layers: on a CPU in rows, elsewhere in pages."""
 
-    layer_count: int
-    kv_heads: int
-    head_dim: int
-    dtype: torch.dtype
-    device: torch.device
-    moves: bool = True
-    """Whether slots that are forwarded together have to lie together in memory, as ``window`` sees them."""
-    slots: list[Slot] = field(default_factory=list)
-    _storage: _Storage | None = None
-    _decoded: dict[int, _Decoded] = field(default_factory=dict)
-    """By the first slot; of the present storage."""
+    def __init__(
+        self,
+        *,
+        layer_count: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        expected_rows: int = 1,
+        longest: int = 0,
+        first_pages: int = 0,
+        paged: bool | None = None,
+    ) -> None:
+        """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most.
+
+        ``paged`` is None for what suits the device.
+        """
+        self.slots: list[Slot] = []
+        self.moves = True
+        """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
+        self._device = device
+        self._decoded: dict[int, _Decoded] = {}
+        """By the first slot; of the present storage."""
+        self._rows: RowMemory | None = None
+        self._pages: PageMemory | None = None
+        if device.type != "cpu" if paged is None else paged:
+            self._pages = PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            self.moves = False
+        else:
+            self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
+
+    @property
+    def is_paged(self) -> bool:
+        return self._pages is not None
+
+    @property
+    def page_count(self) -> int:
+        """Pages of the pool; 0 of a cache in rows."""
+        return 0 if self._pages is None else self._pages.page_count
 
     def take(self, wanted: Collection[PromptKey]) -> Slot:
         """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
         for slot in self.slots:
             if not slot.is_taken and (slot.prompt is None or slot.prompt.key not in wanted):
-                slot.is_taken, slot.length, slot.prompt = True, 0, None
+                self._shorten(slot, 0)
+                slot.is_taken, slot.prompt = True, None
                 return slot
         slot = Slot(index=len(self.slots), place=len(self.slots), is_taken=True)
         self.slots.append(slot)
@@ -161,16 +145,27 @@ class SlotCache:
 
     def give_back(self, slot: Slot) -> None:
         slot.is_taken = False
-        slot.length = 0 if slot.prompt is None else len(slot.prompt.key.ids)
+        self._shorten(slot, 0 if slot.prompt is None else len(slot.prompt.key.ids))
+
+    def _shorten(self, slot: Slot, length: int) -> None:
+        """Keeps the first ``length`` tokens and gives up the memory of the others."""
+        if self._pages is not None:
+            self._pages.release(slot.place, length)
+        elif self._rows is not None:
+            self._rows.give_back(slot.place, length, slot.held)
+        slot.length = slot.written = length
 
     def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
         """Lets ``targets`` begin with the prompt of ``source``."""
         length = len(source.held_prompt.key.ids)
-        storage = self.reserve(length)
         places = [target.place for target in targets]
-        storage[:, :, places, :, :length] = storage[:, :, source.place, None, :, :length]
+        if self._pages is not None:
+            self._pages.share(source.place, places, length)
+        elif self._rows is not None:
+            self.reserve(length)
+            self._rows.copy(source.place, places, length)
         for target in targets:
-            target.prompt, target.length = source.prompt, length
+            target.prompt, target.length, target.written = source.prompt, length, length
 
     def arrange(self, decoding: Sequence[Slot], joining: Sequence[Slot]) -> None:
         """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""
@@ -201,27 +196,30 @@ class SlotCache:
             slot.index = index
         self.slots = order
         moved = [slot for slot in order if self.moves and slot.place != slot.index]
-        filled = [slot for slot in moved if slot.length]
-        if filled:
-            storage = self.reserve(0)
-            length = max(slot.length for slot in moved)
-            sources, targets = [slot.place for slot in filled], [slot.index for slot in filled]
-            # The right side is gathered before anything is written, so slots may change places in circles.
-            storage[:, :, targets, :, :length] = storage[:, :, sources, :, :length]
+        filled = [(slot.place, slot.index, slot.held) for slot in moved if slot.held]
+        if filled and self._rows is not None:
+            self.reserve(0)
+            self._rows.move(filled)
         for slot in moved:
             slot.place = slot.index
 
-    def window(self, first: int, lengths: Sequence[int], width: int) -> "Window":
-        """The cache that a forward of ``width`` new tokens sees in the slots from ``first`` on."""
-        start = torch.tensor(lengths, device=self.device)
-        total = max(lengths) + width
-        return Window(
-            storage=self.reserve(total)[:, :, first : first + len(lengths)],
-            rows=torch.arange(len(lengths), device=self.device)[:, None],
-            columns=start[:, None] + torch.arange(width, device=self.device),
-            total=total,
-            prefix=self._prefix(first, len(lengths)),
-        )
+    def window(self, first: int, lengths: Sequence[int], width: int, counts: Sequence[int] | None = None) -> Window:
+        """The cache that a forward of ``width`` new tokens sees in the slots from ``first`` on.
+
+        ``counts`` are how many of them each slot keeps, where some are padding.
+        """
+        prefix = self._prefix(first, len(lengths))
+        if self._rows is not None:
+            self.reserve(max(lengths) + width, lengths, first)
+            self._write(first, [length + width for length in lengths])
+            return self._rows.window(first, lengths, width, prefix)
+        assert self._pages is not None
+        places = [slot.place for slot in self.slots[first : first + len(lengths)]]
+        return self._pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+
+    def _write(self, first: int, ends: Sequence[int]) -> None:
+        for slot, end in zip(self.slots[first:], ends):
+            slot.written = max(slot.written, end)
 
     def attention(self, first: int, lengths: Sequence[int], counts: Sequence[int], kernels: Kernels) -> SlotAttention:
         """The same for native kernels, with ``counts`` new tokens in each slot."""
@@ -237,11 +235,13 @@ class SlotCache:
             )
             for slot, length, count in zip(slots, lengths, counts)
         ]
-        return SlotAttention(self.reserve(max(row.cached + row.added for row in rows)), rows, kernels)
+        storage = self.reserve(max(row.cached + row.added for row in rows), lengths, first)
+        self._write(first, [row.cached + row.added for row in rows])
+        return SlotAttention(storage, rows, kernels)
 
     def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
         """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
-        self.reserve(max(lengths) + 1)
+        self.reserve(max(lengths) + 1, lengths, first)
         slots = self.slots[first : first + len(lengths)]
         begun = [*slots, *(slot.prompt for slot in slots)]
         before = self._decoded.get(first)
@@ -255,44 +255,38 @@ class SlotCache:
 
     def _prefix(self, first: int, count: int) -> SharedPrefix | None:
         """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""
-        if self.device.type != "cpu":
+        if self._device.type != "cpu":
             return None
         prompts = [slot.prompt for slot in self.slots[first : first + count]]
         # By identity: a prompt is handed on from slot to slot, and hashing its ids in every step would cost more.
         return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
 
-    def reserve(self, length: int) -> _Storage:
-        """The storage, grown by doubling to hold every slot and ``length`` tokens."""
-        kv_cache = self._storage
-        slot_count, capacity = (kv_cache.shape[2], kv_cache.shape[4]) if kv_cache is not None else (0, 0)
-        if kv_cache is not None and slot_count >= len(self.slots) and capacity >= length:
-            return kv_cache
-        if len(self.slots) > slot_count:
-            slot_count = max(len(self.slots), min(2 * slot_count, 2 * len(self.slots)))
-        capacity = max(capacity, _SMALLEST_CAPACITY)
-        while capacity < length:
-            capacity *= 2
-        # What looked at the storage that is given up here is forgotten first: nothing else may keep it alive.
-        self._decoded.clear()
-        self._storage = None
-        allocate = partial(torch.empty, dtype=self.dtype, device=self.device)
-        shape = (2, self.layer_count, slot_count, self.kv_heads, capacity, self.head_dim)
-        if kv_cache is None:
-            grown = self._cleared(allocate(shape))
-        elif self.device.type == "cpu":
-            grown = allocate(shape)
-            for old, new in zip(kv_cache.flatten(0, 1), grown.flatten(0, 1)):
-                self._cleared(new)[: old.shape[0], :, : old.shape[2]] = old
-                give_pages_back(old)
-        else:
-            # By way of the host: a GPU that is nearly full cannot hold both.
-            kept = kv_cache.cpu()
-            del kv_cache
-            grown = self._cleared(allocate(shape))
-            grown[:, :, : kept.shape[2], :, : kept.shape[4]] = kept
-        self._storage = grown
-        return grown
+    def reserve(self, length: int, lengths: Sequence[int] = (), first: int = 0) -> Storage:
+        """The storage of a cache in rows, with room for every slot and ``length`` tokens.
 
-    def _cleared(self, storage: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """Where slots move, torch attends: a masked key still meets its value as 0 * value, and NaNs would survive."""
-        return storage.zero_() if self.moves else storage
+        The slots from ``first`` on hold ``lengths`` tokens, which stay where it has to be moved.
+        """
+        assert self._rows is not None
+        storage = self._rows.holding(len(self.slots), length)
+        if storage is None:
+            # What looked at the storage that is given up is forgotten first: nothing else may keep it alive.
+            self._decoded.clear()
+            self._write(first, lengths)
+            held = {slot.place: slot.held for slot in self.slots}
+            storage = self._rows.grow(len(self.slots), length, [held[place] for place in range(len(held))])
+        return storage
+
+
+def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
+    """A cache for that many rows of one model's sequences."""
+    return SlotCache(
+        layer_count=model.layer_count,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        dtype=model.dtype,
+        device=model.device,
+        expected_rows=rows,
+        longest=model.longest_sequence,
+        first_pages=first_pages,
+        paged=paged,
+    )

@@ -116,7 +116,8 @@ def attend(
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
     if watch is not None:
         watch(module, query, key, scale)
-    if packing is None and attention_mask is not None and query.device.type == "cpu" and not dropout:
+    if packing is None and attention_mask is not None and not dropout:
+        # On a GPU too: transformers would repeat keys and values for all query heads.
         if prefix is not None:
             return attend_sharing(query, key, value, attention_mask, prefix, scale), None
         return attend_folded(query, key, value, attention_mask, scale), None

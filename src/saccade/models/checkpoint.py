@@ -29,6 +29,27 @@ def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """How much the engine in this process works on at once: less takes less memory and more time."""
+
+    max_rows: int = 128
+    """Trajectories that are played side by side; others wait for a row."""
+    max_chunk_tokens: int = 8192
+    """Tokens that one forward of prompts or observations has at most, with padding, unless a single one is longer."""
+    cache_tokens: int | None = None
+    """Tokens whose keys and values all rows together may come to hold by the turns that they are in; a trajectory
+    waits for its row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
+    feature_mib: int = 1024
+    """Features of images that are kept for other turns and rows, in MiB."""
+
+    def check(self) -> None:
+        for name in ("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"{name}={value} must be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadSettings:
     """Where a checkpoint's weights go and how large its pictures are."""
 
@@ -46,6 +67,7 @@ class LoadSettings:
     """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
     observation_role: Literal["auto", "tool", "user"] = "auto"
     """Role of a tool's result in the chat: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
+    engine: EngineSettings = EngineSettings()
 
     def check(self) -> None:
         if self.device == "cuda" and not _has_gpu():

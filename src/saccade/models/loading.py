@@ -168,7 +168,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     if settings.chat_template is not None:
         tokenizer.chat_template = _template(settings.chat_template)
     check_parts(path, model, tokenizer, image_processor)
-    for parameter in model.parameters():
+    for parameter in model.parameters() if settings.torch_device == "cpu" else ():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()

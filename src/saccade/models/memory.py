@@ -8,16 +8,21 @@ back what lies free between blocks in use as well, which the library by itself n
 
 import ctypes
 import functools
+import math
 import mmap
 import os
 import re
 import sys
+from collections.abc import Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Numbers of glibc's settings, from malloc.h."""
+_NO_RESERVE = 0x4000
+"""``MAP_NORESERVE`` of Linux: Python names it from 3.12 on."""
 _LARGEST_KEPT = 32 << 20
 """Bytes of a block. Larger ones, once freed, would leave holes that the next do not fit in."""
 _KEPT_AT_END = 1 << 30
@@ -48,20 +53,46 @@ def give_freed_memory_back() -> None:
         trim(ctypes.c_size_t(0))
 
 
-def give_pages_back(tensor: Tensor) -> None:
-    """Give the memory of a contiguous tensor on the CPU back to the system before the tensor itself is freed.
+def untouched_zeros(shape: Sequence[int], dtype: torch.dtype) -> Tensor | None:
+    """Zeros on the CPU that take memory only where they are written, page by page; None where the system has none.
 
-    Its values are lost, but for those on pages that it shares with others. Nothing is done where the system has no
-    ``madvise``.
+    They may be larger than the machine's memory. A system that promises no more memory than it has
+    (``vm.overcommit_memory=2``), or a process with a bound on its addresses, refuses what is too large.
+    """
+    if sys.platform != "linux":
+        return None
+    count = math.prod(shape)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    try:
+        mapped = mmap.mmap(-1, max(1, count) * dtype.itemsize, flags=flags)
+    except (OSError, OverflowError):
+        return None
+    return torch.frombuffer(mapped, dtype=dtype, count=count).view(*shape)
+
+
+def give_range_back(rows: Float[Tensor, "*runs tokens dim"], start: int, stop: int) -> None:
+    """Give the memory of tokens ``start`` to ``stop`` of each run back to the system; their values are lost.
+
+    Whole pages alone are given back, of a tensor on the CPU whose tokens are neighbours in memory.
     """
     advise = getattr(ctypes.CDLL(None), "madvise", None)
-    if sys.platform != "linux" or advise is None or not tensor.is_contiguous():
+    if sys.platform != "linux" or advise is None:
         return
-    page = mmap.PAGESIZE
-    begin, end = tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes
-    first, last = -(-begin // page) * page, end // page * page
-    if last > first:
-        advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+    page, token = mmap.PAGESIZE, rows.stride(-2) * rows.element_size()
+    offsets = [0]
+    for size, stride in zip(rows.shape[:-2], rows.stride()[:-2]):
+        offsets = [offset + index * stride * rows.element_size() for offset in offsets for index in range(size)]
+    for offset in offsets:
+        run = rows.data_ptr() + offset
+        first, last = -(-(run + start * token) // page) * page, (run + stop * token) // page * page
+        if last > first:
+            advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+
+
+def on_device(numbers: Sequence[object], device: torch.device, dtype: torch.dtype = torch.long) -> Tensor:
+    """A tensor of numbers of the host, sent without waiting for what the device is at."""
+    made = torch.tensor(numbers, dtype=dtype)
+    return made if device.type == "cpu" else made.pin_memory().to(device, non_blocking=True)
 
 
 _ASKED_FOR = re.compile(r"[Tt]ried to allocate (?P<size>[\d.]+ \w+)")

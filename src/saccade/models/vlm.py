@@ -82,6 +82,8 @@ class VisionLanguageModel:
         self.kv_heads = int(text.num_key_value_heads)
         self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
         self.vocab_size = int(text.vocab_size)
+        self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
+        """Tokens that its positions are made for; 0 where its configuration does not say."""
         self.forbidden_ids = self._find_forbidden_ids()
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
         self.source: Path | None = None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade import metric_names as metric
-from saccade.engines.engine import ROWS_AT_ONCE
 from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import evaluation_requests, play, play_with_views, view_metrics
 from saccade.evaluation.summary import StageSummary, summarise
@@ -54,7 +53,7 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
     earlier = _earlier_pass(run, stage, tasks)
     has_first_pass = stage.first_pass_name is not None and earlier is None
     total = len(tasks) * stage.samples * (2 if has_first_pass else 1)
-    with run.progress.stage(stage.name, total=max(1, total), at_once=ROWS_AT_ONCE) as bar:
+    with run.progress.stage(stage.name, total=max(1, total), at_once=run.plan.load.engine.max_rows) as bar:
         finished = itertools.count(1)
 
         def advance(_: Trajectory) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from saccade.config.settings import ABSENT, Change, to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
+from saccade.models.checkpoint import EngineSettings
 from saccade.runs.position import Position
 from saccade.train.plan import Plan, RLStage
 from saccade.types import Json
@@ -17,14 +18,19 @@ ACCEPT_ALL = "all"
 RECIPE_KEY = "recipe"
 """Names a changed source of the recipe in ``--accept-change``."""
 
-WITHOUT_EFFECT = ("checkpoint_every", "evaluate_every")
-"""Last words of settings that say when something is written or measured."""
-ROUNDING_ONLY = ("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile")
+WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every")
+"""Last words of settings that say when something is written or measured, and what stays of it."""
+ROUNDING_ONLY = (
+    *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
+    *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"),
+)
 """Last words of settings that give the same results up to the order of floating-point sums."""
 
 _RECIPE_PREFIX = "recipe."
 _SOURCE_KEY = "inputs.recipe_sha256"
 _NEW_KEYS = ("inputs.recipe", "stages")
+_NEW_GROUPS: Mapping[str, Json] = {"engine": to_json(EngineSettings())}
+"""Settings that runs of earlier versions had without a name for them."""
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +86,8 @@ class ResumeRules:
             return None
         if change.key.startswith(_NEW_KEYS) and change.before == ABSENT:
             # A run that an earlier version started did not record these.
+            return None
+        if change.before == ABSENT and change.after == _NEW_GROUPS.get(name):
             return None
         if name == "steps":
             return self._objection_to_steps(change)
