@@ -89,6 +89,22 @@ def test_no_hook_stays_on_the_weights_after_a_step(tmp_path: Path) -> None:
     assert weight.grad is not None
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_offloaded_gradients_go_to_the_masters_once_and_not_for_each_micro_batch(dtype: torch.dtype) -> None:
+    weight = torch.nn.Parameter(torch.ones(3, dtype=dtype))
+    optimizer = MasterOptimizer([weight], OptimizerSettings(offload_optimizer=True))
+    [master] = optimizer.masters
+    for expected in (3.0, 6.0):
+        with optimizer.collecting():
+            before = None if master.grad is None else master.grad.tolist()
+            for factor in (1.0, 2.0):
+                (factor * weight).sum().backward()
+                assert weight.grad is None
+                assert (None if master.grad is None else master.grad.tolist()) == before
+        assert master.grad is not None
+        assert master.grad.tolist() == [expected] * 3
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_an_offloaded_optimizer_gives_the_same_bytes(tmp_path: Path, dtype: str) -> None:
     models = [loaded_model(tmp_path / "model", dtype=dtype) for _ in range(2)]

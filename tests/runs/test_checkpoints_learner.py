@@ -146,13 +146,32 @@ def test_a_run_that_goes_on_from_a_checkpoint_writes_the_same_bytes(
     assert ("adapter_model.safetensors" in ours) == (settings.lora is not None)
 
 
+def test_a_finished_stage_keeps_its_policy_and_no_state_of_the_optimiser(tmp_path: Path, media: MediaStore) -> None:
+    model = fresh(media)
+    learner = learner_of(model, OPTIONS["plain"])
+    step(learner)
+    for number in (1, 2, 3):
+        save_checkpoint(tmp_path, Position(stage="sft", step=number), model, learner)
+    # Nothing of another stage is there yet: the run goes on from this one.
+    prune_checkpoints(tmp_path, at(1), kept=2)
+    assert (tmp_path / "sft-000003" / "trainer" / "optimizer.pt").is_file()
+    for number in (1, 2, 3):
+        save_checkpoint(tmp_path, at(number), model, learner)
+    prune_checkpoints(tmp_path, at(3), kept=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rl-000003", "sft-000003"]
+    optimizers = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("optimizer.pt")]
+    assert optimizers == ["rl-000003/trainer/optimizer.pt"]
+    [policy] = [one for one in checkpoints(tmp_path) if one.position.stage == "sft"]
+    assert load_checkpoint(policy, media, LoadSettings(device="cpu")).layer_count == model.layer_count
+
+
 def test_the_base_of_adapters_is_written_once_and_no_checkpoint_repeats_it(tmp_path: Path, media: MediaStore) -> None:
     model = fresh(media)
     learner = learner_of(model, OPTIONS["lora"])
     for number in (1, 2):
         step(learner)
         save_checkpoint(tmp_path, at(number), model, learner)
-    prune_checkpoints(tmp_path, at(2))
+    prune_checkpoints(tmp_path, at(2), kept=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base-rl", "rl-000001", "rl-000002"]
     assert not (tmp_path / "rl-000002" / "model.safetensors").exists()
     base = load_model(tmp_path / "base-rl", media, LoadSettings(device="cpu"))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast
 
 import torch
@@ -73,7 +74,8 @@ class OptimizerSettings:
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
     """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
     offload_optimizer: bool = False
-    """Keeps fp32 weights, gradients and moments in the memory of the CPU and takes the step there."""
+    """Keeps fp32 weights and moments in the memory of the CPU and takes the step there. Gradients are summed up beside
+    the model, in fp32, and moved once a step."""
     eight_bit_optimizer: bool = False
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
     muon: bool = False
@@ -116,6 +118,7 @@ class MasterOptimizer:
         self.weights = [*weights, *critic]
         self.masters = [_master(weight, on_cpu=settings.offload_optimizer) for weight in self.weights]
         self._copies = [(w, m) for w, m in zip(self.weights, self.masters) if m is not w]
+        self._is_offloaded = settings.offload_optimizer
         inner: list[nn.Parameter] = []
         others: list[nn.Parameter] = []
         for weight, master in zip(weights, self.masters):
@@ -123,7 +126,7 @@ class MasterOptimizer:
         groups: list[dict[str, object]] = [{"params": others}]
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
-        kind = EightBitAdamW if settings.eight_bit_optimizer else torch.optim.AdamW
+        kind = EightBitAdamW if settings.eight_bit_optimizer else _adamw(self.masters)
         self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
         self.muon = muon(inner, settings.learning_rate, settings.weight_decay) if inner else None
 
@@ -133,16 +136,24 @@ class MasterOptimizer:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Inside, each gradient is added to its fp32 master as soon as backward has it, and freed."""
+        """Inside, each gradient is added up in fp32 as soon as backward has it, and freed.
+
+        The sum is that of the master, or with offload one beside the weight, which goes to the master at the end.
+        """
+        sums = [_Sum(master) for _, master in self._copies]
         hooks = [
-            weight.register_post_accumulate_grad_hook(_Collect(master))  # type: ignore[no-untyped-call]
-            for weight, master in self._copies
+            weight.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+                collected.add if self._is_offloaded else collected.add_to_master
+            )
+            for (weight, _), collected in zip(self._copies, sums)
         ]
         try:
             yield
         finally:
             for hook in hooks:
                 hook.remove()
+            for collected in sums:
+                collected.hand_over()
 
     def clip(self) -> float:
         """Scales the gradient down to the greatest norm that is allowed; returns its norm before."""
@@ -197,22 +208,40 @@ class MasterOptimizer:
             weight.copy_(master)
 
 
-class _Collect:
-    """Adds a weight's gradient to its master's."""
+class _Sum:
+    """The gradients of one weight in several micro-batches."""
 
     def __init__(self, master: nn.Parameter) -> None:
         self._master = master
+        self._total: Tensor | None = None
 
-    def __call__(self, weight: Tensor) -> None:
+    def add(self, weight: Tensor) -> None:
+        """Takes the weight's gradient, on its device."""
         if weight.grad is None:
             return
-        # Moved before it is widened: half the bytes travel.
-        gradient = weight.grad.to(self._master.device).float()
-        if self._master.grad is None:
-            self._master.grad = gradient
-        else:
-            self._master.grad.add_(gradient)
+        gradient = weight.grad.float()
+        self._total = gradient if self._total is None else self._total.add_(gradient)
         weight.grad = None
+
+    def add_to_master(self, weight: Tensor) -> None:
+        """The same, into the sum that the master has already."""
+        self._total, self._master.grad = self._master.grad, None
+        self.add(weight)
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Gives the sum to the master, which may have one of earlier batches."""
+        if self._total is None:
+            return
+        moved = self._total.to(self._master.device)
+        self._total = None
+        self._master.grad = moved if self._master.grad is None else self._master.grad.add_(moved)
+
+
+def _adamw(masters: Sequence[Tensor]) -> Callable[..., torch.optim.AdamW]:
+    """On a GPU in one kernel: torch's default there makes temporary lists as large as all masters."""
+    is_on_gpu = any(master.device.type == "cuda" for master in masters)
+    return partial(torch.optim.AdamW, fused=True) if is_on_gpu else torch.optim.AdamW
 
 
 def _master(weight: nn.Parameter, *, on_cpu: bool) -> nn.Parameter:

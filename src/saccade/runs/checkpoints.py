@@ -28,8 +28,8 @@ _TRAINER = "trainer"
 _OS_ERROR = re.compile(r"\(os error (?P<code>\d+)\)")
 """As Rust writes it."""
 _NEARLY_FULL_BYTES = 1 << 20
-KEPT_PER_STAGE = 2
-"""Newest checkpoints that a stage keeps while it runs; of a finished stage only the last stays."""
+_OPTIMIZER = "optimizer.pt"
+"""Most of a checkpoint: two moments of each weight, and masters where weights are in half precision."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +122,7 @@ def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
     UserError when a file is damaged or of another model, or was written with other precision or offload.
     """
     trainer = checkpoint.path / _TRAINER
-    with _damage(trainer / "optimizer.pt") as path:
+    with _damage(trainer / _OPTIMIZER) as path:
         learner.optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     if learner.value_head is not None:
         with _damage(trainer / "value_head.pt") as path:
@@ -145,7 +145,7 @@ def load_extras(checkpoint: Checkpoint) -> Mapping[str, Json]:
 
 
 def _save_learner(trainer: Path, learner: Learner) -> None:
-    torch.save(learner.optimizer.state_dict(), trainer / "optimizer.pt")
+    torch.save(learner.optimizer.state_dict(), trainer / _OPTIMIZER)
     if learner.value_head is not None:
         torch.save(learner.value_head.state_dict(), trainer / "value_head.pt")
     if learner.model.adapter is not None:
@@ -164,19 +164,26 @@ def _damage(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def prune_checkpoints(directory: Path, current: Position) -> None:
-    """Deletes what is not needed to resume: all but the newest few of a stage, all but the last of earlier ones."""
+def prune_checkpoints(directory: Path, current: Position, *, kept: int) -> None:
+    """Deletes what is not needed to resume: all but the ``kept`` newest of a stage, all but the last of other ones.
+
+    Where the stage has a checkpoint of its own, nobody goes on from those of others: their policies stay alone.
+    """
     by_stage: dict[str, list[Checkpoint]] = {}
     for checkpoint in checkpoints(directory):
         by_stage.setdefault(checkpoint.position.stage, []).append(checkpoint)
     for stage, found in by_stage.items():
-        kept = KEPT_PER_STAGE if stage == current.stage else 1
-        for old in sorted(found, key=lambda checkpoint: checkpoint.position.step)[:-kept]:
+        count = kept if stage == current.stage else 1
+        found.sort(key=lambda checkpoint: checkpoint.position.step)
+        for old in found[:-count]:
             # Renamed first, so that a kill in the middle of deleting leaves no half checkpoint under its name.
             doomed = old.path.with_name(f"{TEMPORARY_PREFIX}{old.path.name}")
             with disk_errors(old.path):
                 old.path.rename(doomed)
                 shutil.rmtree(doomed)
+        if stage != current.stage and current.stage in by_stage:
+            with disk_errors(found[-1].path):
+                (found[-1].path / _TRAINER / _OPTIMIZER).unlink(missing_ok=True)
 
 
 @contextmanager

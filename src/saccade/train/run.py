@@ -146,7 +146,7 @@ def _run_stage(run: RunState, stage: Stage) -> None:
             skipped.count(outcome.metrics)
             if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
                 state = steps.state_dict() if isinstance(steps, RLLoop) else {}
-                _checkpoint(run, position, learner, state)
+                _checkpoint(run, position, learner, state, kept=stage.settings.checkpoints_kept)
 
 
 def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> Learner:
@@ -236,13 +236,15 @@ def _is_due(stage: RLStage, step: int) -> bool:
     return every > 0 and step % every == 0
 
 
-def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json]) -> None:
+def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json], *, kept: int) -> None:
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
+    # Before the next is written, so that a large model's are never on disk one time more than are kept.
+    prune_checkpoints(directory, position, kept=max(1, kept - 1))
     run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
     # A run that continues from here begins with an empty engine.
     run.engine.reset()
-    prune_checkpoints(directory, position)
+    prune_checkpoints(directory, position, kept=kept)
 
 
 def _note(outcome: StepOutcome) -> str:

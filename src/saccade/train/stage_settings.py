@@ -111,9 +111,13 @@ class SFTSettings:
     """Where the decay ends, as a share of the peak."""
     checkpoint_every: int = 100
     """Steps between checkpoints; the last step always has one."""
+    checkpoints_kept: int = 2
+    """So many of the newest while the stage runs; 1 leaves nothing to go back to when the newest is damaged. Of a
+    finished stage the last policy stays, without the optimiser's state."""
 
     def check(self) -> None:
         _positive("steps", self.steps)
+        _positive("checkpoints_kept", self.checkpoints_kept)
         _positive("batch_size", self.batch_size)
         _positive("checkpoint_every", self.checkpoint_every)
         _not_negative("warmup_steps", self.warmup_steps)
@@ -158,11 +162,13 @@ class RLSettings:
     staleness: int = 0
     """Steps that trajectories are sampled ahead: a batch is trained on when the policy is so many steps further."""
     checkpoint_every: int = 10
+    checkpoints_kept: int = 2
+    """As of imitation (``SFTSettings``)."""
     evaluate_every: int = 0
     """Steps between evaluations for the curves; 0 for none."""
 
     def check(self) -> None:
-        for name in ("tasks_per_step", "checkpoint_every", "inner_epochs", "minibatches"):
+        for name in ("tasks_per_step", "checkpoint_every", "checkpoints_kept", "inner_epochs", "minibatches"):
             _positive(name, getattr(self, name))
         if self.minibatches > self.tasks_per_step:
             raise UserError(
