@@ -10,6 +10,7 @@ from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
 from saccade.cli.index import index, search
+from saccade.cli.plan_memory import plan_memory
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
@@ -57,6 +58,7 @@ saccade.add_command(curate)
 saccade.add_command(index)
 saccade.add_command(search)
 saccade.add_command(retrieve)
+saccade.add_command(plan_memory)
 saccade.add_command(recipes)
 saccade.add_command(settings)
 saccade.add_command(show)

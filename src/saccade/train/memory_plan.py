@@ -1,0 +1,257 @@
+"""What a run will take in memory, from its sizes and settings alone, part by part and phase by phase.
+
+The formulas count what the code keeps; ``benchmarks/memory_sizes.py`` prints them beside what was measured.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.learner.logprobs import MAX_LOGITS
+from saccade.learner.optimizer import OptimizerSettings
+from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
+from saccade.models.loading import DEFAULT_MAX_PIXELS
+from saccade.models.shape import LayerShape, ModelShape
+from saccade.rollout.episodes import RolloutSettings
+from saccade.train.stage_settings import RLSettings
+
+Phase = Literal["always", "sampling", "learning", "step"]
+PHASES: tuple[Phase, ...] = ("sampling", "learning", "step")
+Place = Literal["device", "host"]
+
+PROGRAM_BYTES = 700 << 20
+"""Python, torch and transformers before any model."""
+GPU_CONTEXT_BYTES = 600 << 20
+_DECODED_BYTES = 256 << 20
+"""Patches of pictures that are kept between steps (``models/pixels.py``)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryPart:
+    """Something that takes memory, where, and while what is done."""
+
+    name: str
+    bytes: int
+    phase: Phase = "always"
+    place: Place = "device"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load:
+    """What is worked on at once, at most."""
+
+    pack_tokens: int
+    """Of one micro-batch."""
+    pack_image_tokens: int
+    rows: int
+    """Trajectories that are sampled together."""
+    row_tokens: int
+    """Of the longest."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryPlan:
+    """One process of a run."""
+
+    parts: tuple[MemoryPart, ...]
+    is_gpu: bool
+
+    def peak(self, place: Place = "device") -> int:
+        return max(self.in_phase(phase, place) for phase in PHASES)
+
+    def in_phase(self, phase: Phase, place: Place = "device") -> int:
+        return sum(part.bytes for part in self.parts if part.place == place and part.phase in ("always", phase))
+
+    def highest_phase(self, place: Place = "device") -> Phase:
+        return max(PHASES, key=lambda phase: self.in_phase(phase, place))
+
+
+def usual_load(shape: ModelShape, model: LoadSettings, rl: RLSettings, rollout: RolloutSettings) -> Load:
+    """The most that the settings allow: trajectories as long as they may be, half of a pack pictures."""
+    longest = rollout.max_tokens
+    pack = max(rl.optimizer.micro_batch_tokens, longest)
+    rows = min(model.engine.max_rows, rl.tasks_per_step * rl.group_size)
+    picture = max(1, _max_pixels(shape, model) // (shape.patch_px * shape.merge) ** 2)
+    return Load(
+        pack_tokens=pack,
+        pack_image_tokens=min(pack, max(picture, pack // 2 // picture * picture)),
+        rows=rows,
+        row_tokens=longest,
+    )
+
+
+def memory_plan(
+    shape: ModelShape,
+    *,
+    model: LoadSettings,
+    optimizer: OptimizerSettings,
+    load: Load,
+    gpus: int = 0,
+    needs_reference: bool = False,
+    needs_critic: bool = False,
+) -> MemoryPlan:
+    """Parts of one of ``gpus`` processes, which share the learner's weights (FSDP2), or of one on the CPU."""
+    is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and gpus > 0 and shape.is_half)
+    one = _Process(shape=shape, model=model, optimizer=optimizer, load=load, gpus=gpus, width=2 if is_half else 4)
+    parts = [
+        *one.states(needs_reference=needs_reference, needs_critic=needs_critic),
+        *one.learning(),
+        *one.sampling(),
+    ]
+    return MemoryPlan(parts=tuple(part for part in parts if part.bytes), is_gpu=gpus > 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Process:
+    shape: ModelShape
+    model: LoadSettings
+    optimizer: OptimizerSettings
+    load: Load
+    gpus: int
+    width: int
+    """Bytes of a weight."""
+
+    @property
+    def shards(self) -> int:
+        return max(1, self.gpus)
+
+    @property
+    def trained(self) -> int:
+        if self.optimizer.lora is not None:
+            return self.shape.adapter_weights(self.optimizer.lora)
+        return self.shape.weights - (self.shape.vision_weights if self.optimizer.frozen_vision else 0)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the language model's layers run on the CPU's kernels, which keep less."""
+        return not self.gpus and self.width == 4 and self.optimizer.lora is None and not self.optimizer.compile
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether the masters are not the weights themselves; those of an adapter are in fp32."""
+        of_half = self.width == 2 and self.optimizer.lora is None
+        return of_half or self.optimizer.offload_optimizer
+
+    def states(self, *, needs_reference: bool, needs_critic: bool) -> Iterator[MemoryPart]:
+        shape, settings, shards = self.shape, self.optimizer, self.shards
+        adapter = 0 if settings.lora is None else 4 * self.trained
+        yield MemoryPart(name="weights", bytes=(self.width * shape.weights + adapter) // shards)
+        if shards > 1:
+            yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights)
+            layer = shape.weights // max(1, shape.language.count + shape.vision.count)
+            whole = 2 * self.width * max(layer, shape.largest)
+            yield MemoryPart(name="layers gathered from all ranks", bytes=whole, phase="learning")
+        if needs_reference and settings.lora is None:
+            yield MemoryPart(name="reference policy", bytes=self.width * shape.weights)
+        kept: Place = "host" if settings.offload_optimizer and self.gpus else "device"
+        if self.has_copies:
+            yield MemoryPart(name="fp32 masters", bytes=4 * self.trained // shards, place=kept)
+        yield MemoryPart(name="moments", bytes=self._moments() // shards, place=kept)
+        for phase in ("learning", "step"):
+            place: Place = "device" if phase == "learning" else kept
+            yield MemoryPart(name="gradients (fp32)", bytes=4 * self.trained // shards, phase=phase, place=place)
+        # The root of the largest weight's second moments.
+        temporary = 4 * min(shape.largest, self.trained) // shards
+        yield MemoryPart(name="temporaries of the optimiser", bytes=temporary, phase="step", place=kept)
+        if needs_critic:
+            # A head of two layers and a copy of no trunk: small beside all else.
+            yield MemoryPart(name="critic", bytes=16 * 2 * shape.language.hidden**2)
+        yield MemoryPart(name="program", bytes=PROGRAM_BYTES, place="host" if self.gpus else "device")
+        if self.gpus:
+            yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
+
+    def _moments(self) -> int:
+        settings, shape = self.optimizer, self.shape
+        if settings.muon and settings.lora is None:
+            inner = min(shape.inner_matrices, self.trained)
+            return 4 * inner + (2 if settings.eight_bit_optimizer else 8) * (self.trained - inner)
+        # Codes of one byte, and a scale of four for each 256 of them.
+        return int(self.trained * (2 * (1 + 4 / 256) if settings.eight_bit_optimizer else 8))
+
+    def learning(self) -> Iterator[MemoryPart]:
+        shape, settings, load = self.shape, self.optimizer, self.load
+        kept = _kept_layers(
+            shape.language, load.pack_tokens, self.width, is_native=self.is_native, lora=settings.lora is not None,
+            recomputes=settings.activation_checkpointing,
+        )  # fmt: skip
+        yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
+        if settings.lora is None and not settings.frozen_vision:
+            on_its_own = settings.vision_checkpointing
+            recomputes = settings.activation_checkpointing or on_its_own == "on"
+            recomputes = recomputes or (on_its_own == "auto" and shape.weights >= TINY_BELOW_WEIGHTS)
+            tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
+            yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
+        rows = min(load.pack_tokens, max(1, MAX_LOGITS // shape.vocabulary))
+        # Probabilities and their gradients, with one copy for the product's precision.
+        yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
+        if settings.lora is None:
+            # It is summed up in fp32 beside what earlier micro-batches have given.
+            yield MemoryPart(name="gradient of the head", bytes=4 * shape.head, phase="learning")
+
+    def _tower(self, patches: int, *, recomputes: bool) -> int:
+        """Its layers, and what its ends keep: pixels, and merged patches on their way to the language model.
+
+        What is worked out again comes when the language model's activations are gone.
+        """
+        vision, shape = self.shape.vision, self.shape
+        ends = patches * self.width * (3 * shape.patch_px**2 + 6 * vision.hidden)
+        if recomputes:
+            return ends + patches * vision.count * self.width * vision.hidden
+        return ends + _kept_layers(vision, patches, self.width, is_native=self.is_native, lora=False, recomputes=False)
+
+    def sampling(self) -> Iterator[MemoryPart]:
+        shape, load, limits = self.shape, self.load, self.model.engine
+        tokens = load.rows * load.row_tokens
+        if limits.cache_tokens is not None:
+            tokens = min(tokens, max(limits.cache_tokens, load.row_tokens))
+        cache = tokens * shape.cache_numbers * self.width
+        yield MemoryPart(name="keys and values", bytes=cache, phase="sampling")
+        language = shape.language
+        if self.gpus:
+            gathered = 2 * tokens * language.key * self.width
+            yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
+        chunk = max(limits.max_chunk_tokens, load.row_tokens)
+        widths = 4 * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
+        yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
+        # Logits; off the CPU's kernels also probabilities and their sums in float64.
+        per_logit = 24 if self.gpus or self.width == 2 else 8
+        yield MemoryPart(name="logits of all rows", bytes=load.rows * shape.vocabulary * per_logit, phase="sampling")
+        features = min(limits.feature_mib << 20, load.rows * load.pack_image_tokens * language.hidden * self.width)
+        yield MemoryPart(name="features of images", bytes=features)
+        patches = load.rows * load.pack_image_tokens * (shape.merge * shape.patch_px) ** 2 * 3 * 4
+        yield MemoryPart(
+            name="patches of images", bytes=min(_DECODED_BYTES, patches), place="host" if self.gpus else "device"
+        )
+
+
+def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool, lora: bool, recomputes: bool) -> int:
+    """Bytes that the layers of a forward keep for their backward, and what one of them takes while it is at work."""
+    h, q, k, m = layer.hidden, layer.query, layer.key, layer.mlp
+    if is_native:
+        # The fields of ``LayerStates`` and the layer's input.
+        whole = 4 * (4 * h + q + (2 if layer.has_norms else 1) * (q + k) + k + 2 * m)
+    else:
+        # Norms keep their input in fp32, what it becomes and their result; attention queries, repeated keys and
+        # values, and its result twice; the MLP its four products.
+        of_norms = 2 * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
+        whole = of_norms + width * (5 * q + 4 * m)
+        if lora:
+            # Adapters see their inputs in fp32; frozen products keep none of theirs.
+            whole += (4 if width == 2 else 0) * (5 * h + q + m) - width * (h + m)
+    if not recomputes:
+        return tokens * layer.count * whole
+    backward = width * (3 * h + 2 * q + 2 * k + 3 * m)
+    return tokens * (layer.count * width * h + whole + backward)
+
+
+def _max_pixels(shape: ModelShape, model: LoadSettings) -> int:
+    own = shape.max_pixels or DEFAULT_MAX_PIXELS
+    if model.max_pixels == "checkpoint":
+        return own
+    return min(own, DEFAULT_MAX_PIXELS) if model.max_pixels is None else model.max_pixels
+
+
+def grouped(plan: MemoryPlan) -> Mapping[Place, tuple[MemoryPart, ...]]:
+    """Parts by where they are, the largest first."""
+    ordered = sorted(plan.parts, key=lambda part: -part.bytes)
+    return {place: tuple(part for part in ordered if part.place == place) for place in ("device", "host")}
