@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check bench ray setup clean
+.PHONY: demo test check bench gpu ray setup clean
 
 setup: $(READY)
 
@@ -34,6 +34,10 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
+
+# What only a machine with CUDA can say, in commands of at most nine minutes: docs/memory.md, "On a GPU".
+gpu: $(READY)
+	$(BIN)/python benchmarks/gpu.py --out runs/gpu
 
 # Apart from `make test`: Ray takes 300 MB of disk, and a cluster a minute to start and end.
 ray: $(READY)

@@ -1,0 +1,331 @@
+"""One part of ``gpu.py``: what a device does with random weights of a real shape.
+
+python benchmarks/gpu_parts.py learner --device cuda --size 3b --json learner.json
+"""
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+from saccade.algorithms.losses import negative_log_likelihood
+from saccade.bench.checkpoint import SIZES, ModelSize, write_checkpoint
+from saccade.engines.engine import Sampling
+from saccade.engines.local import LocalEngine
+from saccade.learner.learner import Learner
+from saccade.learner.logprobs import action_tokens
+from saccade.learner.optimizer import OptimizerSettings
+from saccade.learner.sequences import TrainingSequence
+from saccade.media.store import MediaStore
+from saccade.models.checkpoint import LoadSettings
+from saccade.models.loading import load_model
+from saccade.models.lora import LoraSettings
+from saccade.models.shape import read_shape
+from saccade.models.vlm import VisionLanguageModel
+from saccade.train.memory_plan import Load, memory_plan
+from saccade.types import Message
+
+HALF_B = ModelSize(
+    vocabulary=151_936,
+    hidden=896,
+    layers=24,
+    heads=14,
+    kv_heads=2,
+    mlp=4864,
+    vision_hidden=768,
+    vision_depth=12,
+    vision_heads=12,
+    vision_mlp=2048,
+    rope_theta=1_000_000.0,
+)
+PEAK_TFLOPS = {"H200": 989.0, "H100": 989.0, "A100": 312.0, "L40S": 362.0, "4090": 165.0, "B200": 2250.0}
+"""Dense bf16, by a part of the GPU's name; of the SXM kind where there are several."""
+LEARNING = OptimizerSettings(
+    learning_rate=1e-6, activation_checkpointing=True, eight_bit_optimizer=True, micro_batch_tokens=4096
+)
+"""What a 3 B model needs to be trained whole on 80 GB."""
+
+
+@dataclass(kw_only=True)
+class Bench:
+    """A checkpoint of the asked size, and what is measured with it."""
+
+    folder: Path
+    weights: int
+    device: str
+    size: str
+    peak_tflops: float | None
+
+    @property
+    def is_small(self) -> bool:
+        return self.size == "tiny"
+
+    def model(self, dtype: str = "bfloat16") -> VisionLanguageModel:
+        load = LoadSettings(device=self.device, dtype=dtype)  # type: ignore[arg-type]
+        return load_model(self.folder, MediaStore(), load)
+
+    def timed(self, run: Callable[[], object]) -> float:
+        self.wait()
+        started = time.perf_counter()
+        run()
+        self.wait()
+        return time.perf_counter() - started
+
+    def wait(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def peak_gib(self) -> float:
+        return torch.cuda.max_memory_allocated() / 2**30 if self.device == "cuda" else 0.0
+
+    def forget_peak(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+
+
+def batch(model: VisionLanguageModel, tokens: int, count: int = 2) -> list[TrainingSequence]:
+    """Sequences with one prompt and one picture that fill a pack of so many tokens."""
+    side = 28 * max(2, int((tokens // 4) ** 0.5))
+    picture = model.media.add(Image.effect_noise((side, side), 90).convert("RGB"))
+    prompt = model.chat.prompt([Message(role="user", parts=(picture, "yes"))])
+    action = max(4, (tokens - len(prompt.ids)) // count)
+    words = model.tokenizer.encode("yes user assistant tool yes yes tool")
+    return [
+        TrainingSequence(
+            ids=(*prompt.ids, *(words[(index + step) % len(words)] for step in range(action))),
+            is_action=(*[False] * len(prompt.ids), *[True] * action),
+            images=prompt.images,
+            prompt_tokens=len(prompt.ids),
+            prompt_images=1,
+            sampled_logprobs=(0.0,) * action,
+            advantages=(1.0,) * action,
+            token_weight=1.0 / (count * action),
+        )
+        for index in range(count)
+    ]
+
+
+def sampled(engine: LocalEngine, rows: int, tokens: int, side: int) -> list[tuple[list[int], list[float]]]:
+    """Tokens and log-probabilities of so many rows in groups of eight."""
+    chat, media = engine.model.chat, engine.model.media
+    pictures = [media.add(Image.new("RGB", (side, side), (n % 256, 90, 200))) for n in range(-(-rows // 8))]
+    prompts = [chat.prompt([Message(role="user", parts=(one, "What is this?"))]) for one in pictures]
+
+    async def play() -> list[tuple[list[int], list[float]]]:
+        async with engine.sequences([str(index) for index in range(rows)]) as slots:
+
+            async def turn(index: int) -> tuple[list[int], list[float]]:
+                prompt = prompts[index // 8]
+                done = await slots[index].sample(prompt.ids, prompt.images, Sampling(seed=index, max_tokens=tokens))
+                slots[index].close()
+                return list(done.ids), list(done.logprobs)
+
+            return list(await asyncio.gather(*(turn(index) for index in range(rows))))
+
+    return asyncio.run(play())
+
+
+def bf16(bench: Bench) -> dict[str, object]:
+    """Engine against learner in bf16, on what the engine itself sampled, and one step."""
+    model = bench.model()
+    [row] = sampled(LocalEngine(model), 1, 16 if bench.is_small else 128, 224)
+    picture = model.media.add(Image.new("RGB", (224, 224), (0, 90, 200)))
+    prompt = model.chat.prompt([Message(role="user", parts=(picture, "What is this?"))])
+    ids, logprobs = row
+    [template] = batch(model, 256, 1)
+    sequence = replace(
+        template,
+        ids=(*prompt.ids, *ids),
+        is_action=(*[False] * len(prompt.ids), *[True] * len(ids)),
+        images=prompt.images,
+        prompt_tokens=len(prompt.ids),
+        sampled_logprobs=tuple(logprobs),
+        advantages=(1.0,) * len(ids),
+    )
+    with torch.no_grad():
+        found = action_tokens(model, [sequence], temperature=1.0)
+    gaps = (found.logprobs - found.sampled_logprobs).abs()
+    learner = Learner(model, LEARNING)
+    metrics = learner.update(batch(model, 512), negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+    return {"mean_gap_nats": float(gaps.mean()), "largest_gap_nats": float(gaps.max()), "nll": metrics.get("nll")}
+
+
+def engine(bench: Bench) -> dict[str, object]:
+    """Tokens per second of the engine, as it is by default on the device."""
+    model, found = bench.model(), {}
+    tokens, side = (16, 112) if bench.is_small else (128, 448)
+    # One engine for all, so that its pages are there from the second batch on.
+    played = LocalEngine(model, deterministic=False)
+    for rows in (8,) if bench.is_small else (8, 32, 128):
+        sampled(played, rows, 4, side)
+        bench.forget_peak()
+        seconds = bench.timed(lambda rows=rows: sampled(played, rows, tokens, side))
+        found[f"{rows} rows, tokens/s"] = rows * tokens / seconds
+        found[f"{rows} rows, ms a token"] = 1e3 * seconds / tokens
+        found[f"{rows} rows, peak GiB"] = bench.peak_gib()
+    return found
+
+
+def deterministic(bench: Bench) -> dict[str, object]:
+    """The same tokens with and without virtual time; whether either repeats to the bit on this device."""
+    model = bench.model()
+    tokens, rows = (12, 8) if bench.is_small else (64, 16)
+
+    def play(virtual: bool) -> list[tuple[list[int], list[float]]]:
+        return sampled(LocalEngine(model, deterministic=virtual), rows, tokens, 112)
+
+    runs = {kind: (play(kind), play(kind)) for kind in (True, False)}
+    same = sum(one[0] == other[0] for one, other in zip(runs[True][0], runs[False][0]))
+    return {
+        "rows with the same tokens in both modes": f"{same} of {rows}",
+        "virtual time repeats to the bit": runs[True][0] == runs[True][1],
+        "without it repeats to the bit": runs[False][0] == runs[False][1],
+    }
+
+
+def learner(bench: Bench) -> dict[str, object]:
+    """Tokens per second of a step, and the share of the device's arithmetic that the model's own needs."""
+    model = bench.model()
+    tokens = 256 if bench.is_small else 4096
+    trained = Learner(model, replace(LEARNING, micro_batch_tokens=tokens))
+    sequences = batch(model, tokens, 4)
+    packed = len(sequences[0].ids) + 3 * sequences[0].action_count
+
+    def step() -> None:
+        trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+
+    step()
+    bench.forget_peak()
+    seconds = min(bench.timed(step) for _ in range(2 if bench.is_small else 5))
+    peak = bench.peak_tflops or _peak_tflops()
+    # Six operations a weight and token; what checkpointing works out again is not the model's own.
+    flops = 6.0 * bench.weights * packed
+    return {
+        "tokens/s": packed / seconds,
+        "step_s": seconds,
+        "model TFLOP/s": flops / seconds / 1e12,
+        "utilisation": None if peak is None else flops / seconds / 1e12 / peak,
+        "peak GiB": bench.peak_gib(),
+    }
+
+
+def memory(bench: Bench) -> dict[str, object]:
+    """Peak of a step beside what ``saccade plan-memory`` says, for the ways to save memory."""
+    tokens = 256 if bench.is_small else 4096
+    rows = {
+        "8-bit moments, checkpointing": LEARNING,
+        "LoRA 16, checkpointing": replace(LEARNING, eight_bit_optimizer=False, lora=LoraSettings(rank=16)),
+        "LoRA 16": replace(
+            LEARNING, eight_bit_optimizer=False, activation_checkpointing=False, lora=LoraSettings(rank=16)
+        ),
+    }
+    found: dict[str, object] = {}
+    for name, settings in rows.items():
+        model = bench.model()
+        trained = Learner(model, replace(settings, micro_batch_tokens=tokens))
+        bench.forget_peak()
+        sequences = batch(model, tokens)
+        for _ in range(2):
+            trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+        images = sum(model.view.token_count(image) for image in sequences[0].images)
+        plan = memory_plan(
+            read_shape(bench.folder),
+            model=LoadSettings(device="cpu", dtype="bfloat16"),
+            optimizer=settings,
+            load=Load(pack_tokens=tokens, pack_image_tokens=images, rows=1, row_tokens=1),
+            gpus=1,
+        )
+        found[name] = {"predicted_gib": plan.peak() / 2**30, "measured_gib": bench.peak_gib()}
+        del model, trained
+    return found
+
+
+def offload(bench: Bench) -> dict[str, object]:
+    """A step with the optimiser in the host's memory: same gradient, how long, how much on the device."""
+    found: dict[str, object] = {}
+    tokens = 128 if bench.is_small else 2048
+    for is_offloaded in (False, True):
+        model = bench.model()
+        settings = replace(
+            LEARNING, offload_optimizer=is_offloaded, eight_bit_optimizer=not is_offloaded, micro_batch_tokens=tokens
+        )
+        trained, sequences = Learner(model, settings), batch(model, 2 * tokens, 4)
+        bench.forget_peak()
+        metrics = trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+
+        def step(trained: Learner = trained, sequences: list[TrainingSequence] = sequences) -> None:
+            trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+
+        name = "offloaded" if is_offloaded else "on the device"
+        found[name] = {
+            "step_s": bench.timed(step),
+            "gradient_norm": metrics["gradient_norm"],
+            "peak_gib": bench.peak_gib(),
+        }
+        del model, trained
+    return found
+
+
+def compiled(bench: Bench) -> dict[str, object]:
+    """Steps with compiled norms and MLPs beside plain ones."""
+    found: dict[str, object] = {}
+    tokens = 128 if bench.is_small else 4096
+    for is_compiled in (False, True):
+        model = bench.model()
+        trained = Learner(model, replace(LEARNING, compile=is_compiled, micro_batch_tokens=tokens))
+        sequences = batch(model, tokens)
+
+        def step(trained: Learner = trained, sequences: list[TrainingSequence] = sequences) -> None:
+            trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+
+        first = bench.timed(step)
+        found["compiled" if is_compiled else "plain"] = {"first_s": first, "step_s": bench.timed(step)}
+        del model, trained
+    return found
+
+
+def _peak_tflops() -> float | None:
+    name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
+    return next((flops for part, flops in PEAK_TFLOPS.items() if part in name), None)
+
+
+PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
+    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--size", choices=["tiny", "0.5b", "3b"], default="3b")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--peak-tflops", type=float)
+    options = parser.parse_args()
+    size = HALF_B if options.size == "0.5b" else SIZES["3b" if options.size == "3b" else "tiny"]
+    with tempfile.TemporaryDirectory() as folder:
+        weights = write_checkpoint(Path(folder), size)
+        bench = Bench(
+            folder=Path(folder),
+            weights=weights,
+            device=options.device,
+            size=options.size,
+            peak_tflops=options.peak_tflops,
+        )
+        found = {"weights": weights, **PARTS[options.part](bench)}
+    text = json.dumps(found, indent=1)
+    print(text)
+    if options.json is not None:
+        options.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
