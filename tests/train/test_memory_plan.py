@@ -93,8 +93,10 @@ def test_keys_and_values_are_bounded_by_the_engine_s_settings(shape: ModelShape)
 
 def test_checkpointing_keeps_less_of_a_pack(shape: ModelShape) -> None:
     name = "activations of a pack: language model"
-    whole, recomputed = part(planned(shape), name), part(planned(shape, activation_checkpointing=True), name)
-    assert recomputed < 0.6 * whole
+    deep = replace(shape, language=replace(shape.language, count=28))
+    whole, recomputed = part(planned(deep), name), part(planned(deep, activation_checkpointing=True), name)
+    # The inputs of 28 layers, and one layer at work.
+    assert 0.1 * whole < recomputed < 0.25 * whole
 
 
 def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None:
