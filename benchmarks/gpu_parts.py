@@ -94,7 +94,7 @@ class Bench:
 def batch(model: VisionLanguageModel, tokens: int, count: int = 2) -> list[TrainingSequence]:
     """Sequences with one prompt and one picture that fill a pack of so many tokens."""
     side = 28 * max(2, int((tokens // 4) ** 0.5))
-    picture = model.media.add(Image.effect_noise((side, side), 90).convert("RGB"))
+    picture = model.media.add(Image.linear_gradient("L").resize((side, side)).convert("RGB"))
     prompt = model.chat.prompt([Message(role="user", parts=(picture, "yes"))])
     action = max(4, (tokens - len(prompt.ids)) // count)
     words = model.tokenizer.encode("yes user assistant tool yes yes tool")

@@ -121,7 +121,7 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
     model = load_model(path, MediaStore(), load)
     learner = Learner(model, settings)
     side = 28 * int((tokens // 4) ** 0.5)
-    picture = model.media.add(Image.effect_noise((side, side), 90).convert("RGB"))
+    picture = model.media.add(Image.linear_gradient("L").resize((side, side)).convert("RGB"))
     prompt = model.chat.prompt([Message(role="user", parts=(picture, "yes"))])
     image_tokens = model.view.token_count(picture)
     # Two sequences with one prompt fill the pack.
