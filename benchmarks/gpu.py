@@ -14,7 +14,6 @@ import importlib.util
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import time
@@ -81,23 +80,25 @@ def _races(options: Options) -> list[Part]:
 
 def _one_rank(options: Options) -> Part:
     """The sharded learner on one rank, by the command that ``docs/scaling.md`` gives for a machine."""
-    torchrun = shutil.which("torchrun", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    test = HERE.parent / "tests" / "learner" / "test_learner_sharded.py"
-    if torchrun is None or not test.is_file():
-        return Part(name="fsdp2-one-rank", missing="the sharded learner is not part of this version")
-    command = [torchrun, "--standalone", "--nproc-per-node", "1", "-m", "pytest", "-n0", "-q", str(test)]
-    return Part(name="fsdp2-one-rank", command=command)
+    name = "fsdp2-one-rank"
+    if importlib.util.find_spec("saccade.learner.processes") is None:
+        return Part(name=name, missing="the sharded learner is not part of this version")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", "-m", "saccade"]
+    command += ["train", "look_closer", "--out", str(options.out / f"run-{time.time_ns()}"), "--quiet"]
+    changed = (f"model.device={options.device}", "model.dtype=bfloat16", "sft.steps=5", "rl.steps=2")
+    few = ("rl.tasks_per_step=4", "evaluation_tasks=8", "curve_tasks=8")
+    return Part(name=name, command=[*command, *(word for one in (*changed, *few) for word in ("--set", one))])
 
 
 def _vllm(options: Options) -> Part:
     """vLLM beside the learner: the tests of its engine, which start a server on the device."""
     if options.vllm_python is None:
         return Part(name="vllm", missing="no environment with vLLM was named (--vllm-python PATH)")
-    tests = sorted((HERE.parent / "tests" / "engines").glob("test_*vllm*.py"))
-    if not tests:
+    test = HERE.parent / "tests" / "engines" / "test_vllm_engine.py"
+    if not test.is_file():
         return Part(name="vllm", missing="the vLLM engine is not part of this version")
     environment = f"SACCADE_VLLM_PYTHON={options.vllm_python}"
-    command = ["env", environment, sys.executable, "-m", "pytest", "-n0", "-q", *map(str, tests)]
+    command = ["env", environment, sys.executable, "-m", "pytest", "-n0", "-q", str(test)]
     return Part(name="vllm", command=command)
 
 

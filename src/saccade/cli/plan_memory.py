@@ -113,8 +113,8 @@ def _advice(settings: "QuestionsSettings", plan: "MemoryPlan") -> str:
     unused = [
         ("rl.optimizer.activation_checkpointing=true", not optimizer.activation_checkpointing),
         ("rl.optimizer.lora.rank=16", optimizer.lora is None),
-        ("rl.optimizer.eight_bit_optimizer=true", not optimizer.eight_bit_optimizer),
-        ("rl.optimizer.offload_optimizer=true", plan.is_gpu and not optimizer.offload_optimizer),
+        ("rl.optimizer.eight_bit_optimizer=true", plan.gpus < 2 and not optimizer.eight_bit_optimizer),
+        ("rl.optimizer.offload_optimizer=true", plan.gpus == 1 and not optimizer.offload_optimizer),
         ("model.dtype=bfloat16", settings.model.dtype == "float32"),
     ]
     names = [name for name, helps in unused if helps]

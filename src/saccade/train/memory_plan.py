@@ -54,7 +54,7 @@ class MemoryPlan:
     """One process of a run."""
 
     parts: tuple[MemoryPart, ...]
-    is_gpu: bool
+    gpus: int
 
     def peak(self, place: Place = "device") -> int:
         return max(self.in_phase(phase, place) for phase in PHASES)
@@ -98,7 +98,7 @@ def memory_plan(
         *one.learning(),
         *one.sampling(),
     ]
-    return MemoryPlan(parts=tuple(part for part in parts if part.bytes), is_gpu=gpus > 0)
+    return MemoryPlan(parts=tuple(part for part in parts if part.bytes), gpus=gpus)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
