@@ -8,7 +8,9 @@ import torch
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
+from saccade.learner.learner import Learner
 from saccade.learner.logprobs import action_tokens
+from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
@@ -99,8 +101,13 @@ def test_sampled_ids_reach_the_learner_untouched(model: VisionLanguageModel, pla
         assert sequence.advantages == (0.5,) * len(chosen)
 
 
+def probe(model: VisionLanguageModel, sampled: TrainingSequence, *, temperature: float = TEMPERATURE) -> float:
+    learner = Learner(model, OptimizerSettings())
+    return check_parity(learner, sampled, temperature=temperature, precision=model.dtype)
+
+
 def test_the_probe_accepts_what_the_engine_sampled(model: VisionLanguageModel, played: list[Trajectory]) -> None:
-    gaps = [check_parity(model, sequence, temperature=TEMPERATURE) for sequence in sequences(played)]
+    gaps = [probe(model, sequence) for sequence in sequences(played)]
     assert max(gaps) < 1e-5
 
 
@@ -108,14 +115,14 @@ def test_the_probe_finds_another_temperature(model: VisionLanguageModel, played:
     with pytest.raises(
         MachineError, match=r"disagree by .* nats a token \(at most 0.001 is accepted for torch.float32"
     ):
-        check_parity(model, sequences(played)[0], temperature=1.0)
+        probe(model, sequences(played)[0], temperature=1.0)
 
 
 def test_the_probe_finds_an_image_taken_for_another(model: VisionLanguageModel, played: list[Trajectory]) -> None:
     sequence = sequences(played)[0]
     assert len(set(sequence.images)) > 1
     with pytest.raises(MachineError, match="disagree"):
-        check_parity(model, replace(sequence, images=sequence.images[::-1]), temperature=TEMPERATURE)
+        probe(model, replace(sequence, images=sequence.images[::-1]))
 
 
 def test_the_probe_finds_log_probabilities_that_are_not_finite(
@@ -124,4 +131,4 @@ def test_the_probe_finds_log_probabilities_that_are_not_finite(
     sequence = sequences(played)[0]
     broken = replace(sequence, sampled_logprobs=(float("nan"),) * sequence.action_count)
     with pytest.raises(MachineError, match="disagree by nan"):
-        check_parity(model, broken, temperature=TEMPERATURE)
+        probe(model, broken)

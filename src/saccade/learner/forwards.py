@@ -44,7 +44,7 @@ class ValueHead(nn.Module):
         return values[:, 0]
 
 
-class PackForward(Protocol):
+class PackedStates(Protocol):
     """Last hidden states of the places ``wanted`` in a pack."""
 
     def __call__(
@@ -52,7 +52,7 @@ class PackForward(Protocol):
     ) -> Float[Tensor, "wanted hidden"]: ...
 
 
-def pack_forward(model: VisionLanguageModel) -> PackForward:
+def packed_states(model: VisionLanguageModel) -> PackedStates:
     """The faster of the two for the model as it is now: adapters, hooks and compiled layers need the modules."""
     native = accelerated(model.hf)
     return TorchForward(model) if native is None else NativeForward(model, native)

@@ -12,13 +12,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade import metric_names as metric
-from saccade.algorithms.algorithm import PolicyLoss, PolicyTokens
+from saccade.algorithms.algorithm import PolicyLoss
+from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
-from saccade.learner.logprobs import ForwardWork, action_tokens
+from saccade.learner.logprobs import policy_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
 from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, inner_matrices
-from saccade.learner.sequences import TrainingSequence, micro_batches
-from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
+from saccade.learner.ranks import ALONE, Ranks
+from saccade.learner.root import PackForward
+from saccade.learner.sequences import TrainingSequence
+from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter, reference_policy
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
@@ -48,6 +51,8 @@ class Learner:
 
     ``value_head`` is a critic's: from hidden states (tokens, hidden) to values (tokens,), trained with
     ``critic_learning_rate`` on the schedule of the policy's. ``on_nonfinite`` is told of each skipped step.
+    ``ranks`` are the processes that learn together: each calls the same methods with the same whole batches, works on
+    its share of them, and has the same results.
     """
 
     def __init__(
@@ -59,14 +64,13 @@ class Learner:
         critic_learning_rate: float | None = None,
         values_train_trunk: bool = False,
         on_nonfinite: Callable[[NonFiniteStep], object] | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.model = model
         self.settings = settings
         self.value_head = value_head
-        self.work = ForwardWork()
-        """Tokens and images that went through the model so far."""
+        self.ranks = ranks
         self._critic_share = _critic_share(settings, critic_learning_rate)
-        self._values_train_trunk = values_train_trunk
         self._on_nonfinite = on_nonfinite
         with memory_errors(settings):
             self.parameters = _trained_weights(model, settings)
@@ -77,9 +81,13 @@ class Learner:
         vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
         is_frozen = not any(weight.requires_grad for weight in vision)
         # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
-        self._frozen_images = (
-            FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True) if is_frozen else None
+        frozen = FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True) if is_frozen else None
+        self._root = PackForward(
+            model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=frozen
         )
+        self.work = self._root.work
+        """Tokens and images that went through the model so far."""
+        self._reference: PackForward | None = None
         self._compiled = CompiledParts(model) if settings.compile else None
 
     def update(
@@ -103,7 +111,9 @@ class Learner:
             totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
             self._give_back()
             norm = self.optimizer.clip()
-            is_finite = not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
+            is_finite = self.ranks.agree(
+                not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
+            )
             if is_finite:
                 self.optimizer.step(learning_rate, self._critic_share * learning_rate)
         # A rollout comes next: it needs the room.
@@ -141,32 +151,51 @@ class Learner:
         return totals, sum(sequence.action_count for sequence in sequences)
 
     @torch.no_grad()
-    def logprobs(
-        self, sequences: Sequence[TrainingSequence], *, temperature: float, model: VisionLanguageModel | None = None
+    def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
+        """log p of every action token of each sequence, under the learner's policy."""
+        return self._read(sequences, lambda batch: self._root(batch, temperature, critic=False)[0])
+
+    def take_reference(self, load: Callable[[], VisionLanguageModel]) -> None:
+        """Keeps a policy to compare with: the adapter that the learner began with, or else the model that is loaded."""
+        if self.model.adapter is None:
+            self._reference = PackForward(load())
+
+    @torch.no_grad()
+    def reference_logprobs(
+        self, sequences: Sequence[TrainingSequence], *, temperature: float
     ) -> list[tuple[float, ...]]:
-        """log p of every action token of each sequence, under the learner's policy or another ``model``."""
-        by_id: dict[int, tuple[float, ...]] = {}
-        for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
-            with memory_errors(self.settings):
-                if model is None:
-                    tokens = self._forward(batch, temperature, critic=False)
-                else:
-                    tokens = action_tokens(model, batch, temperature=temperature, work=self.work)
-            by_id |= _by_sequence(batch, tokens.logprobs)
-        return [by_id[id(sequence)] for sequence in sequences]
+        """As ``logprobs``, under the policy that ``take_reference`` keeps."""
+        if self._reference is None:
+            with reference_policy(self.model):
+                return self.logprobs(sequences, temperature=temperature)
+        reference = self._reference
+        return self._read(sequences, lambda batch: reference(batch, temperature)[0])
 
     @torch.no_grad()
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
         """Values of the critic for every action token of each sequence; ValueError without a value head."""
         if self.value_head is None:
             raise ValueError("there are no values without a critic; give the learner a value_head")
-        by_id: dict[int, tuple[float, ...]] = {}
-        for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
+        return self._read(sequences, lambda batch: self._root(batch, temperature)[2])
+
+    def _read(
+        self,
+        sequences: Sequence[TrainingSequence],
+        forward: Callable[[Sequence[TrainingSequence]], Float[Tensor, "actions"]],
+    ) -> list[tuple[float, ...]]:
+        """What a forward without gradients says of each action token, of each sequence."""
+        own: dict[int, tuple[float, ...]] = {}
+        for batch in self._share(sequences):
             with memory_errors(self.settings):
-                values = self._forward(batch, temperature).values
-            assert values is not None
-            by_id |= _by_sequence(batch, values)
-        return [by_id[id(sequence)] for sequence in sequences]
+                numbers = _by_sequence(batch, forward(batch.sequences))
+            if not batch.is_blank:
+                own |= numbers
+        found = {index: numbers for one in self.ranks.gather(own) for index, numbers in one.items()}
+        return [found[index] for index in range(len(sequences))]
+
+    def _share(self, sequences: Sequence[TrainingSequence]) -> list[MicroBatch]:
+        """This rank's micro-batches."""
+        return deal(sequences, self.ranks.count, self.settings.micro_batch_tokens)[self.ranks.rank]
 
     def _accumulate(
         self, sequences: Sequence[TrainingSequence], loss: PolicyLoss, temperature: float, entropy_gradient: bool
@@ -174,18 +203,19 @@ class Learner:
         """Sums over action tokens, and the sequences whose micro-batch had no finite loss."""
         totals: dict[str, float] = {}
         suspects: set[int] = set()
-        index_of = {id(sequence): index for index, sequence in enumerate(sequences)}
         with self._training():
-            for batch in micro_batches(sequences, max_tokens=self.settings.micro_batch_tokens):
-                tokens = self._forward(batch, temperature, entropy_gradient=entropy_gradient)
+            for batch in self._share(sequences):
+                outputs = self._root(batch.sequences, temperature, entropy_gradient=entropy_gradient)
+                tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)
                 if not math.isfinite(float(result.value.detach())):
-                    suspects |= {index_of[id(sequence)] for sequence in batch}
-                elif not suspects:
+                    suspects.update(batch.indices)
+                # Other ranks wait in the backward pass, so that none may leave it out.
+                if self.ranks.count > 1 or not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
                 for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
-                    totals[name] = totals.get(name, 0.0) + float(value)
-        return totals, suspects
+                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else float(value))
+        return self.ranks.add(totals), {index for one in self.ranks.gather(suspects) for index in one}
 
     def _give_back(self) -> None:
         """Room for what comes next: freed activations are blocks small enough for the C library to keep."""
@@ -209,25 +239,6 @@ class Learner:
             if self._compiled is not None:
                 stack.enter_context(self._compiled.in_place())
             yield
-
-    def _forward(
-        self,
-        batch: Sequence[TrainingSequence],
-        temperature: float,
-        *,
-        entropy_gradient: bool = False,
-        critic: bool = True,
-    ) -> PolicyTokens:
-        return action_tokens(
-            self.model,
-            batch,
-            temperature=temperature,
-            entropy_gradient=entropy_gradient,
-            value_head=self.value_head if critic else None,
-            values_train_trunk=self._values_train_trunk,
-            frozen_images=self._frozen_images,
-            work=self.work,
-        )
 
 
 def _trained_weights(model: VisionLanguageModel, settings: OptimizerSettings) -> list[nn.Parameter]:
@@ -268,9 +279,9 @@ def _critic_share(settings: OptimizerSettings, critic_learning_rate: float | Non
     return critic_learning_rate / settings.learning_rate
 
 
-def _by_sequence(
-    batch: Sequence[TrainingSequence], per_token: Float[Tensor, "actions"]
-) -> dict[int, tuple[float, ...]]:
-    """Numbers of a micro-batch's action tokens, by the identity of their sequence."""
+def _by_sequence(batch: MicroBatch, per_token: Float[Tensor, "actions"]) -> dict[int, tuple[float, ...]]:
+    """Numbers of a micro-batch's action tokens, by the index of their sequence in the whole batch."""
     numbers: Iterator[float] = iter(per_token.tolist())
-    return {id(sequence): tuple(islice(numbers, sequence.action_count)) for sequence in batch}
+    return {
+        index: tuple(islice(numbers, sequence.action_count)) for index, sequence in zip(batch.indices, batch.sequences)
+    }

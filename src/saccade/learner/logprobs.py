@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from saccade.algorithms.algorithm import PolicyTokens
-from saccade.learner.forwards import pack_forward
+from saccade.learner.forwards import packed_states
 from saccade.learner.sequences import TrainingSequence, pack
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images
@@ -210,15 +210,37 @@ def action_tokens(
     sequences: Sequence[TrainingSequence],
     *,
     temperature: float,
+    value_head: ValueFunction | None = None,
+    values_train_trunk: bool = True,
+    work: ForwardWork | None = None,
+) -> PolicyTokens:
+    """The action tokens of all sequences as a loss takes them, from one forward; see ``pack_outputs``."""
+    outputs = pack_outputs(
+        model,
+        sequences,
+        temperature=temperature,
+        value_head=value_head,
+        values_train_trunk=values_train_trunk,
+        work=work,
+    )
+    return policy_tokens(sequences, *outputs)
+
+
+def pack_outputs(
+    model: VisionLanguageModel,
+    sequences: Sequence[TrainingSequence],
+    *,
+    temperature: float,
     entropy_gradient: bool = False,
     value_head: ValueFunction | None = None,
     values_train_trunk: bool = True,
     frozen_images: FeatureCache | None = None,
     work: ForwardWork | None = None,
-) -> PolicyTokens:
+) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
-    Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
+    Gives log-probabilities, entropy and, with ``value_head``, values of the action tokens of all sequences, in their
+    order. Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
     ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
     tokens; without ``values_train_trunk`` its gradient stops there. ``frozen_images`` encodes in place of the vision
     tower. ``work`` is counted up.
@@ -231,7 +253,7 @@ def action_tokens(
     encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
     positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
-    states = pack_forward(model)(embedded, positions, packed.layout, predicting)
+    states = packed_states(model)(embedded, positions, packed.layout, predicting)
     if work is not None:
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
@@ -239,7 +261,17 @@ def action_tokens(
         model, states, packed.targets.to(device), temperature=temperature, entropy_gradient=entropy_gradient
     )
     values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
-    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, device))
+    return logprobs, entropy, values
+
+
+def policy_tokens(
+    sequences: Sequence[TrainingSequence],
+    logprobs: Float[Tensor, "actions"],
+    entropy: Float[Tensor, "actions"],
+    values: Float[Tensor, "actions"] | None,
+) -> PolicyTokens:
+    """What a forward gave, with the numbers that the sequences bring along."""
+    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, logprobs.device))
 
 
 def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,14 +108,19 @@ def reference_policy(model: "VisionLanguageModel") -> Iterator[None]:
     """
     start = _adapter_of(model).start
     weights = adapter_parameters(model)
-    current = {name: weight.data for name, weight in weights.items()}
+    current = {name: weight.detach().clone() for name, weight in weights.items()}
     try:
-        for name, weight in weights.items():
-            weight.data = start[name].to(weight.device)
+        _overwrite(weights, start)
         yield
     finally:
+        _overwrite(weights, current)
+
+
+def _overwrite(weights: Mapping[str, nn.Parameter], values: Mapping[str, Tensor]) -> None:
+    # In place: a sharded module gathers from its own memory, and would not notice another tensor in a weight.
+    with torch.no_grad():
         for name, weight in weights.items():
-            weight.data = current[name]
+            weight.copy_(values[name])
 
 
 def merge_adapter(model: "VisionLanguageModel") -> None:

@@ -17,9 +17,7 @@ from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
 from saccade.errors import MachineError
 from saccade.learner.learner import Learner
-from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
-from saccade.models.lora import reference_policy
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.task_json import Fields
@@ -51,18 +49,18 @@ BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
 
 
-def check_parity(model: VisionLanguageModel, sampled: TrainingSequence, *, temperature: float) -> float:
+def check_parity(learner: Learner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype) -> float:
     """Mean |log p of the learner - log p of the engine| over the action tokens of a sampled trajectory, in nats.
 
-    Raises MachineError when it is over the bound: rewards would push on tokens that the policy did not choose.
+    Raises MachineError when it is over the bound for the ``precision`` of the weights: rewards would push on tokens
+    that the policy did not choose.
     """
-    with torch.no_grad():
-        tokens = action_tokens(model, [sampled], temperature=temperature)
-    gap = float((tokens.logprobs - tokens.sampled_logprobs).abs().mean())
-    bound = BOUNDS.get(model.dtype, max(BOUNDS.values()))
+    [learned] = learner.logprobs([sampled], temperature=temperature)
+    gap = float((torch.tensor(learned) - torch.tensor(sampled.sampled_logprobs)).abs().mean())
+    bound = BOUNDS.get(precision, max(BOUNDS.values()))
     if not gap <= bound:
         raise MachineError(
-            f"engine and learner disagree by {gap:.2g} nats a token (at most {bound} is accepted for {model.dtype}); "
+            f"engine and learner disagree by {gap:.2g} nats a token (at most {bound} is accepted for {precision}); "
             "check that both use the same weights, chat template and image size"
         )
     return gap
@@ -122,20 +120,11 @@ class RLLoop(Iterator[StepOutcome]):
         self._collector = Collector(stage, model, engine, self._questions, seed=seed)
         self._ahead: deque[Batch] = deque()
         """Batches that were rolled out and not yet trained on, oldest first."""
-        self._reference = self._reference_policy(load_reference) if self._algorithm.needs_reference else None
+        self._reference: LogProbabilities | None = None
+        if self._algorithm.needs_reference:
+            learner.take_reference(load_reference)
+            self._reference = partial(learner.reference_logprobs, temperature=stage.settings.temperature)
         self._is_probed = False
-
-    def _reference_policy(self, load: Callable[[], VisionLanguageModel]) -> LogProbabilities:
-        """The stage's first policy: the model with the adapter that it began with, or a second model."""
-        learner, temperature = self._learner, self._stage.settings.temperature
-        if learner.model.adapter is None:
-            return partial(learner.logprobs, temperature=temperature, model=load())
-
-        def with_first_adapter(sequences: Sequence[TrainingSequence]) -> Sequence[tuple[float, ...]]:
-            with reference_policy(learner.model):
-                return learner.logprobs(sequences, temperature=temperature)
-
-        return with_first_adapter
 
     def __next__(self) -> StepOutcome:
         settings, algorithm = self._stage.settings, self._algorithm
@@ -187,7 +176,12 @@ class RLLoop(Iterator[StepOutcome]):
         trajectories = (one for group in fresh.played for one in group.trajectories)
         sampled = next((one for one in trajectories if one.status != "failed" and any(one.action_mask)), None)
         if sampled is not None and not self._is_probed:
-            check_parity(self._model, training_sequence(sampled), temperature=self._stage.settings.temperature)
+            check_parity(
+                self._learner,
+                training_sequence(sampled),
+                temperature=self._stage.settings.temperature,
+                precision=self._model.dtype,
+            )
             self._is_probed = True
 
     def _learn(self, groups: Sequence[Sequence[TrainingSequence]]) -> Mapping[str, float]:
