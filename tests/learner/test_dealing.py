@@ -70,7 +70,7 @@ def test_a_blank_is_the_shortest_sequence_and_weighs_nothing() -> None:
 def test_what_is_worked_on_at_the_same_time_is_about_as_long() -> None:
     """Sizes 9 to 4, each with a prompt of its own of one token: the second round goes backwards."""
     sequences = [sequence(1, size - 1, asked=size) for size in (5, 9, 4, 8, 6, 7)]
-    hands = deal(sequences, 2, 9)
+    hands = deal(sequences, 2, 8)
     assert [[sum(one.forwarded_count for one in batch.sequences) for batch in hand] for hand in hands] == [
         [9, 6, 5],
         [8, 7, 4],

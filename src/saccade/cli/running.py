@@ -1,9 +1,12 @@
 """Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
 
+import dataclasses
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +17,7 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
+    from saccade.learner.processes import Company
     from saccade.train.plan import Plan
 
 DEFAULT_THREADS = 1
@@ -98,9 +102,46 @@ def start(
     ``source`` gives the recipe's own source; it is asked after the recipe was called, which may import more of it.
     """
     log_to_stderr(is_quiet=quiet)
-    arguments: list[str] = click.get_current_context().obj
+    from saccade.config.fleet import split_overrides
+
+    fleet, overrides = split_overrides(context.overrides)
+    check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
-    plan = recipe(context)
+    plan = recipe(dataclasses.replace(context, overrides=overrides))
+    run = partial(
+        _run, plan, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, source=source
+    )
+    if fleet.learners == 1:
+        run(measured=measured)
+        return
+    from saccade.learner.processes import PeerError, joined
+    from saccade.train.following import follow_plan
+
+    with joined(wrap=fleet.wrap, timeout_s=fleet.timeout_s, device=plan.load.torch_device) as company:
+        if company.rank == 0:
+            run(measured=measured, company=company)
+            return
+        try:
+            follow_plan(plan, media=context.media, seed=context.seed, threads=threads, company=company)
+        except PeerError:
+            # The rank that failed has said why.
+            sys.exit(1)
+
+
+def _run(
+    plan: "Plan",
+    context: "RecipeContext",
+    *,
+    out: Path,
+    resume: bool,
+    accepted: tuple[str, ...],
+    threads: int,
+    quiet: bool,
+    source: "Callable[[], RecipeSource] | None",
+    measured: Mapping[str, object] | None,
+    company: "Company | None" = None,
+) -> None:
+    arguments: list[str] = click.get_current_context().obj
     from saccade.config.settings import to_json
     from saccade.config.sources import families_in, inputs_of
     from saccade.runs.asking import read_asked
@@ -123,6 +164,7 @@ def start(
         source=None if source is None else source(),
         accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),
+        company=company,
     )
     write_report(RunPaths(root=out))
     for remark in plan.remarks:
@@ -136,6 +178,22 @@ def start(
     if trained is not None:
         click.echo(f"Model: {trained.path}")
     click.echo(f"Report: {out / 'report.html'}")
+
+
+def check_started(learners: int) -> None:
+    """UserError unless as many processes were started as the settings say."""
+    started = int(os.environ.get("WORLD_SIZE") or "1")
+    if started == learners:
+        return
+    if started == 1:
+        raise UserError(
+            f"fleet.learners={learners}, but this process was started alone; start all of them by `python -m "
+            f"torch.distributed.run --nproc-per-node {learners} -m saccade ...`"
+        )
+    raise UserError(
+        f"fleet.learners={learners}, but {started} processes were started; set fleet.learners={started}, or start as "
+        "many as the setting says"
+    )
 
 
 def prepare_machine(threads: int | None) -> int:

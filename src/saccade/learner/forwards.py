@@ -41,7 +41,8 @@ class ValueHead(nn.Module):
     def forward(self, hidden: Float[Tensor, "actions hidden"]) -> Float[Tensor, "actions"]:
         """Values of hidden states after the model's final norm."""
         values: Float[Tensor, "actions 1"] = self.outer(nn.functional.silu(self.inner(hidden.float())))
-        return values[:, 0]
+        # A tensor of its own: a sharded module waits for the backward pass on what it returns.
+        return values[:, 0].clone()
 
 
 class PackedStates(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import torch
 from jaxtyping import Float
@@ -21,7 +22,10 @@ from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, inner_
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.root import PackForward
 from saccade.learner.sequences import TrainingSequence
-from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter, reference_policy
+from saccade.learner.sharding import Sharding, check_can_shard, like, settle, whole
+from saccade.learner.state_files import restore_state, save_state
+from saccade.learner.trained_weights import choose_trained, trained_weights
+from saccade.models.lora import adapter_parameters, reference_policy
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
@@ -52,7 +56,9 @@ class Learner:
     ``value_head`` is a critic's: from hidden states (tokens, hidden) to values (tokens,), trained with
     ``critic_learning_rate`` on the schedule of the policy's. ``on_nonfinite`` is told of each skipped step.
     ``ranks`` are the processes that learn together: each calls the same methods with the same whole batches, works on
-    its share of them, and has the same results.
+    its share of them, and has the same results. Several of them need a ``sharding``, which takes the ``model`` apart:
+    what samples or saves needs another, which ``publish`` brings up to date. Raises UserError for settings that cannot
+    be sharded.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class Learner:
         values_train_trunk: bool = False,
         on_nonfinite: Callable[[NonFiniteStep], object] | None = None,
         ranks: Ranks = ALONE,
+        sharding: Sharding | None = None,
     ) -> None:
         self.model = model
         self.settings = settings
@@ -72,21 +79,32 @@ class Learner:
         self.ranks = ranks
         self._critic_share = _critic_share(settings, critic_learning_rate)
         self._on_nonfinite = on_nonfinite
+        if sharding is not None:
+            check_can_shard(settings)
         with memory_errors(settings):
-            self.parameters = _trained_weights(model, settings)
+            choose_trained(model, settings)
+            self._root = PackForward(
+                model,
+                value_head=value_head,
+                values_train_trunk=values_train_trunk,
+                frozen_images=_frozen_images(model),
+            )
+            has_masters = sharding is not None and sharding.apply(self._root)
+            if sharding is not None:
+                _shard_start(model)
+            trained = trained_weights(model)
+            self.parameters = [*trained.values()]
+            self.sharded_masters = trained if has_masters else {}
+            """fp32 shards of weights that are half precision in the model."""
             critic = list(value_head.parameters()) if value_head is not None else []
+            self.names = [*trained, *(f"value_head.{index}" for index in range(len(critic)))]
+            """Of the weights, in the optimiser's order."""
             self.optimizer = MasterOptimizer(
                 self.parameters, settings, critic=critic, is_inner_matrix=inner_matrices(model.hf).__contains__
             )
-        vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
-        is_frozen = not any(weight.requires_grad for weight in vision)
-        # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
-        frozen = FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True) if is_frozen else None
-        self._root = PackForward(
-            model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=frozen
-        )
         self.work = self._root.work
-        """Tokens and images that went through the model so far."""
+        """Tokens and images that went through the model so far, on this rank."""
+        self._sharding = sharding
         self._reference: PackForward | None = None
         self._compiled = CompiledParts(model) if settings.compile else None
 
@@ -106,9 +124,10 @@ class Learner:
         """
         check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
         self.optimizer.zero_grad()
-        forwarded = self.work.tokens
+        before = self.work.tokens
         with memory_errors(self.settings):
             totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
+            settle(self._root)
             self._give_back()
             norm = self.optimizer.clip()
             is_finite = self.ranks.agree(
@@ -119,6 +138,7 @@ class Learner:
         # A rollout comes next: it needs the room.
         self.optimizer.zero_grad()
         self._give_back()
+        forwarded = self.ranks.add({metric.FORWARDED_TOKENS: float(self.work.tokens - before)})
         if not is_finite and self._on_nonfinite is not None:
             self._on_nonfinite(
                 NonFiniteStep(
@@ -131,7 +151,7 @@ class Learner:
             **({**means, "gradient_norm": norm} if is_finite else {}),
             "learning_rate": learning_rate,
             metric.ACTION_TOKENS: float(token_count),
-            metric.FORWARDED_TOKENS: float(self.work.tokens - forwarded),
+            **forwarded,
             metric.SKIPPED: 0.0 if is_finite else 1.0,
         }
 
@@ -157,8 +177,12 @@ class Learner:
 
     def take_reference(self, load: Callable[[], VisionLanguageModel]) -> None:
         """Keeps a policy to compare with: the adapter that the learner began with, or else the model that is loaded."""
-        if self.model.adapter is None:
-            self._reference = PackForward(load())
+        if self.model.adapter is not None:
+            return
+        self._reference = PackForward(load())
+        self._reference.requires_grad_(False)
+        if self._sharding is not None:
+            self._sharding.apply(self._reference)
 
     @torch.no_grad()
     def reference_logprobs(
@@ -169,7 +193,7 @@ class Learner:
             with reference_policy(self.model):
                 return self.logprobs(sequences, temperature=temperature)
         reference = self._reference
-        return self._read(sequences, lambda batch: reference(batch, temperature)[0])
+        return self._read(sequences, lambda batch: reference(batch, temperature)[0], root=reference)
 
     @torch.no_grad()
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
@@ -182,6 +206,7 @@ class Learner:
         self,
         sequences: Sequence[TrainingSequence],
         forward: Callable[[Sequence[TrainingSequence]], Float[Tensor, "actions"]],
+        root: PackForward | None = None,
     ) -> list[tuple[float, ...]]:
         """What a forward without gradients says of each action token, of each sequence."""
         own: dict[int, tuple[float, ...]] = {}
@@ -190,8 +215,30 @@ class Learner:
                 numbers = _by_sequence(batch, forward(batch.sequences))
             if not batch.is_blank:
                 own |= numbers
+        settle(root or self._root)
         found = {index: numbers for one in self.ranks.gather(own) for index, numbers in one.items()}
         return [found[index] for index in range(len(sequences))]
+
+    @torch.no_grad()
+    def publish(self, model: VisionLanguageModel | None = None) -> None:
+        """Copies what was learned into a whole model of the same weights and adapter, on the rank that gives one.
+
+        The model itself is up to date where nothing is sharded.
+        """
+        if self._sharding is None:
+            return
+        own = {} if model is None else trained_weights(model)
+        for name, weight in trained_weights(self.model).items():
+            value = whole(weight)
+            if model is not None:
+                own[name].copy_(value)
+
+    def save_state(self, directory: Path) -> None:
+        """As ``saccade.learner.state_files`` has it."""
+        save_state(self, directory)
+
+    def restore_state(self, directory: Path) -> None:
+        restore_state(self, directory)
 
     def _share(self, sequences: Sequence[TrainingSequence]) -> list[MicroBatch]:
         """This rank's micro-batches."""
@@ -241,35 +288,20 @@ class Learner:
             yield
 
 
-def _trained_weights(model: VisionLanguageModel, settings: OptimizerSettings) -> list[nn.Parameter]:
-    """Sets which weights have gradients; those of one stage may be frozen in the next."""
-    if settings.lora is not None:
-        return _adapter(model, settings)
+def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:
+    """Keeps the features of a vision tower that is not trained."""
+    vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
+    if any(weight.requires_grad for weight in vision):
+        return None
+    # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
+    return FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True)
+
+
+def _shard_start(model: VisionLanguageModel) -> None:
+    """The adapter that the stage began with, sharded as the one that is trained."""
     if model.adapter is not None:
-        logger.info("the adapter of an earlier stage is merged into the model: all weights are trained now")
-        merge_adapter(model)
-    model.source = None
-    model.hf.requires_grad_(True)
-    if settings.frozen_vision:
-        for module in model.family.vision_modules(model.hf):
-            module.requires_grad_(False)
-    return [weight for weight in model.hf.parameters() if weight.requires_grad]
-
-
-def _adapter(model: VisionLanguageModel, settings: OptimizerSettings) -> list[nn.Parameter]:
-    """The weights of the adapter that the model has, where it is the one that is asked for, or of a new one."""
-    assert settings.lora is not None
-    if model.adapter is not None and not model.adapter.settings.fits(settings.lora):
-        logger.info("the adapter of an earlier stage is merged into the model: this stage has another")
-        merge_adapter(model)
-    if model.adapter is None:
-        add_adapter(model, settings.lora)
-    else:
-        mark_start(model)
-    weights = list(adapter_parameters(model).values())
-    for weight in weights:
-        weight.requires_grad_(True)
-    return weights
+        start, weights = model.adapter.start, adapter_parameters(model)
+        model.adapter.start = {name: like(weights[name], value) for name, value in start.items()}
 
 
 def _critic_share(settings: OptimizerSettings, critic_learning_rate: float | None) -> float:

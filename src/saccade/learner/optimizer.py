@@ -130,6 +130,16 @@ class MasterOptimizer:
         self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
         self.muon = muon(inner, settings.learning_rate, settings.weight_decay) if inner else None
 
+    @property
+    def kinds(self) -> dict[str, torch.optim.Optimizer]:
+        """The optimisers that share the weights, by name."""
+        return {"adamw": self.adamw} | ({} if self.muon is None else {"muon": self.muon})
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether moments are kept in 8 bits."""
+        return isinstance(self.adamw, EightBitAdamW)
+
     def zero_grad(self) -> None:
         for tensor in (*self.weights, *self.masters):
             tensor.grad = None
@@ -167,7 +177,7 @@ class MasterOptimizer:
         if self.muon is not None:
             self.muon.param_groups[0]["lr"] = learning_rate
             self.muon.step()  # type: ignore[no-untyped-call]
-        self._copy_back()
+        self.copy_back()
 
     def state_dict(self) -> dict[str, object]:
         """AdamW's state, Muon's where it is used and, where they are copies, the masters."""
@@ -194,16 +204,16 @@ class MasterOptimizer:
         with torch.no_grad():
             for saved, (_, master) in zip(masters, self._copies):
                 master.copy_(saved)
-        self._copy_back()
+        self.copy_back()
 
     def state_bytes(self) -> int:
         """Bytes of masters that are copies and of the optimisers' moments."""
-        kinds = (self.adamw, *([self.muon] if self.muon is not None else []))
-        moments = [value for kind in kinds for state in kind.state.values() for value in state.values()]
+        moments = [value for kind in self.kinds.values() for state in kind.state.values() for value in state.values()]
         return sum(value.nbytes for value in (*(master for _, master in self._copies), *moments))
 
     @torch.no_grad()
-    def _copy_back(self) -> None:
+    def copy_back(self) -> None:
+        """The model's weights become their masters, rounded."""
         for weight, master in self._copies:
             weight.copy_(master)
 

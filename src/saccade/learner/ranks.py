@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 import torch.distributed as dist
 
-from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.errors import SaccadeError
 
 T = TypeVar("T")
 
@@ -33,10 +33,6 @@ class Ranks(Protocol):
         """Whether it is so for every rank."""
         ...
 
-    def raise_together(self, error: Exception | None) -> None:
-        """Raises the first rank's error on all of them, and nothing when none has one."""
-        ...
-
 
 class Alone:
     """The one rank of a process that learns by itself."""
@@ -52,10 +48,6 @@ class Alone:
 
     def agree(self, is_fine: bool) -> bool:
         return is_fine
-
-    def raise_together(self, error: Exception | None) -> None:
-        if error is not None:
-            raise error
 
 
 ALONE: Ranks = Alone()
@@ -83,16 +75,6 @@ class ProcessRanks:
 
     def agree(self, is_fine: bool) -> bool:
         return all(self.gather(is_fine))
-
-    def raise_together(self, error: Exception | None) -> None:
-        told = None if error is None else (isinstance(error, UserError), said(error))
-        for rank, failure in enumerate(self.gather(told)):
-            if failure is None:
-                continue
-            if rank == self.rank and error is not None:
-                raise error
-            is_users, message = failure
-            raise (UserError if is_users else MachineError)(f"rank {rank}: {message}")
 
 
 def said(error: BaseException) -> str:

@@ -32,9 +32,17 @@ class PackForward(nn.Module):
         self.value_head = value_head
         self.work = ForwardWork()
         """Tokens and images that went through so far."""
+        self.has_adapter = model.adapter is not None
         self._model = model
         self._values_train_trunk = values_train_trunk
         self._frozen_images = frozen_images
+
+    @property
+    def frozen_vision(self) -> list[nn.Parameter]:
+        """The weights of a vision tower that is not trained, whose features may be kept; none of one that is."""
+        if self._frozen_images is None:
+            return []
+        return [weight for module in self._model.family.vision_modules(self.hf) for weight in module.parameters()]
 
     def forward(
         self,

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import torch
-from safetensors.torch import load_file, save_file
-
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
-from saccade.errors import UserError
-from saccade.learner.learner import Learner
+from saccade.learner.policy_learner import PolicyLearner
+from saccade.learner.state_files import damage
 from saccade.media.store import MediaStore
-from saccade.models.loading import LoadSettings, first_line, load_model
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.position import Position
 from saccade.types import Json
@@ -44,7 +41,7 @@ def save_checkpoint(
     directory: Path,
     position: Position,
     model: VisionLanguageModel,
-    learner: Learner | None,
+    learner: PolicyLearner | None,
     *,
     extras: Mapping[str, Json] = MappingProxyType({}),
     records: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
@@ -70,7 +67,7 @@ def save_checkpoint(
         for name, record in records.items():
             (unfinished / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
         if learner is not None:
-            _save_learner(trainer, learner)
+            learner.save_state(trainer)
         if extras:
             (trainer / "extras.json").write_text(json.dumps(dict(extras)) + "\n", encoding="utf-8")
         state = {"stage": position.stage, "step": position.step}
@@ -116,20 +113,12 @@ def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSet
     return model
 
 
-def restore_learner(checkpoint: Checkpoint, learner: Learner) -> None:
+def restore_learner(checkpoint: Checkpoint, learner: PolicyLearner) -> None:
     """Optimiser, critic and reference policy as they were saved.
 
     UserError when a file is damaged or of another model, or was written with other precision or offload.
     """
-    trainer = checkpoint.path / _TRAINER
-    with _damage(trainer / _OPTIMIZER) as path:
-        learner.optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    if learner.value_head is not None:
-        with _damage(trainer / "value_head.pt") as path:
-            learner.value_head.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    if learner.model.adapter is not None:
-        with _damage(trainer / "reference_adapter.safetensors") as path:
-            learner.model.adapter.start = load_file(path)
+    learner.restore_state(checkpoint.path / _TRAINER)
 
 
 def load_extras(checkpoint: Checkpoint) -> Mapping[str, Json]:
@@ -137,31 +126,11 @@ def load_extras(checkpoint: Checkpoint) -> Mapping[str, Json]:
     path = checkpoint.path / _TRAINER / "extras.json"
     if not path.exists():
         return {}
-    with _damage(path):
+    with damage(path):
         extras = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(extras, dict):
             raise ValueError("no JSON object")
     return extras
-
-
-def _save_learner(trainer: Path, learner: Learner) -> None:
-    torch.save(learner.optimizer.state_dict(), trainer / _OPTIMIZER)
-    if learner.value_head is not None:
-        torch.save(learner.value_head.state_dict(), trainer / "value_head.pt")
-    if learner.model.adapter is not None:
-        save_file(learner.model.adapter.start, trainer / "reference_adapter.safetensors")
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[Path]:
-    try:
-        yield path
-    except Exception as error:  # Unpickling what a broken disk left may raise anything.
-        reason = error.strerror if isinstance(error, OSError) else first_line(error)
-        raise UserError(
-            f"{path} cannot be restored: it is damaged or of another model ({reason}); delete this checkpoint "
-            "to resume from an older one"
-        ) from error
 
 
 def prune_checkpoints(directory: Path, current: Position, *, kept: int) -> None:

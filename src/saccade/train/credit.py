@@ -9,7 +9,7 @@ from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
-from saccade.learner.learner import Learner
+from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.types import Attempt, Group, Trajectory
 
@@ -35,7 +35,7 @@ class CreditedBatch:
 def compute_advantages(
     groups: Sequence[Group],
     algorithm: Algorithm,
-    learner: Learner,
+    learner: PolicyLearner,
     reference: LogProbabilities | None,
     *,
     temperature: float,

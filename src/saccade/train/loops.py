@@ -16,7 +16,7 @@ from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
 from saccade.errors import MachineError
-from saccade.learner.learner import Learner
+from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
@@ -49,7 +49,9 @@ BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
 
 
-def check_parity(learner: Learner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype) -> float:
+def check_parity(
+    learner: PolicyLearner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype
+) -> float:
     """Mean |log p of the learner - log p of the engine| over the action tokens of a sampled trajectory, in nats.
 
     Raises MachineError when it is over the bound for the ``precision`` of the weights: rewards would push on tokens
@@ -67,7 +69,7 @@ def check_parity(learner: Learner, sampled: TrainingSequence, *, temperature: fl
 
 
 def supervise(
-    stage: SFTStage, model: VisionLanguageModel, learner: Learner, *, first_step: int
+    stage: SFTStage, model: VisionLanguageModel, learner: PolicyLearner, *, first_step: int
 ) -> Iterator[StepOutcome]:
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings
@@ -102,7 +104,7 @@ class RLLoop(Iterator[StepOutcome]):
         stage: RLStage,
         model: VisionLanguageModel,
         engine: Engine,
-        learner: Learner,
+        learner: PolicyLearner,
         *,
         seed: int,
         first_step: int,
@@ -145,6 +147,7 @@ class RLLoop(Iterator[StepOutcome]):
         metrics |= self._collector.seconds()
         if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch)
+        self._learner.publish()
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
         self._engine.update_weights(self._model, self._engine.policy_version + 1)
         self._step += 1

@@ -23,6 +23,7 @@ WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every")
 ROUNDING_ONLY = (
     *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"),
+    "learners",
 )
 """Last words of settings that give the same results up to the order of floating-point sums."""
 
@@ -31,6 +32,8 @@ _SOURCE_KEY = "inputs.recipe_sha256"
 _NEW_KEYS = ("inputs.recipe", "stages")
 _NEW_GROUPS: Mapping[str, Json] = {"engine": to_json(EngineSettings())}
 """Settings that runs of earlier versions had without a name for them."""
+_FLEET = "fleet"
+"""The group that a run of one process does not have."""
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +65,7 @@ class ResumeRules:
                 refused.append(self._described(change) + (f" ({why})" if why else ""))
                 continue
             made.append(_line(change))
-            if change.key.rpartition(".")[2] in ROUNDING_ONLY:
+            if change.key.rpartition(".")[2] in (*ROUNDING_ONLY, _FLEET):
                 logger.warning("%s: from here on results differ by rounding from an unchanged run's", _line(change))
             elif why is not None:
                 logger.warning("%s: accepted; the run is no longer the one of a single settings.json", _line(change))
@@ -82,7 +85,7 @@ class ResumeRules:
     def _objection(self, change: Change) -> str | None:
         """Why a change is not harmless, perhaps in no words; None for one that is."""
         name = change.key.rpartition(".")[2]
-        if name in (*WITHOUT_EFFECT, *ROUNDING_ONLY):
+        if name in (*WITHOUT_EFFECT, *ROUNDING_ONLY, _FLEET):
             return None
         if change.key.startswith(_NEW_KEYS) and change.before == ABSENT:
             # A run that an earlier version started did not record these.

@@ -11,8 +11,11 @@ from saccade.config.settings import to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.forwards import ValueHead
-from saccade.learner.learner import Learner, NonFiniteStep
+from saccade.learner.learner import NonFiniteStep
+from saccade.learner.policy_learner import PolicyLearner
+from saccade.learner.processes import Company
+from saccade.learner.sharding import check_can_shard
+from saccade.learner.trained_weights import choose_trained
 from saccade.media.store import MediaStore
 from saccade.runs.checkpoints import (
     load_extras,
@@ -26,16 +29,26 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.runs.runinfo import RunPaths
-from saccade.seeding import seed_for
 from saccade.train.artefacts import Derive
 from saccade.train.derive import derive_stage
 from saccade.train.fitting import check_stage_fits, check_training_fits
+from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
-from saccade.train.state import RunState, SkippedSteps, check_scored, first_policy, is_done, open_run, repeatable
+from saccade.train.stage_learner import model_at, stage_learner
+from saccade.train.state import (
+    RunState,
+    SkippedSteps,
+    check_scored,
+    first_policy,
+    first_policy_at,
+    is_done,
+    open_run,
+    repeatable,
+)
 from saccade.types import Attempt, Json
 
 logger = logging.getLogger(__name__)
@@ -54,6 +67,7 @@ def run_plan(
     source: RecipeSource | None = None,
     accepted: Collection[str] = (),
     progress: Progress | None = None,
+    company: Company | None = None,
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
@@ -61,15 +75,19 @@ def run_plan(
     threads, with the same bytes as one that was never killed. ``media`` must be the store that the plan's tasks use.
     ``inputs`` names what the plan was made from (data, model), ``source`` is the recipe's own; a run is not resumed
     with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
-    A run that fails before anything was worked out leaves nothing behind.
+    A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
+    ranks, which runs the plan; the others ``follow_plan``.
     """
     plan.check()
+    if company is not None:
+        _check_shards(plan)
     settings: dict[str, Json] = {
         "seed": seed,
         "threads": threads,
         "inputs": {**(inputs or {}), **(source.inputs() if source else {})},
         "recipe": to_json(plan.settings),
         "stages": described(plan),
+        **({} if company is None else {"fleet": {"learners": company.count}}),
     }
     stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
     judge = ResumeRules(
@@ -93,15 +111,26 @@ def run_plan(
             tell_of_own_algorithms(plan)
             if source is not None:
                 source.save(paths.recipe)
-            run = open_run(plan, directory, stack, media=media, seed=seed, progress=progress or Progress())
+            run = open_run(
+                plan, directory, stack, media=media, seed=seed, progress=progress or Progress(), company=company
+            )
             check_training_fits(run)
             for stage in plan.stages:
                 _run_stage(run, stage)
+            if company is not None:
+                # The others have nothing more to do.
+                company.order(None)
         except BaseException as error:
             _leave(directory, error)
             raise
         directory.finish("finished")
         return run.summaries
+
+
+def _check_shards(plan: Plan) -> None:
+    for stage in plan.stages:
+        if isinstance(stage, SFTStage | RLStage):
+            check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")
 
 
 def _leave(directory: RunDirectory, error: BaseException) -> None:
@@ -149,24 +178,40 @@ def _run_stage(run: RunState, stage: Stage) -> None:
                 _checkpoint(run, position, learner, state, kept=stage.settings.checkpoints_kept)
 
 
-def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> Learner:
-    """With a critic where the stage's algorithm has one."""
-    critic = stage.applied_algorithm.critic if isinstance(stage, RLStage) else None
-    if critic is None:
-        return Learner(run.model, stage.settings.optimizer, on_nonfinite=skipped.append)
-    head = ValueHead(run.model.hidden_size, seed=seed_for(run.seed, stage.name, "critic"))
-    return Learner(
-        run.model,
-        stage.settings.optimizer,
-        value_head=head.to(run.model.device),
-        critic_learning_rate=critic.learning_rate,
-        values_train_trunk=critic.trains_trunk,
-        on_nonfinite=skipped.append,
+def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
+    if run.orders is None:
+        return stage_learner(stage, run.model, seed=run.seed, on_nonfinite=skipped.append)
+    return _leading_learner(run, run.orders, stage, skipped)
+
+
+def _leading_learner(
+    run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
+) -> LeadingLearner:
+    """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
+    first = first_policy_at(run, stage)
+    start = StageStart(
+        stage=stage.name,
+        checkpoint=None if run.reached is None else run.reached.path.resolve(),
+        first_policy=None if first is None else first.path.resolve(),
     )
+    with orders.given("begin", start=start):
+        choose_trained(run.model, stage.settings.optimizer)
+        model = model_at(run.plan, start.checkpoint, run.media)
+        # Both see the same pictures: each is decoded and resized once.
+        model.patches = run.model.patches
+        learner = stage_learner(
+            stage,
+            model,
+            seed=run.seed,
+            on_nonfinite=skipped.append,
+            ranks=orders.company,
+            sharding=orders.company.sharding,
+        )
+    return LeadingLearner(learner, run.model, orders)
 
 
 def _steps(
-    run: RunState, stage: SFTStage | RLStage, learner: Learner, first_step: int, waiting: ExitStack
+    run: RunState, stage: SFTStage | RLStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
 ) -> Iterator[StepOutcome]:
     if isinstance(stage, SFTStage):
         return _imitation(run, stage, learner, first_step)
@@ -186,8 +231,9 @@ def _steps(
     return steps
 
 
-def _imitation(run: RunState, stage: SFTStage, learner: Learner, first_step: int) -> Iterator[StepOutcome]:
+def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_step: int) -> Iterator[StepOutcome]:
     yield from supervise(stage, run.model, learner, first_step=first_step)
+    learner.publish()
     # Nothing samples in between, so the engine is given the last weights alone.
     run.engine.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
 
@@ -236,7 +282,10 @@ def _is_due(stage: RLStage, step: int) -> bool:
     return every > 0 and step % every == 0
 
 
-def _checkpoint(run: RunState, position: Position, learner: Learner, state: Mapping[str, Json], *, kept: int) -> None:
+def _checkpoint(
+    run: RunState, position: Position, learner: PolicyLearner, state: Mapping[str, Json], *, kept: int
+) -> None:
+    learner.publish()
     run.metrics.sync()
     directory = run.directory.paths.checkpoints
     # Before the next is written, so that a large model's are never on disk one time more than are kept.

@@ -11,6 +11,7 @@ from saccade import metric_names as metric
 from saccade.engines.engine import Engine, EngineContext
 from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
+from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
@@ -21,6 +22,7 @@ from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
+from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, Stage
 from saccade.train.plan_record import asking_of
 from saccade.types import Attempt, Json, Task
@@ -116,6 +118,8 @@ class RunState:
     """How the plan asks; every checkpoint carries it."""
     trained: TrainedOn
     asked: AskedFile
+    orders: Orders | None = None
+    """The way to the other ranks, where several learn together."""
     summaries: dict[str, StageSummary] = field(default_factory=dict)
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
@@ -127,7 +131,14 @@ class RunState:
 
 
 def open_run(
-    plan: Plan, directory: RunDirectory, stack: ExitStack, *, media: MediaStore, seed: int, progress: Progress
+    plan: Plan,
+    directory: RunDirectory,
+    stack: ExitStack,
+    *,
+    media: MediaStore,
+    seed: int,
+    progress: Progress,
+    company: Company | None = None,
 ) -> RunState:
     """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
     paths = directory.paths
@@ -160,6 +171,7 @@ def open_run(
         asking=asking,
         trained=read_trained_on(model.checkpoint),
         asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained),
+        orders=None if company is None else Orders(company, media),
     )
 
 
@@ -175,10 +187,15 @@ def is_done(run: RunState, position: Position) -> bool:
     return run.reached is not None and not position.is_after(run.reached.position, run.stages)
 
 
+def first_policy_at(run: RunState, stage: Stage) -> Checkpoint | None:
+    """The checkpoint that the stage began with; None where it began with the plan's own model."""
+    earlier = run.stages[: run.stages.index(stage.name)]
+    return latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
+
+
 def first_policy(run: RunState, stage: Stage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
-    earlier = run.stages[: run.stages.index(stage.name)]
-    start = latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
+    start = first_policy_at(run, stage)
     policy = run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
     # Both see the same pictures: each is decoded and resized once.
     policy.patches = run.model.patches

@@ -1,0 +1,57 @@
+"""The learner of a stage: in this process alone, or as one rank of several."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from saccade.algorithms.algorithm import PolicyLoss
+from saccade.algorithms.losses import negative_log_likelihood
+from saccade.learner.forwards import ValueHead
+from saccade.learner.learner import Learner, NonFiniteStep
+from saccade.learner.ranks import ALONE, Ranks
+from saccade.learner.sharding import Sharding
+from saccade.media.store import MediaStore
+from saccade.models.loading import load_model
+from saccade.models.vlm import VisionLanguageModel
+from saccade.seeding import seed_for
+from saccade.train.plan import Plan, RLStage, SFTStage
+
+
+def stage_learner(
+    stage: SFTStage | RLStage,
+    model: VisionLanguageModel,
+    *,
+    seed: int,
+    on_nonfinite: Callable[[NonFiniteStep], object] | None = None,
+    ranks: Ranks = ALONE,
+    sharding: Sharding | None = None,
+) -> Learner:
+    """With a critic where the stage's algorithm has one; ``seed`` is the run's."""
+    critic = stage.applied_algorithm.critic if isinstance(stage, RLStage) else None
+    head = None
+    if critic is not None:
+        head = ValueHead(model.hidden_size, seed=seed_for(seed, stage.name, "critic")).to(model.device)
+    return Learner(
+        model,
+        stage.settings.optimizer,
+        value_head=head,
+        critic_learning_rate=None if critic is None else critic.learning_rate,
+        values_train_trunk=critic is not None and critic.trains_trunk,
+        on_nonfinite=on_nonfinite,
+        ranks=ranks,
+        sharding=sharding,
+    )
+
+
+def stage_loss(stage: SFTStage | RLStage) -> PolicyLoss:
+    """What the stage's learner minimises."""
+    return negative_log_likelihood if isinstance(stage, SFTStage) else stage.applied_algorithm.loss
+
+
+def model_at(plan: Plan, checkpoint: Path | None, media: MediaStore) -> VisionLanguageModel:
+    """A model of its own, as a checkpoint has it, or as the plan begins."""
+    if checkpoint is None:
+        return plan.build_model()
+    model = load_model(checkpoint, media, plan.load)
+    # Checkpoints are deleted when newer ones are there: none is a base to rely on.
+    model.source = None
+    return model
