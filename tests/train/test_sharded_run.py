@@ -46,7 +46,7 @@ def test_two_learners_leave_the_files_of_one_and_learn_the_same(two: Path, tmp_p
     Witness().run(tmp_path / "one")
     assert files(two).keys() == files(tmp_path / "one").keys()
     assert json.loads((two / "run.json").read_text())["status"] == "finished"
-    assert json.loads((two / "settings.json").read_text())["fleet"] == {"learners": 2}
+    assert json.loads((two / "settings.json").read_text())["fleet"] == {"learners": 2, "wrap": "layers"}
     for stage, name in (("sft", "nll"), ("sft", "gradient_norm"), ("rl", "gradient_norm")):
         assert metric(two, name, stage=stage)[0] == pytest.approx(
             metric(tmp_path / "one", name, stage=stage)[0], rel=1e-3

@@ -101,7 +101,8 @@ def start(
 
     ``source`` gives the recipe's own source; it is asked after the recipe was called, which may import more of it.
     """
-    log_to_stderr(is_quiet=quiet)
+    # Of several processes the first one speaks for all.
+    log_to_stderr(is_quiet=quiet or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
 
     fleet, overrides = split_overrides(context.overrides)

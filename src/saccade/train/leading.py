@@ -11,6 +11,7 @@ from saccade.learner.processes import Company
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore, png_bytes
 from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.checkpoints import Checkpoint
 
 _FORGET_BYTES = 256 << 20
 """Pictures that the others are sent before they forget all of them."""
@@ -33,9 +34,9 @@ class StageStart:
     """What a learner begins a stage with."""
 
     stage: str
-    checkpoint: Path | None
+    checkpoint: Checkpoint | None
     """The newest of the run; None is the plan's own model."""
-    first_policy: Path | None
+    first_policy: Checkpoint | None
     """The model that the stage began with, in the same way."""
 
 

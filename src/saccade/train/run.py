@@ -87,7 +87,7 @@ def run_plan(
         "inputs": {**(inputs or {}), **(source.inputs() if source else {})},
         "recipe": to_json(plan.settings),
         "stages": described(plan),
-        **({} if company is None else {"fleet": {"learners": company.count}}),
+        **({} if company is None else {"fleet": {"learners": company.count, "wrap": company.sharding.wrap}}),
     }
     stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
     judge = ResumeRules(
@@ -188,12 +188,7 @@ def _leading_learner(
     run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
 ) -> LeadingLearner:
     """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
-    first = first_policy_at(run, stage)
-    start = StageStart(
-        stage=stage.name,
-        checkpoint=None if run.reached is None else run.reached.path.resolve(),
-        first_policy=None if first is None else first.path.resolve(),
-    )
+    start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=first_policy_at(run, stage))
     with orders.given("begin", start=start):
         choose_trained(run.model, stage.settings.optimizer)
         model = model_at(run.plan, start.checkpoint, run.media)

@@ -1,7 +1,6 @@
 """The learner of a stage: in this process alone, or as one rank of several."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from saccade.algorithms.algorithm import PolicyLoss
 from saccade.algorithms.losses import negative_log_likelihood
@@ -10,8 +9,8 @@ from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.sharding import Sharding
 from saccade.media.store import MediaStore
-from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.checkpoints import Checkpoint, load_checkpoint
 from saccade.seeding import seed_for
 from saccade.train.plan import Plan, RLStage, SFTStage
 
@@ -47,11 +46,6 @@ def stage_loss(stage: SFTStage | RLStage) -> PolicyLoss:
     return negative_log_likelihood if isinstance(stage, SFTStage) else stage.applied_algorithm.loss
 
 
-def model_at(plan: Plan, checkpoint: Path | None, media: MediaStore) -> VisionLanguageModel:
-    """A model of its own, as a checkpoint has it, or as the plan begins."""
-    if checkpoint is None:
-        return plan.build_model()
-    model = load_model(checkpoint, media, plan.load)
-    # Checkpoints are deleted when newer ones are there: none is a base to rely on.
-    model.source = None
-    return model
+def model_at(plan: Plan, checkpoint: Checkpoint | None, media: MediaStore) -> VisionLanguageModel:
+    """A model in memory of its own, as a checkpoint has it, or as the plan begins."""
+    return plan.build_model() if checkpoint is None else load_checkpoint(checkpoint, media, plan.load)

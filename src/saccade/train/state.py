@@ -25,6 +25,7 @@ from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, Stage
 from saccade.train.plan_record import asking_of
+from saccade.train.stage_learner import model_at
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end
 
@@ -195,8 +196,7 @@ def first_policy_at(run: RunState, stage: Stage) -> Checkpoint | None:
 
 def first_policy(run: RunState, stage: Stage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
-    start = first_policy_at(run, stage)
-    policy = run.plan.build_model() if start is None else load_checkpoint(start, run.media, run.plan.load)
+    policy = model_at(run.plan, first_policy_at(run, stage), run.media)
     # Both see the same pictures: each is decoded and resized once.
     policy.patches = run.model.patches
     return policy
