@@ -1,5 +1,6 @@
 """What a learner keeps beside its model on disk: one process writes torch's own file, several the shards of each."""
 
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,6 +76,12 @@ def restore_state(learner: "Learner", directory: Path) -> None:
         with damage(directory / _REFERENCE) as path:
             weights = adapter_parameters(learner.model)
             adapter.start = {name: like(weights[name], value) for name, value in load_file(path).items()}
+
+
+def drop_optimizer(directory: Path) -> None:
+    """Deletes moments and masters: most of a checkpoint, which nobody needs who does not go on from it."""
+    (directory / _ALONE).unlink(missing_ok=True)
+    shutil.rmtree(directory / _SHARDS, ignore_errors=True)
 
 
 def _named(optimizer: MasterOptimizer, names: Sequence[str], masters: Mapping[str, Tensor]) -> dict[str, Tensor]:

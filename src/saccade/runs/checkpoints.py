@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.learner.policy_learner import PolicyLearner
-from saccade.learner.state_files import damage
+from saccade.learner.state_files import damage, drop_optimizer
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
@@ -25,8 +25,6 @@ _TRAINER = "trainer"
 _OS_ERROR = re.compile(r"\(os error (?P<code>\d+)\)")
 """As Rust writes it."""
 _NEARLY_FULL_BYTES = 1 << 20
-_OPTIMIZER = "optimizer.pt"
-"""Most of a checkpoint: two moments of each weight, and masters where weights are in half precision."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +150,7 @@ def prune_checkpoints(directory: Path, current: Position, *, kept: int) -> None:
                 shutil.rmtree(doomed)
         if stage != current.stage and current.stage in by_stage:
             with disk_errors(found[-1].path):
-                (found[-1].path / _TRAINER / _OPTIMIZER).unlink(missing_ok=True)
+                drop_optimizer(found[-1].path / _TRAINER)
 
 
 @contextmanager
