@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
@@ -42,7 +43,8 @@ def save_state(learner: "Learner", directory: Path) -> None:
     if learner.ranks.count == 1:
         torch.save(optimizer.state_dict(), directory / _ALONE)
     else:
-        save(_named(optimizer, learner.names, learner.sharded_masters), checkpoint_id=directory / _SHARDS)
+        with _own_errors():
+            save(_named(optimizer, learner.names, learner.sharded_masters), checkpoint_id=directory / _SHARDS)
     if critic is not None:
         head = critic.state_dict()
         for name, value in head.items():
@@ -108,7 +110,7 @@ def _restore_shards(optimizer: MasterOptimizer, names: Sequence[str], directory:
         like_master = saved.size == master_of[name].shape
         empty = torch.zeros_like(master_of[name]) if like_master else torch.zeros(saved.size)
         state[key] = empty.detach()
-    with warnings.catch_warnings():
+    with _own_errors(), warnings.catch_warnings():
         # In one process there is nobody to load it with, which is as it should be.
         warnings.filterwarnings("ignore", message=".*assuming the intent is to load in a single process.*")
         load(state, checkpoint_id=directory, no_dist=not dist.is_initialized())
@@ -143,6 +145,16 @@ def _spread(optimizer: MasterOptimizer, state: Mapping[str, Any], masters: Mappi
     if masters and len(saved_masters) < len(masters):
         raise ValueError("precision, offload or trained weights were other ones")
     overwrite(masters, dict(zip(masters, saved_masters)))
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """The error of the first rank that failed: torch's own is no ``Exception``, and hides it in a text."""
+    try:
+        yield
+    except CheckpointException as error:
+        [(first, _), *_] = error.failures.values()
+        raise first from error
 
 
 @contextmanager
