@@ -124,7 +124,7 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
     picture = model.media.add(Image.linear_gradient("L").resize((side, side)).convert("RGB"))
     prompt = model.chat.prompt([Message(role="user", parts=(picture, "yes"))])
     image_tokens = model.view.token_count(picture)
-    # Two sequences with one prompt fill the pack.
+    # Two sequences with one prompt fill a pack; the gradient of the first pack is there while the second is worked on.
     action = (tokens - len(prompt.ids)) // 2
     words = model.tokenizer.encode("yes user assistant tool yes yes tool")
     sequences = [
@@ -136,9 +136,9 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
             prompt_images=1,
             sampled_logprobs=(0.0,) * (action + 1),
             advantages=(1.0,) * (action + 1),
-            token_weight=1.0 / (2 * action),
+            token_weight=1.0 / (4 * action),
         )
-        for index in range(2)
+        for index in range(4)
     ]
     engine = limited_engine(model, limits)
 
