@@ -3,6 +3,8 @@
 import os
 import pickle
 import re
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -65,11 +67,13 @@ class Company(ProcessRanks):
                 raise
             # What a collective raises when a peer is gone says nothing; nor does the signal that a launcher sends then.
             if rank != self.rank:
+                _finish_undisturbed()
                 raise (PeerUserError if kind == _USERS else PeerError)(f"rank {rank}: {message}") from error
             if isinstance(error, RuntimeError) and _BROKEN.search(str(error)):
+                _finish_undisturbed()
+                why = first_line(error).partition(". ")[0]
                 raise MachineError(
-                    f"the learners lost one of their processes, or waited too long for it ({first_line(error)}); "
-                    "continue with --resume"
+                    f"the learners lost one of their processes, or waited too long for it ({why}); continue with --resume"
                 ) from error
             raise
 
@@ -81,6 +85,12 @@ class Company(ProcessRanks):
         except RuntimeError:
             return 0, "", "it has ended, and the store of the processes with it"
         return cast(tuple[int, str, str], pickle.loads(bytes.fromhex(bytes(kept).decode())))
+
+
+def _finish_undisturbed() -> None:
+    """Lets this rank write down what happened: a launcher ends all processes as soon as one has failed."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _kind(error: BaseException) -> str:
