@@ -73,7 +73,8 @@ class Company(ProcessRanks):
                 _finish_undisturbed()
                 why = first_line(error).partition(". ")[0]
                 raise MachineError(
-                    f"the learners lost one of their processes, or waited too long for it ({why}); continue with --resume"
+                    f"the learners lost one of their processes, or waited too long for it ({why}); continue with "
+                    "--resume"
                 ) from error
             raise
 
