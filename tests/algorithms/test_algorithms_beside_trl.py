@@ -12,7 +12,7 @@ from torch import Tensor
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.dapo import dapo
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, rloo
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from saccade.algorithms.algorithm import Algorithm, PolicyTokens
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.losses import PolicyOptions, kl_token_rewards, with_kl_in_reward
+from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.learner.forwards import ValueHead
 from saccade.types import Group, Score, Segment, Term, Trajectory

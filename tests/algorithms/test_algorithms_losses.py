@@ -10,8 +10,6 @@ from algorithm_samples import group, policy_tokens, rewarded, trajectory
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.algorithms.losses import (
-    KLEstimator,
-    PolicyOptions,
     actor_critic,
     clipped_surrogate,
     kl_estimate,
@@ -19,6 +17,7 @@ from saccade.algorithms.losses import (
     negative_log_likelihood,
     with_kl_in_reward,
 )
+from saccade.algorithms.options import KLEstimator, PolicyOptions
 from saccade.types import Term
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from saccade.algorithms.advantages import group_relative, leave_one_out
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.critic import Critic, gae
-from saccade.algorithms.losses import PolicyOptions, clipped_surrogate
+from saccade.algorithms.losses import clipped_surrogate
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.turn_credit import turn_signal
 from saccade.types import Trajectory
 

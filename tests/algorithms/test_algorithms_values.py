@@ -10,7 +10,7 @@ from algorithm_samples import group, policy_tokens, rewarded, trajectory
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import MeanWithin, SoftOverlong, dapo, is_truncated, teaches
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.errors import UserError
 

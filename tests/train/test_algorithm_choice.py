@@ -3,7 +3,7 @@
 import pytest
 
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.config.settings import check_settings
 from saccade.errors import UserError
 from saccade.train.stage_settings import AlgorithmSettings, chosen
@@ -11,7 +11,9 @@ from saccade.train.stage_settings import AlgorithmSettings, chosen
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),
     "critic.gae_lambda=0.5 belongs to name=ppo": AlgorithmSettings(critic=Critic(gae_lambda=0.5)),
-    "options.importance_cap=5.0 cuts nothing": AlgorithmSettings(options=PolicyOptions(importance_cap=5.0)),
+    "options.importance_cap=5.0 changes nothing": AlgorithmSettings(
+        options=PolicyOptions(importance="none", importance_cap=5.0)
+    ),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import grpo, ppo
 from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner

@@ -10,7 +10,7 @@ from dying_run import Killed
 
 from saccade.algorithms.advantages import GroupAdvantages, group_relative
 from saccade.algorithms.algorithm import Algorithm, Loss, PolicyTokens
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import ppo
 from saccade.engines.engine import WeightSource
 from saccade.engines.local import LocalEngine

@@ -1,14 +1,16 @@
 """Algorithms, from scored groups to a gradient: advantages, losses, filters, a critic. An algorithm is a value.
 
 Start in ``algorithm.py``, which says what the trainer needs, then ``policy_gradient.py``: all algorithms are one
-function with other advantages and clips. ``losses.py`` has the formulas, ``dapo.py`` the filters of groups.
+function with other advantages and clips. ``losses.py`` has the formulas, ``corrections.py`` those for tokens that
+another policy sampled, ``dapo.py`` the filters of groups.
 """
 
 from saccade.algorithms.advantages import PerToken, group_relative, leave_one_out
 from saccade.algorithms.algorithm import Aggregation, Algorithm, Loss, PolicyLoss, PolicyTokens
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo
-from saccade.algorithms.losses import PolicyOptions, clipped_surrogate, negative_log_likelihood
+from saccade.algorithms.losses import clipped_surrogate, negative_log_likelihood
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, policy_gradient, ppo, rloo
 from saccade.algorithms.turn_credit import with_turn_credit
 

@@ -92,6 +92,9 @@ class Algorithm:
     advantages: Callable[[Sequence[Group]], GroupAdvantages]
     """Advantages of all groups of the batch at once; unused where there is a critic, which has its own ``targets``."""
     loss: PolicyLoss
+    stale_loss: PolicyLoss | None = None
+    """The loss of a batch that an older policy sampled, corrected for that; it is given ``old_logprobs`` of the
+    learner's own. None takes ``loss`` for such batches too."""
     aggregation: Aggregation = Aggregation()
     needs_reference: bool = False
     """Whether the loss or the reward wants log-probabilities under the policy that the stage started from."""
@@ -104,6 +107,9 @@ class Algorithm:
     """Weight of the KL to the reference that is taken from the reward; see ``saccade.algorithms.policy_gradient``."""
     keep_group: Callable[[Group], bool] | None = None
     """Which groups enter the batch; None keeps all."""
+    keep_sequence: Callable[[Sequence[float], Sequence[float]], bool] | None = None
+    """Which sequences are learned from, by the log-probabilities of their action tokens: the learner's when the batch
+    arrived, and the sampler's. Those left out stay in their group's mean; None keeps all."""
     max_refills: int = 0
     """Extra rounds of questions that may be asked to replace the groups that ``keep_group`` left out."""
     shape_reward: Callable[[Trajectory], float] | None = None
@@ -115,10 +121,22 @@ class Algorithm:
     def __post_init__(self) -> None:
         if self.kl_in_reward and not self.needs_reference:
             raise UserError(f"kl_in_reward={self.kl_in_reward} compares with a reference; set needs_reference=True")
+        if self.keep_sequence is not None and not self.needs_old_logprobs:
+            raise UserError(
+                "keep_sequence compares with the learner's own log-probabilities; set needs_old_logprobs=True"
+            )
         if self.max_refills < 0:
             raise UserError(f"max_refills={self.max_refills} must be 0 or more")
         if self.max_refills and self.keep_group is None:
             raise UserError(f"max_refills={self.max_refills} refills nothing without keep_group; give a rule or use 0")
+
+    def loss_of(self, *, is_stale: bool) -> PolicyLoss:
+        """The loss of a batch that the present policy sampled, or an older one."""
+        return self.stale_loss if is_stale and self.stale_loss is not None else self.loss
+
+    def compares_with_sampler(self, *, is_stale: bool) -> bool:
+        """Whether the learner must work out ``old_logprobs`` of such a batch."""
+        return self.needs_old_logprobs or (is_stale and self.stale_loss is not None)
 
     @property
     def learns_without_advantage(self) -> bool:

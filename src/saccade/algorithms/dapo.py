@@ -6,7 +6,7 @@ from math import fsum
 
 from saccade.algorithms.advantages import group_relative, is_constant, reward_of
 from saccade.algorithms.algorithm import Aggregation, Algorithm
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory

@@ -2,24 +2,28 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import with_term
 from saccade.algorithms.algorithm import Loss, PolicyLoss, PolicyTokens
-from saccade.errors import UserError
+from saccade.algorithms.corrections import (
+    LOG_RATIO_LIMIT,
+    divergence_masked,
+    icepop_weights,
+    lengths_of,
+    log_ratios,
+    sums_of,
+    truncated_weights,
+)
+from saccade.algorithms.options import KLEstimator, PolicyOptions
 from saccade.types import Group
-
-KLEstimator = Literal["k1", "k2", "k3"]
-
-LOG_RATIO_LIMIT = 20.0
-"""Log ratios are cut here before they are exponentiated: exp(20) is 5e8, still finite in every precision used."""
 
 
 def kl_estimate(
@@ -73,45 +77,6 @@ Ratio = Literal["token", "sequence", "sequence_token"]
 ``sequence_token``: that value, with the gradient of the single token (GSPO-token, equation 14)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PolicyOptions:
-    """Options of any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
-
-    The defaults add nothing, so an algorithm without options is the one of its paper.
-    """
-
-    kl_weight: float = 0.0
-    """Weight of the KL to the stage's first policy in the loss."""
-    kl_estimator: KLEstimator = "k3"
-    """Estimator of the KL in the loss; see ``kl_estimate`` for what each one's gradient is."""
-    kl_in_reward: float = 0.0
-    """Weight of the KL to the stage's first policy in the reward, token by token (PPO) or summed per trajectory."""
-    entropy_weight: float = 0.0
-    """Weight of the entropy bonus; below 0 it sharpens the policy."""
-    dual_clip: float = 0.0
-    """Largest ratio that counts against a token with negative advantage; above 1 (3 is usual), 0 for none."""
-    importance: Literal["none", "token", "sequence"] = "none"
-    """Weighs the policy loss by p(learner) / p(sampler) of a token or of its whole sequence, cut at the cap."""
-    importance_cap: float = 2.0
-    masks_truncated: bool = False
-    """Leaves trajectories that a limit ended out of the loss."""
-
-    def check(self) -> None:
-        """Raises UserError for values that no run can mean."""
-        for name in ("kl_weight", "kl_in_reward"):
-            value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise UserError(f"{name}={value} must be a finite number of 0 or more")
-        if not math.isfinite(self.entropy_weight):
-            raise UserError(f"entropy_weight={self.entropy_weight} must be a finite number; 0 gives no bonus")
-        if self.dual_clip != 0 and not 1 < self.dual_clip < math.inf:
-            raise UserError(f"dual_clip={self.dual_clip} must be above 1 (3 is usual), or 0 for none")
-        if not 0 < self.importance_cap < math.inf:
-            raise UserError(f"importance_cap={self.importance_cap} must be a finite number above 0 (2 is usual)")
-        if self.importance_cap != PolicyOptions().importance_cap and self.importance == "none":
-            raise UserError(f"importance_cap={self.importance_cap} cuts nothing; set importance to token or sequence")
-
-
 def negative_log_likelihood(tokens: PolicyTokens) -> Loss:
     """Supervised loss: minus the mean log-probability."""
     return Loss(value=-(tokens.weights * tokens.logprobs).sum(), sums={metric.NLL: -tokens.logprobs.detach().sum()})
@@ -128,23 +93,12 @@ def clipped_surrogate(
     """PPO's clipped surrogate -min(r A, clip(r, 1 - low, 1 + high) A) (arXiv 1707.06347, equation 7).
 
     r is the ratio between the policy and the one of the batch's beginning. With a dual clip c the loss of a token
-    with A < 0 is at most -c A (arXiv 1912.09729). The importance correction weighs this part alone; KL
-    and entropy bonus are added after it, each a mean with the same weights.
+    with A < 0 is at most -c A (arXiv 1912.09729). The importance correction weighs this part alone, and
+    ``importance="dppo"`` puts DPPO's masked loss in its place; KL and entropy bonus are added after it, each a mean
+    with the same weights. ``auto`` corrects nothing here: an algorithm has a loss of its own for stale batches.
     """
-    advantages = tokens.advantages
-    ratios = log_ratio(tokens, ratio).exp()
-    clipped = ratios.clamp(1.0 - clip_low, 1.0 + clip_high)
-    losses = -torch.minimum(ratios * advantages, clipped * advantages)
-    sums = {**drift_sums(tokens), metric.CLIP_FRACTION: _count(clipped * advantages < ratios * advantages)}
-    if options.dual_clip:
-        bound = -options.dual_clip * advantages
-        is_bound = (advantages < 0) & (losses > bound)
-        losses = torch.where(is_bound, bound, losses)
-        sums["dual_clip_fraction"] = _count(is_bound)
-    if options.importance != "none":
-        correction = importance_weights(tokens, options.importance, options.importance_cap)
-        losses = losses * correction
-        sums["importance_weight"] = correction.sum()
+    losses, sums = _surrogate(tokens, clip_low, clip_high, ratio, options)
+    sums |= drift_sums(tokens)
     sums["policy_loss"] = losses.detach().sum()
     if tokens.reference_logprobs is not None:
         # Reported also where the reward alone pays for it.
@@ -156,6 +110,46 @@ def clipped_surrogate(
     if options.entropy_weight:
         losses = losses - options.entropy_weight * tokens.entropy
     return Loss(value=(tokens.weights * losses).sum(), sums=sums)
+
+
+def _surrogate(
+    tokens: PolicyTokens, clip_low: float, clip_high: float, ratio: Ratio, options: PolicyOptions
+) -> tuple[Float[Tensor, "tokens"], dict[str, Float[Tensor, ""]]]:
+    """The loss of each token without penalties, and sums about it."""
+    advantages = tokens.advantages
+    if options.importance == "dppo":
+        losses, left_out = divergence_masked(
+            tokens.logprobs, tokens.sampled_logprobs, advantages, limit=options.dppo_limit
+        )
+        return losses, {metric.IMPORTANCE_CUT: _count(left_out)}
+    ratios = log_ratio(tokens, ratio).exp()
+    clipped = ratios.clamp(1.0 - clip_low, 1.0 + clip_high)
+    losses = -torch.minimum(ratios * advantages, clipped * advantages)
+    told = {metric.CLIP_FRACTION: _count(clipped * advantages < ratios * advantages)}
+    if options.dual_clip:
+        bound = -options.dual_clip * advantages
+        is_bound = (advantages < 0) & (losses > bound)
+        losses = torch.where(is_bound, bound, losses)
+        told["dual_clip_fraction"] = _count(is_bound)
+    if options.needs_weights:
+        weights, is_cut = importance_weights(tokens, options)
+        losses = losses * weights
+        told[metric.IMPORTANCE_WEIGHT] = weights.sum()
+        told[metric.IMPORTANCE_SQUARE] = weights.square().sum()
+        told[metric.IMPORTANCE_CUT] = _count(is_cut)
+    return losses, told
+
+
+def importance_weights(
+    tokens: PolicyTokens, options: PolicyOptions
+) -> tuple[Float[Tensor, "tokens"], Bool[Tensor, "tokens"]]:
+    """The weights of ``options.importance``, without gradient, and which of them were cut or set to 0."""
+    of_token, of_sequence = log_ratios(tokens.old_logprobs, tokens.sampled_logprobs, lengths_of(tokens.sequence))
+    if options.importance == "icepop":
+        weights = icepop_weights(of_token, low=options.icepop_low, high=options.icepop_high)
+        return weights, weights == 0
+    chosen = of_sequence if options.importance == "sequence" else of_token
+    return truncated_weights(chosen, cap=options.importance_cap), chosen > math.log(options.importance_cap)
 
 
 def actor_critic(tokens: PolicyTokens, *, policy: PolicyLoss, value_clip: float, value_weight: float) -> Loss:
@@ -190,26 +184,11 @@ def log_ratio(tokens: PolicyTokens, ratio: Ratio) -> Float[Tensor, "tokens"]:
     own = tokens.logprobs - tokens.old_logprobs
     if ratio == "token":
         return own.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
-    lengths = _lengths(tokens)
-    mean = (_sums(own, lengths) / lengths).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).repeat_interleave(lengths)
+    lengths = lengths_of(tokens.sequence)
+    mean = (sums_of(own, lengths) / lengths).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).repeat_interleave(lengths)
     if ratio == "sequence":
         return mean
     return mean.detach() + tokens.logprobs - tokens.logprobs.detach()
-
-
-def importance_weights(
-    tokens: PolicyTokens, level: Literal["token", "sequence"], cap: float
-) -> Float[Tensor, "tokens"]:
-    """min(p(old policy) / p(sampler), cap), without gradient: the cut ratio of IMPALA (arXiv 1802.01561, equation 1).
-
-    Corrects for a sampler that computes otherwise than the learner does, or that is some steps behind it. A sequence's
-    ratio is the product of its tokens'.
-    """
-    gap = (tokens.old_logprobs - tokens.sampled_logprobs).detach()
-    if level == "sequence":
-        lengths = _lengths(tokens)
-        gap = _sums(gap, lengths).repeat_interleave(lengths)
-    return gap.clamp(max=LOG_RATIO_LIMIT).exp().clamp(max=cap)
 
 
 def drift_sums(tokens: PolicyTokens) -> dict[str, Float[Tensor, ""]]:
@@ -225,15 +204,3 @@ def drift_sums(tokens: PolicyTokens) -> dict[str, Float[Tensor, ""]]:
         "mismatch_abs": mismatch.abs().sum(),
         "policy_kl": (moved.exp() - 1.0 - moved).sum(),
     }
-
-
-def _lengths(tokens: PolicyTokens) -> Int[Tensor, "sequences"]:
-    """Action tokens of each sequence that has any, in order."""
-    lengths: Int[Tensor, sequences] = torch.unique_consecutive(tokens.sequence, return_counts=True)[1]
-    return lengths
-
-
-def _sums(values: Float[Tensor, "tokens"], lengths: Int[Tensor, "sequences"]) -> Float[Tensor, "sequences"]:
-    """Sum over each sequence, in an order that does not change from run to run."""
-    ends = lengths.cumsum(0).tolist()
-    return torch.stack([part.sum() for part in values.tensor_split(ends[:-1])])

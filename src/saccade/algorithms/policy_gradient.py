@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from saccade.algorithms.advantages import GroupAdvantages, group_relative, leave_one_out
 from saccade.algorithms.algorithm import Aggregation, Algorithm, PolicyLoss
+from saccade.algorithms.corrections import is_in_band
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.losses import PolicyOptions, Ratio, actor_critic, clipped_surrogate
+from saccade.algorithms.losses import Ratio, actor_critic, clipped_surrogate
+from saccade.algorithms.options import PolicyOptions
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
@@ -32,17 +35,29 @@ def policy_gradient(
         raise UserError(f"clip_low={clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
     if not 0 <= clip_high < math.inf:
         raise UserError(f"clip_high={clip_high} must be a finite number of 0 or more: ratios are clipped at 1 + it")
-    loss: PolicyLoss = partial(clipped_surrogate, clip_low=clip_low, clip_high=clip_high, ratio=ratio, options=options)
+    if options.importance == "dppo" and ratio != "token":
+        raise UserError(f"importance=dppo compares the probabilities of tokens; {name} has one ratio for a sequence")
     if critic is not None:
         critic.check()
-        loss = partial(actor_critic, policy=loss, value_clip=critic.value_clip, value_weight=critic.value_weight)
+
+    def loss_with(options: PolicyOptions) -> PolicyLoss:
+        policy: PolicyLoss = partial(
+            clipped_surrogate, clip_low=clip_low, clip_high=clip_high, ratio=ratio, options=options
+        )
+        if critic is None:
+            return policy
+        return partial(actor_critic, policy=policy, value_clip=critic.value_clip, value_weight=critic.value_weight)
+
+    is_auto, rejects = options.importance == "auto", options.sequence_rejection > 0
     return Algorithm(
         name=name,
         advantages=advantages,
-        loss=loss,
+        loss=loss_with(replace(options, importance="none", importance_cap=2.0) if is_auto else options),
+        stale_loss=loss_with(replace(options, importance="token")) if is_auto else None,
         aggregation=aggregation,
         needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0,
-        needs_old_logprobs=options.importance != "none",
+        needs_old_logprobs=options.needs_weights or rejects,
+        keep_sequence=partial(is_in_band, bound=options.sequence_rejection) if rejects else None,
         needs_entropy_gradient=options.entropy_weight != 0,
         kl_in_reward=options.kl_in_reward,
         keep_group=keep_group,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.errors import MachineError
 from saccade.types import Finish, ImageRef, Tokens
@@ -136,6 +136,13 @@ class Engine(Protocol):
     async def aclose(self) -> None:
         """Gives memory and processes back. Closing twice is allowed."""
         ...
+
+
+@runtime_checkable
+class SamplesBeside(Protocol):
+    """An engine that may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
+
+    has_own_weights: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

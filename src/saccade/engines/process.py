@@ -41,6 +41,8 @@ MODEL, PICTURES = "model", "pictures"
 class ProcessEngine:
     """A ``Plan.engine``: ``dataclasses.replace(plan, engine=ProcessEngine)``."""
 
+    has_own_weights = True
+
     def __init__(self, context: EngineContext, *, folder: Path | None = None) -> None:
         """``folder`` is where its temporary folder is made: ``/dev/shm`` keeps weights and pictures in memory.
 

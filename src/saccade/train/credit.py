@@ -30,6 +30,8 @@ class CreditedBatch:
     """For each group those that count in the batch's mean, with their advantages."""
     attempts: list[Attempt]
     """Every trajectory, for the records: its score as it was compared, and the advantages that it was trained with."""
+    rejected: int
+    """Sequences that the algorithm left out because their sampler was too far from the learner."""
 
 
 def compute_advantages(
@@ -55,7 +57,7 @@ def compute_advantages(
         if one.status != "failed" and any(one.action_mask)
     }
 
-    masked = {place for place in sequences if algorithm.masks_truncated and is_truncated(trajectories[place])}
+    left_out = {place for place in sequences if algorithm.masks_truncated and is_truncated(trajectories[place])}
 
     def learn(name: _Learned, values: Sequence[_Numbers]) -> None:
         for (place, sequence), numbers in zip(list(sequences.items()), values):
@@ -65,6 +67,8 @@ def compute_advantages(
         learn("reference_logprobs", reference([*sequences.values()]))
     if recomputes_old:
         learn("old_logprobs", learner.logprobs([*sequences.values()], temperature=temperature))
+    rejected = {place for place, one in sequences.items() if _is_rejected(one, algorithm)} - left_out
+    left_out |= rejected
     kl_rewards = {place: _kl_rewards(sequence, algorithm.kl_in_reward) for place, sequence in sequences.items()}
     compared = with_kl_in_reward(groups, _nested(groups, kl_rewards)) if algorithm.kl_in_reward else groups
     advantages: GroupAdvantages
@@ -72,12 +76,12 @@ def compute_advantages(
         advantages = algorithm.advantages(compared)
     else:
         learn("old_values", learner.values([*sequences.values()], temperature=temperature))
-        # The critic whitens over what is trained on: masked trajectories have no part in that.
-        values = {place: one.old_values or () for place, one in sequences.items() if place not in masked}
+        # The critic whitens over what is trained on: what is left out has no part in that.
+        values = {place: one.old_values or () for place, one in sequences.items() if place not in left_out}
         advantages, returns = algorithm.critic.targets(groups, _nested(groups, values), _nested(groups, kl_rewards))
         learn("returns", [returns[g][t] for g, t in sequences])
     learn("advantages", [training_sequence(trajectories[g, t], advantages[g][t]).advantages for g, t in sequences])
-    trained = {place: one for place, one in sequences.items() if place not in masked}
+    trained = {place: one for place, one in sequences.items() if place not in left_out}
     return CreditedBatch(
         sequences=[
             [trained[g, t] for t in range(len(group.trajectories)) if (g, t) in trained]
@@ -88,7 +92,15 @@ def compute_advantages(
             for g, group in enumerate(compared)
             for t, one in enumerate(group.trajectories)
         ],
+        rejected=len(rejected),
     )
+
+
+def _is_rejected(sequence: TrainingSequence, algorithm: Algorithm) -> bool:
+    if algorithm.keep_sequence is None:
+        return False
+    assert sequence.old_logprobs is not None, "keep_sequence needs needs_old_logprobs"
+    return not algorithm.keep_sequence(sequence.old_logprobs, sequence.sampled_logprobs)
 
 
 def _by_turn(trajectory: Trajectory, sequence: TrainingSequence | None) -> tuple[float, ...] | None:

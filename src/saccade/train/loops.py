@@ -2,7 +2,6 @@
 
 import logging
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import torch
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
-from saccade.algorithms.algorithm import Aggregation
+from saccade.algorithms.algorithm import Aggregation, PolicyLoss
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
 from saccade.errors import MachineError
@@ -22,8 +21,10 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
+from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
 from saccade.train.credit import LogProbabilities, compute_advantages
+from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
@@ -49,6 +50,12 @@ BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
 
 
+MISMATCH_EVERY = 16
+"""Steps between measurements of the mismatch where batches are stale; where they are not, every step tells it."""
+MISMATCH_SEQUENCES = 8
+"""Trajectories that it is measured on."""
+
+
 def check_parity(
     learner: PolicyLearner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype
 ) -> float:
@@ -59,13 +66,18 @@ def check_parity(
     """
     [learned] = learner.logprobs([sampled], temperature=temperature)
     gap = float((torch.tensor(learned) - torch.tensor(sampled.sampled_logprobs)).abs().mean())
+    check_gap(gap, precision)
+    return gap
+
+
+def check_gap(gap: float, precision: torch.dtype) -> None:
+    """MachineError for a mean distance of log-probabilities that is over the bound for the ``precision`` of the weights."""
     bound = BOUNDS.get(precision, max(BOUNDS.values()))
     if not gap <= bound:
         raise MachineError(
             f"engine and learner disagree by {gap:.2g} nats a token (at most {bound} is accepted for {precision}); "
             "check that both use the same weights, chat template and image size"
         )
-    return gap
 
 
 def supervise(
@@ -120,8 +132,9 @@ class RLLoop(Iterator[StepOutcome]):
         self._step = first_step
         self._questions = stage.questions()
         self._collector = Collector(stage, model, engine, self._questions, seed=seed)
-        self._ahead: deque[Batch] = deque()
-        """Batches that were rolled out and not yet trained on, oldest first."""
+        self._ahead = BatchesAhead(
+            self._collector.collect, staleness=stage.settings.staleness, steps=stage.settings.steps
+        )
         self._reference: LogProbabilities | None = None
         if self._algorithm.needs_reference:
             learner.take_reference(load_reference)
@@ -132,21 +145,27 @@ class RLLoop(Iterator[StepOutcome]):
         settings, algorithm = self._stage.settings, self._algorithm
         if self._step >= settings.steps:
             raise StopIteration
-        batch = self._next_batch()
+        batch, drift = self._next_batch()
+        is_old = is_stale(batch.groups, self._engine.policy_version)
         credited = compute_advantages(
             batch.groups,
             algorithm,
             self._learner,
             self._reference,
             temperature=settings.temperature,
-            recomputes_old=algorithm.needs_old_logprobs,
+            recomputes_old=algorithm.compares_with_sampler(is_stale=is_old),
         )
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
-        metrics |= self._learn([sequences for sequences in credited.sequences if sequences])
+        learned = self._learn([one for one in credited.sequences if one], algorithm.loss_of(is_stale=is_old))
+        metrics |= {**told_apart(learned, is_stale=is_old), **drift}
+        if algorithm.keep_sequence is not None:
+            metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
+        if settings.overlap:
+            metrics[metric.WAIT_S] = self._ahead.settle()
         metrics |= self._collector.seconds()
         if not metrics[metric.UPDATES]:
-            self._warn_of_nothing_learned(batch)
+            self._warn_of_nothing_learned(batch, credited.rejected)
         self._learner.publish()
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
         self._engine.update_weights(self._model, self._engine.policy_version + 1)
@@ -163,21 +182,37 @@ class RLLoop(Iterator[StepOutcome]):
 
     def ahead(self) -> list[Attempt]:
         """Attempts that were rolled out and wait to be trained on."""
-        return attempts_of([group for later in self._ahead for group in later.played])
+        return attempts_of([group for later in self._ahead.waiting for group in later.played])
 
-    def _next_batch(self) -> Batch:
-        """The batch of this step; the engine stays ``staleness`` batches ahead of the learner."""
-        last = min(self._step + self._stage.settings.staleness, self._stage.settings.steps - 1)
-        for step in range(self._step + len(self._ahead), last + 1):
-            batch = self._collector.collect(step)
-            self._probe(batch)
-            self._ahead.append(batch)
-        return self._ahead.popleft()
+    def _next_batch(self) -> tuple[Batch, Mapping[str, float]]:
+        """The batch of this step, and how engine and learner differ at the same weights where that is measured now.
+
+        Every so many steps nothing overlaps: the trajectories that are compared must be there before the learner
+        moves on. The steps are those of a run without overlap too, so that both record the same.
+        """
+        is_measured = self._stage.settings.staleness > 0 and self._step % MISMATCH_EVERY == 0
+        if self._stage.settings.overlap and self._is_probed and not is_measured:
+            return self._ahead.take_beside(self._step), {}
+        batch, fresh = self._ahead.take(self._step)
+        for one in fresh:
+            self._probe(one)
+        return batch, self._mismatch(fresh[-1]) if is_measured and fresh else {}
+
+    def _mismatch(self, fresh: Batch) -> Mapping[str, float]:
+        """Engine against learner on the first trajectory of each group; MachineError where they are apart."""
+        firsts = (next(filter(_is_sampled, group.trajectories), None) for group in fresh.played)
+        sequences = [training_sequence(one) for one in firsts if one is not None][:MISMATCH_SEQUENCES]
+        if not sequences:
+            return {}
+        learned = self._learner.logprobs(sequences, temperature=self._stage.settings.temperature)
+        drift = mismatch(learned, [one.sampled_logprobs for one in sequences])
+        check_gap(drift[metric.MISMATCH_ABS], self._model.dtype)
+        return drift
 
     def _probe(self, fresh: Batch) -> None:
         """Compares engine and learner once, while the policy that sampled is still the one that is trained."""
         trajectories = (one for group in fresh.played for one in group.trajectories)
-        sampled = next((one for one in trajectories if one.status != "failed" and any(one.action_mask)), None)
+        sampled = next(filter(_is_sampled, trajectories), None)
         if sampled is not None and not self._is_probed:
             check_parity(
                 self._learner,
@@ -187,7 +222,7 @@ class RLLoop(Iterator[StepOutcome]):
             )
             self._is_probed = True
 
-    def _learn(self, groups: Sequence[Sequence[TrainingSequence]]) -> Mapping[str, float]:
+    def _learn(self, groups: Sequence[Sequence[TrainingSequence]], loss: PolicyLoss) -> Mapping[str, float]:
         """All optimiser steps on a batch; means over them of what each reports."""
         settings = self._stage.settings
         reports: list[Mapping[str, float]] = []
@@ -197,7 +232,7 @@ class RLLoop(Iterator[StepOutcome]):
                     reports.append(
                         self._learner.update(
                             sequences,
-                            self._algorithm.loss,
+                            loss,
                             temperature=settings.temperature,
                             learning_rate=rate_at(settings, self._step),
                             entropy_gradient=self._algorithm.needs_entropy_gradient,
@@ -205,13 +240,16 @@ class RLLoop(Iterator[StepOutcome]):
                     )
         return {metric.UPDATES: float(len(reports)), **mean_of_updates(reports)}
 
-    def _warn_of_nothing_learned(self, batch: Batch) -> None:
+    def _warn_of_nothing_learned(self, batch: Batch, rejected: int) -> None:
         if all(one.status == "failed" for group in batch.played for one in group.trajectories):
             return
         reason = (
             f"no reward differed inside any of its {len(batch.played)} groups; if that goes on, ask questions of "
             "another difficulty, or raise group_size or tasks_per_step"
             if all(map(is_constant, batch.played))
+            else f"{rejected} sequences were rejected because their sampler is too far from the learner; raise "
+            "sequence_rejection, or lower staleness or the learning rate"
+            if rejected
             else "all that could teach was truncated and masked; allow more tokens or turns, or unset masks_truncated"
         )
         logger.warning("step %d of stage %s changed no weight: %s", self._step + 1, self._stage.name, reason)
@@ -238,14 +276,18 @@ class RLLoop(Iterator[StepOutcome]):
         return {
             "questions": self._questions.state_dict(),
             "memory": dict(self._collector.memory),
-            "ahead": [batch_to_json(batch) for batch in self._ahead],
+            "ahead": [batch_to_json(batch) for batch in self._ahead.waiting],
         }
 
     def load_state_dict(self, state: Mapping[str, Json]) -> None:
         fields = Fields(state, "the saved state")
         self._questions.load_state_dict(fields.mapping("questions"))
         self._collector.memory = dict(fields.mapping("memory"))
-        self._ahead = deque(batch_from_json(batch) for batch in fields.objects("ahead"))
+        self._ahead.waiting.extend(batch_from_json(batch) for batch in fields.objects("ahead"))
+
+
+def _is_sampled(trajectory: Trajectory) -> bool:
+    return trajectory.status != "failed" and any(trajectory.action_mask)
 
 
 def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

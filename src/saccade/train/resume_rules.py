@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.algorithms.options import PolicyOptions
 from saccade.config.settings import ABSENT, Change, to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
@@ -18,8 +19,8 @@ ACCEPT_ALL = "all"
 RECIPE_KEY = "recipe"
 """Names a changed source of the recipe in ``--accept-change``."""
 
-WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every")
-"""Last words of settings that say when something is written or measured, and what stays of it."""
+WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "overlap")
+"""Last words of settings that say when something is written, measured or sampled, and what stays of it."""
 ROUNDING_ONLY = (
     *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"),
@@ -30,7 +31,11 @@ ROUNDING_ONLY = (
 _RECIPE_PREFIX = "recipe."
 _SOURCE_KEY = "inputs.recipe_sha256"
 _NEW_KEYS = ("inputs.recipe", "stages")
-_NEW_GROUPS: Mapping[str, Json] = {"engine": to_json(EngineSettings())}
+_CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
+_NEW_GROUPS: Mapping[str, Json] = {
+    "engine": to_json(EngineSettings()),
+    **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
+}
 """Settings that runs of earlier versions had without a name for them."""
 _FLEET = "fleet"
 """The group that a run of one process does not have."""
@@ -92,9 +97,16 @@ class ResumeRules:
             return None
         if change.before == ABSENT and change.after == _NEW_GROUPS.get(name):
             return None
+        if (name, change.before, change.after) == ("importance", "none", "auto") and not self._is_ever_stale:
+            # What earlier versions called "none" is what "auto" does with the batches of the present policy.
+            return None
         if name == "steps":
             return self._objection_to_steps(change)
         return ""
+
+    @property
+    def _is_ever_stale(self) -> bool:
+        return any(isinstance(stage, RLStage) and stage.settings.staleness > 0 for stage in self.plan.stages)
 
     def _objection_to_steps(self, change: Change) -> str | None:
         """Reinforcement at a constant rate is the same, step by step, however many steps follow."""

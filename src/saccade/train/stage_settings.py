@@ -10,7 +10,7 @@ from typing import Literal
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
-from saccade.algorithms.losses import PolicyOptions
+from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
@@ -161,6 +161,9 @@ class RLSettings:
     """Optimiser steps per pass; each takes whole groups."""
     staleness: int = 0
     """Steps that trajectories are sampled ahead: a batch is trained on when the policy is so many steps further."""
+    overlap: bool = False
+    """Samples the next batch while one is learned, with an engine in a process of its own; needs staleness of 1 or
+    more and gives the same bytes as without."""
     checkpoint_every: int = 10
     checkpoints_kept: int = 2
     """As of imitation (``SFTSettings``)."""
@@ -182,6 +185,11 @@ class RLSettings:
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
         for name in ("steps", "warmup_steps", "final_rate", "evaluate_every", "staleness"):
             _not_negative(name, getattr(self, name))
+        if self.overlap and not self.staleness:
+            raise UserError(
+                "overlap=true has nothing to sample while a batch is learned: with staleness=0 the next one waits for "
+                "the new weights. Set staleness=1 (the usual lag), or overlap=false"
+            )
 
 
 def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:

@@ -1,0 +1,100 @@
+"""Options of any policy-gradient algorithm, checked before any work."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.errors import UserError
+
+KLEstimator = Literal["k1", "k2", "k3"]
+
+Importance = Literal["auto", "none", "token", "sequence", "icepop", "dppo"]
+"""``token``: min(learner / sampler, cap) weighs each token. ``sequence``: the same of its whole sequence. ``icepop``: a
+token's ratio where it is in the band, 0 elsewhere. ``dppo``: DPPO's mask in the place of the clip, by probabilities
+instead of ratios. ``auto``: ``token`` for batches that an older policy sampled, ``none`` for all others."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyOptions:
+    """Options of any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
+
+    The defaults add nothing, so an algorithm without options is the one of its paper.
+    """
+
+    kl_weight: float = 0.0
+    """Weight of the KL to the stage's first policy in the loss."""
+    kl_estimator: KLEstimator = "k3"
+    """Estimator of the KL in the loss; see ``kl_estimate`` for what each one's gradient is."""
+    kl_in_reward: float = 0.0
+    """Weight of the KL to the stage's first policy in the reward, token by token (PPO) or summed per trajectory."""
+    entropy_weight: float = 0.0
+    """Weight of the entropy bonus; below 0 it sharpens the policy."""
+    dual_clip: float = 0.0
+    """Largest ratio that counts against a token with negative advantage; above 1 (3 is usual), 0 for none."""
+    importance: Importance = "auto"
+    """How tokens are weighed that another policy sampled, an older one or one that computes otherwise."""
+    importance_cap: float = 2.0
+    """Largest weight of ``token`` and ``sequence``."""
+    icepop_low: float = 0.5
+    icepop_high: float = 5.0
+    """Band of ratios that ``icepop`` keeps."""
+    dppo_limit: float = 0.2
+    """Distance |p - p(sampler)| of a token's probability from which ``dppo`` does not push it on."""
+    sequence_rejection: float = 0.0
+    """Leaves out sequences whose geometric mean of p(learner) / p(sampler) is over this or below its inverse; above 1
+    (1.01 or less is usual), 0 for none."""
+    masks_truncated: bool = False
+    """Leaves trajectories that a limit ended out of the loss."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean."""
+        for name in ("kl_weight", "kl_in_reward"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not math.isfinite(self.entropy_weight):
+            raise UserError(f"entropy_weight={self.entropy_weight} must be a finite number; 0 gives no bonus")
+        if self.dual_clip != 0 and not 1 < self.dual_clip < math.inf:
+            raise UserError(f"dual_clip={self.dual_clip} must be above 1 (3 is usual), or 0 for none")
+        if not 0 < self.importance_cap < math.inf:
+            raise UserError(f"importance_cap={self.importance_cap} must be a finite number above 0 (2 is usual)")
+        if not 0 < self.icepop_low < 1 < self.icepop_high < math.inf:
+            raise UserError(
+                f"icepop_low={self.icepop_low} and icepop_high={self.icepop_high} must lie below and above 1, the "
+                "ratio of a token that has not changed (0.5 and 5 are usual)"
+            )
+        if not 0 < self.dppo_limit < 1:
+            raise UserError(
+                f"dppo_limit={self.dppo_limit} must lie between 0 and 1 (0.2 is usual): it is a probability"
+            )
+        if self.sequence_rejection != 0 and not 1 < self.sequence_rejection < math.inf:
+            raise UserError(
+                f"sequence_rejection={self.sequence_rejection} must be above 1, the mean ratio of a sequence that has "
+                "not changed (1.01 or less is usual), or 0 for none"
+            )
+        if self.importance == "dppo" and self.dual_clip:
+            raise UserError(f"dual_clip={self.dual_clip} has nothing to bound: importance=dppo does not clip")
+        self._check_use()
+
+    def _check_use(self) -> None:
+        """Raises UserError for what is set and would have no effect."""
+        for name, users in _USERS.items():
+            value = getattr(self, name)
+            if value != getattr(_PLAIN, name) and self.importance not in users:
+                raise UserError(f"{name}={value} changes nothing with importance={self.importance}; it is for {users}")
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether tokens are weighed by the learner's probability, as the batch found it, over the sampler's."""
+        return self.importance in ("token", "sequence", "icepop")
+
+
+_PLAIN = PolicyOptions()
+_USERS: Mapping[str, tuple[Importance, ...]] = {
+    "importance_cap": ("auto", "token", "sequence"),
+    "icepop_low": ("icepop",),
+    "icepop_high": ("icepop",),
+    "dppo_limit": ("dppo",),
+}
+"""Which corrections read which setting."""
