@@ -152,3 +152,22 @@ def test_masked_trajectories_do_not_move_the_critics_advantages(model: VisionLan
     [beside] = credit([group_of(*fine, cut)], algorithm, learner)
     assert [one.advantages for one in beside] == [pytest.approx(one.advantages, abs=1e-5) for one in alone]
     assert [one.returns for one in beside] == [pytest.approx(one.returns, abs=1e-5) for one in alone]
+
+
+def test_sequences_of_a_sampler_that_is_too_far_away_are_left_out_and_counted(model: VisionLanguageModel) -> None:
+    learner = learner_of(model)
+    far = group_of(trajectory(model, "red", 1.0), trajectory(model, "blue", 0.0))
+    [[near, _]] = compute_advantages([far], grpo(), learner, None, temperature=1.0, recomputes_old=True).sequences
+    assert near.old_logprobs is not None
+    said = replace(far.trajectories[0].segments[1], logprobs=near.old_logprobs)
+    half = replace(far.trajectories[0], segments=(far.trajectories[0].segments[0], said))
+    rejecting = grpo(options=PolicyOptions(sequence_rejection=1.01))
+    mixed = compute_advantages(
+        [group_of(half, far.trajectories[1])], rejecting, learner, None, temperature=1.0, recomputes_old=True
+    )
+    # The group's mean still counts the one that is left out: the other's advantage is what it would have been.
+    assert [one.advantages for group in mixed.sequences for one in group] == [near.advantages]
+    assert mixed.rejected == 1
+    assert [attempt.advantages is None for attempt in mixed.attempts] == [False, True]
+    nothing = compute_advantages([far], rejecting, learner, None, temperature=1.0, recomputes_old=True)
+    assert (nothing.sequences, nothing.rejected) == ([[]], 2)

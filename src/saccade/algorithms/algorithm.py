@@ -107,6 +107,8 @@ class Algorithm:
     """Weight of the KL to the reference that is taken from the reward; see ``saccade.algorithms.policy_gradient``."""
     keep_group: Callable[[Group], bool] | None = None
     """Which groups enter the batch; None keeps all."""
+    corrects_always: bool = False
+    """Whether ``loss`` itself corrects for tokens that another policy sampled."""
     keep_sequence: Callable[[Sequence[float], Sequence[float]], bool] | None = None
     """Which sequences are learned from, by the log-probabilities of their action tokens: the learner's when the batch
     arrived, and the sampler's. Those left out stay in their group's mean; None keeps all."""
@@ -137,6 +139,11 @@ class Algorithm:
     def compares_with_sampler(self, *, is_stale: bool) -> bool:
         """Whether the learner must work out ``old_logprobs`` of such a batch."""
         return self.needs_old_logprobs or (is_stale and self.stale_loss is not None)
+
+    @property
+    def corrects_stale(self) -> bool:
+        """Whether batches that an older policy sampled are corrected for; where false, it is told."""
+        return self.corrects_always or self.stale_loss is not None
 
     @property
     def learns_without_advantage(self) -> bool:

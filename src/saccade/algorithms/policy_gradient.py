@@ -57,6 +57,7 @@ def policy_gradient(
         aggregation=aggregation,
         needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0,
         needs_old_logprobs=options.needs_weights or rejects,
+        corrects_always=options.importance not in ("auto", "none"),
         keep_sequence=partial(is_in_band, bound=options.sequence_rejection) if rejects else None,
         needs_entropy_gradient=options.entropy_weight != 0,
         kl_in_reward=options.kl_in_reward,

@@ -11,6 +11,7 @@ from saccade.chat.resources import Resources
 from saccade.config.settings import check_settings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
+from saccade.engines.process import ProcessEngine
 from saccade.errors import UserError
 from saccade.evaluation.views import Views
 from saccade.models.loading import LoadSettings
@@ -145,7 +146,8 @@ class Plan:
     load: LoadSettings = LoadSettings(device="cpu")
     """How a resumed run loads its checkpoints; as the model was first loaded."""
     engine: Callable[[EngineContext], Engine] = local_engine
-    """Makes the engine that samples; it is given new weights after each step and closed with the run."""
+    """Makes the engine that samples; it is given new weights after each step and closed with the run. See also
+    ``applied_engine``."""
     remarks: tuple[str, ...] = ()
     """Sentences for output and report on how it asks, where the user has not said it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
@@ -221,6 +223,16 @@ class Plan:
                 _check_groups(stage)
                 if stage.evaluation is not None:
                     _check_passes(stage.evaluation)
+
+    @property
+    def overlapping(self) -> tuple[str, ...]:
+        """Names of the stages whose rollouts run beside learning."""
+        return tuple(stage.name for stage in self.stages if isinstance(stage, RLStage) and stage.settings.overlap)
+
+    @property
+    def applied_engine(self) -> Callable[[EngineContext], Engine]:
+        """What makes the engine: where rollouts overlap with learning, the default one in a process of its own."""
+        return ProcessEngine if self.engine is local_engine and self.overlapping else self.engine
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""

@@ -29,9 +29,20 @@ def described(plan: Plan) -> dict[str, Json]:
 
 
 def tell_of_own_algorithms(plan: Plan) -> None:
-    """Log each stage whose algorithm is not the one that its settings name: those have no effect then."""
+    """Log each stage whose algorithm is not the one that its settings name, which have no effect then, and each whose
+    algorithm takes stale batches for its own."""
     for stage in plan.stages:
-        if not isinstance(stage, RLStage) or stage.algorithm is None:
+        if not isinstance(stage, RLStage):
+            continue
+        if stage.settings.staleness and not stage.applied_algorithm.corrects_stale:
+            logger.warning(
+                "stage %s learns from batches that are up to %d steps old, and its algorithm %r does not correct for "
+                "that; options.importance=auto does, an algorithm of your own needs a stale_loss",
+                stage.name,
+                stage.settings.staleness,
+                stage.applied_algorithm.name,
+            )
+        if stage.algorithm is None:
             continue
         if not stage.algorithm.name.startswith(stage.settings.algorithm.name):
             logger.warning(

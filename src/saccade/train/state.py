@@ -1,7 +1,7 @@
 """A run in progress: what its stages share, how it resumes from its newest checkpoint, and when it must stop."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -9,8 +9,6 @@ import torch
 
 from saccade import metric_names as metric
 from saccade.engines.engine import Engine, EngineContext, SamplesBeside
-from saccade.engines.local import local_engine
-from saccade.engines.process import ProcessEngine
 from saccade.errors import MachineError, UserError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
@@ -25,7 +23,7 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.leading import Orders
-from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stage
+from saccade.train.plan import EpisodeSpec, Plan, Stage
 from saccade.train.plan_record import asking_of
 from saccade.train.stage_learner import model_at
 from saccade.types import Attempt, Json, Task
@@ -156,7 +154,7 @@ def open_run(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
-    engine = _engine_maker(plan)(context)
+    engine = plan.applied_engine(context)
     stack.callback(lambda: run_to_end(engine.aclose()))
     _check_overlap(plan, engine)
     asking = asking_of(plan, model.view)
@@ -178,18 +176,9 @@ def open_run(
     )
 
 
-def _overlapping(plan: Plan) -> list[str]:
-    return [stage.name for stage in plan.stages if isinstance(stage, RLStage) and stage.settings.overlap]
-
-
-def _engine_maker(plan: Plan) -> Callable[[EngineContext], Engine]:
-    """The plan's; where rollouts overlap with learning, the default engine is the same one in a process of its own."""
-    return ProcessEngine if plan.engine is local_engine and _overlapping(plan) else plan.engine
-
-
 def _check_overlap(plan: Plan, engine: Engine) -> None:
     """UserError for an engine whose weights would change while it samples."""
-    if (names := _overlapping(plan)) and not (isinstance(engine, SamplesBeside) and engine.has_own_weights):
+    if (names := plan.overlapping) and not (isinstance(engine, SamplesBeside) and engine.has_own_weights):
         raise UserError(
             f"stage {names[0]} has overlap=true, but its engine {type(engine).__name__} does not say that its weights "
             "are its own (has_own_weights = True): it would sample with weights that are being trained. Use "

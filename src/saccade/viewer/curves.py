@@ -32,6 +32,8 @@ class _Panel:
     is_share: bool = False
     is_of_calls: bool = False
     """Left out where no tool was called."""
+    hides_all_zeros: bool = False
+    """Whether the chart is left out where none of its lines ever leaves 0."""
     hides_zeros: bool = False
     """Whether lines that never leave 0 are left out, where there are others: too many lines would share a colour."""
 
@@ -157,9 +159,37 @@ _PANELS = (
         lines={f"{metric.TIME_PREFIX}{name}_s": name for name in ("regions", "teacher", "video")},
     ),
     _Panel(
-        title="Distance between policies",
-        subtitle="KL in nats per token",
-        lines={metric.REFERENCE_KL: "to the stage's first policy", metric.MISMATCH_KL: "engine to learner"},
+        title="Distance from the first policy",
+        subtitle="KL in nats per token to the policy that the stage began with",
+        lines={metric.REFERENCE_KL: "to the stage's first policy"},
+    ),
+    _Panel(
+        title="Mismatch",
+        subtitle="KL in nats per token of engine to learner at the same weights: near 0, however stale batches are",
+        lines={metric.MISMATCH_KL: "engine to learner"},
+    ),
+    _Panel(
+        title="Staleness",
+        subtitle="KL in nats per token of the older policy that sampled a batch to the learner that learns from it",
+        lines={metric.SAMPLER_KL: "sampler to learner"},
+    ),
+    _Panel(
+        title="Age of the weights",
+        subtitle="optimiser steps since the weights that sampled a batch",
+        lines={metric.STALENESS: "steps"},
+        hides_all_zeros=True,
+    ),
+    _Panel(
+        title="Weights of tokens that another policy sampled",
+        subtitle="share of tokens that still count (effective sample size), and of those that were cut or left out",
+        lines={metric.EFFECTIVE_SAMPLES: "effective", metric.IMPORTANCE_CUT: "cut or left out"},
+        format=percent_text,
+        is_share=True,
+    ),
+    _Panel(
+        title="Waiting for the rollout",
+        subtitle="seconds of a step in which it had learned and the rollout beside it was not over",
+        lines={metric.WAIT_S: "waited"},
     ),
     _Panel(
         title="Clipped tokens",
@@ -188,6 +218,8 @@ def main_charts(stage: Mapping[str, Series], *, has_calls: bool = True, is_held_
             Line(label=label if is_held_out else label.replace("held out", "evaluated"), points=stage[key])
             for key, label in _lines(panel, stage)
         ]
+        if panel.hides_all_zeros and not any(value for line in lines for _, value in line.points):
+            continue
         if panel.hides_zeros:
             lines = [line for line in lines if any(value for _, value in line.points)] or lines
         if lines and (has_calls or not panel.is_of_calls):
