@@ -68,6 +68,20 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_limits_that_its_engine_had
     assert len(rules([Change(key="recipe.model.engine.max_rows", before=128, after=3)])) == 1
 
 
+def test_a_run_of_an_earlier_version_goes_on_with_the_correction_that_it_had() -> None:
+    options = "recipe.rl.algorithm.options"
+    named = Change(key=f"{options}.importance", before="none", after="auto")
+    added = Change(key=f"{options}.sequence_rejection", before=ABSENT, after=0.0)
+    asked = Change(key=f"{options}.sequence_rejection", before=ABSENT, after=1.01)
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    assert len(rules([named, added])) == 2
+    with pytest.raises(UserError, match="sequence_rejection"):
+        rules([asked])
+    stale = ResumeRules(plan=plan("rl.staleness=1"), accepted=(), reached=lambda: None)
+    with pytest.raises(UserError, match="importance: none -> auto"):
+        stale([named])
+
+
 def broken_model() -> VisionLanguageModel:
     raise UserError("no such checkpoint")
 
