@@ -116,11 +116,13 @@ class Learner:
         temperature: float,
         learning_rate: float,
         entropy_gradient: bool = False,
+        is_stale: bool = False,
     ) -> Mapping[str, float]:
         """One optimiser step over all sequences. Returns means over action tokens, gradient norm and counts.
 
         A loss or gradient that is not finite changes nothing: the step is skipped, ``skipped`` is 1, and there are no
         means. Raises UserError when a micro-batch is smaller than an image, MachineError when memory runs out.
+        ``is_stale`` is for a learner of several ranks, whose others are not sent the loss.
         """
         check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
         self.optimizer.zero_grad()

@@ -20,7 +20,10 @@ class PolicyLearner(Protocol):
         temperature: float,
         learning_rate: float,
         entropy_gradient: bool = False,
-    ) -> Mapping[str, float]: ...
+        is_stale: bool = False,
+    ) -> Mapping[str, float]:
+        """One optimiser step; ``is_stale`` says which of the stage's losses it is where a function cannot be sent."""
+        ...
 
     def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]: ...
 

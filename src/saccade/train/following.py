@@ -54,7 +54,8 @@ class _Follower:
         if method == "take_reference":
             learner.take_reference(lambda: model_at(self._plan, start.first_policy, self._media))
         elif method == "update":
-            learner.update(loss=stage_loss(stage), **arguments)  # type: ignore[arg-type]
+            loss = stage_loss(stage, is_stale=arguments["is_stale"] is True)
+            learner.update(loss=loss, **arguments)  # type: ignore[arg-type]
         else:
             getattr(learner, method)(**arguments)
 

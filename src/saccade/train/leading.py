@@ -91,8 +91,9 @@ class LeadingLearner:
         temperature: float,
         learning_rate: float,
         entropy_gradient: bool = False,
+        is_stale: bool = False,
     ) -> Mapping[str, float]:
-        """The others have the stage's loss themselves: functions are not sent."""
+        """The others have the stage's losses themselves: functions are not sent, only which of them it is."""
         self._is_published = False
         with self._orders.given(
             "update",
@@ -100,6 +101,7 @@ class LeadingLearner:
             temperature=temperature,
             learning_rate=learning_rate,
             entropy_gradient=entropy_gradient,
+            is_stale=is_stale,
         ):
             return self._learner.update(
                 sequences,

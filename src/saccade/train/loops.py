@@ -11,7 +11,7 @@ import torch
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
-from saccade.algorithms.algorithm import Aggregation, PolicyLoss
+from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
 from saccade.errors import MachineError
@@ -71,7 +71,7 @@ def check_parity(
 
 
 def check_gap(gap: float, precision: torch.dtype) -> None:
-    """MachineError for a mean distance of log-probabilities that is over the bound for the ``precision`` of the weights."""
+    """MachineError for a mean distance of log-probabilities over the bound for the ``precision`` of the weights."""
     bound = BOUNDS.get(precision, max(BOUNDS.values()))
     if not gap <= bound:
         raise MachineError(
@@ -157,7 +157,7 @@ class RLLoop(Iterator[StepOutcome]):
         )
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
-        learned = self._learn([one for one in credited.sequences if one], algorithm.loss_of(is_stale=is_old))
+        learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
         metrics |= {**told_apart(learned, is_stale=is_old), **drift}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
@@ -222,7 +222,7 @@ class RLLoop(Iterator[StepOutcome]):
             )
             self._is_probed = True
 
-    def _learn(self, groups: Sequence[Sequence[TrainingSequence]], loss: PolicyLoss) -> Mapping[str, float]:
+    def _learn(self, groups: Sequence[Sequence[TrainingSequence]], *, is_stale: bool) -> Mapping[str, float]:
         """All optimiser steps on a batch; means over them of what each reports."""
         settings = self._stage.settings
         reports: list[Mapping[str, float]] = []
@@ -232,10 +232,11 @@ class RLLoop(Iterator[StepOutcome]):
                     reports.append(
                         self._learner.update(
                             sequences,
-                            loss,
+                            self._algorithm.loss_of(is_stale=is_stale),
                             temperature=settings.temperature,
                             learning_rate=rate_at(settings, self._step),
                             entropy_gradient=self._algorithm.needs_entropy_gradient,
+                            is_stale=is_stale,
                         )
                     )
         return {metric.UPDATES: float(len(reports)), **mean_of_updates(reports)}

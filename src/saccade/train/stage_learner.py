@@ -41,9 +41,11 @@ def stage_learner(
     )
 
 
-def stage_loss(stage: SFTStage | RLStage) -> PolicyLoss:
-    """What the stage's learner minimises."""
-    return negative_log_likelihood if isinstance(stage, SFTStage) else stage.applied_algorithm.loss
+def stage_loss(stage: SFTStage | RLStage, *, is_stale: bool) -> PolicyLoss:
+    """What the stage's learner minimises on a batch of the present policy, or on one that an older policy sampled."""
+    return (
+        negative_log_likelihood if isinstance(stage, SFTStage) else stage.applied_algorithm.loss_of(is_stale=is_stale)
+    )
 
 
 def model_at(plan: Plan, checkpoint: Checkpoint | None, media: MediaStore) -> VisionLanguageModel:
