@@ -1,0 +1,96 @@
+"""What happened in a trajectory, in sentences: where it looked, what went wrong, and what that did to its reward.
+
+Each sentence says what the record shows, by rules; none guesses at what the model meant.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from saccade.geometry import Box
+from saccade.types import Attempt, Malformed, ToolCall, Turn
+from saccade.viewer.examples import verdict
+from saccade.viewer.scene.parts import Region
+from saccade.viewer.scene.regions import covered_share
+from saccade.viewer.words import number_text, percent_text, visible
+
+_WHOLE = 0.95
+MAX_FINDINGS = 12
+
+
+def findings_of(attempt: Attempt, regions: Sequence[Region]) -> tuple[str, ...]:
+    """The answer first, then looking, then turns that went wrong, then the reward's lost parts."""
+    found = [*_answer(attempt), *_looking(attempt, regions), *_turns(attempt.trajectory.turns), *_lost(attempt)]
+    return tuple(found[:MAX_FINDINGS])
+
+
+def _answer(attempt: Attempt) -> Iterator[str]:
+    task, trajectory = attempt.task, attempt.trajectory
+    if trajectory.status == "failed":
+        yield f"The machine failed it, so it has no score: {visible(trajectory.failure, 300) or 'no reason was kept'}."
+        return
+    if trajectory.answer is None:
+        limit = {"turn_limit": "out of turns", "token_limit": "out of tokens"}.get(trajectory.status, "without one")
+        yield f"It gave no answer: it ran {limit} after {_count(len(trajectory.turns), 'turn')}."
+        return
+    given, gold = visible(trajectory.answer, 120), visible(task.answer, 120)
+    if verdict(attempt) == "right":
+        yield f"It answered “{given}”, which counts as right."
+        return
+    yield f"It answered “{given}”; expected is “{gold}”."
+    if task.choices and trajectory.answer.strip().lower() not in {choice.strip().lower() for choice in task.choices}:
+        yield f"Its answer is none of the {len(task.choices)} choices as they are written."
+
+
+def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
+    targets = [one for one in regions if one.kind == "target" and one.box is not None]
+    asked = [one for one in regions if one.kind == "asked" and one.box is not None]
+    if targets and not asked and not any(one.kind in ("named", "hit", "miss") for one in regions):
+        has_calls = any(isinstance(turn.action, ToolCall) for turn in attempt.trajectory.turns)
+        yield "It asked for no place on the picture." if has_calls else "It looked at nothing closer: no call was made."
+    for target in targets:
+        yield from _looked_at(target, [one for one in asked if one.picture == target.picture])
+    for one in regions:
+        if one.kind == "named" and one.fate:
+            yield f"{_capital(one.label)}: {one.fate}."
+        elif one.kind == "miss":
+            yield f"Its point on “{one.label}” is a miss."
+
+
+def _looked_at(target: Region, asked: Sequence[Region]) -> Iterator[str]:
+    if not asked or target.box is None:
+        return
+    shares = [(covered_share(Box(*one.box), Box(*target.box)), one) for one in asked if one.box is not None]
+    share, best = max(shares, key=lambda pair: pair[0])
+    if share <= 0:
+        yield f"No place that it asked for touches the target “{target.label}”: it looked elsewhere."
+        return
+    part = "all" if share >= _WHOLE else percent_text(share)
+    yield f"What it asked for in turn {best.turn} holds {part} of the target “{target.label}”."
+
+
+def _turns(turns: Sequence[Turn]) -> Iterator[str]:
+    for turn in turns:
+        number = turn.index + 1
+        if isinstance(turn.action, Malformed):
+            yield f"Turn {number} is neither a call nor an answer: {visible(turn.action.why, 200)}."
+        elif isinstance(turn.action, ToolCall) and turn.result is None:
+            yield f"The call of turn {number} was refused before it ran."
+        elif turn.result is not None and not turn.result.is_ok:
+            kind = turn.result.data.get("error_name") or turn.result.data.get("error_kind") or "an error"
+            yield f"The call of turn {number} failed: {visible(str(kind), 80)}."
+        elif not turn.is_well_formed:
+            yield f"Turn {number} does not keep to the format, though its action could be read."
+
+
+def _lost(attempt: Attempt) -> Iterator[str]:
+    score = attempt.trajectory.score
+    for term in score.terms if score else ():
+        if term.contribution < 0:
+            yield f"“{visible(term.name, 40)}” took {number_text(-term.contribution)} from its reward."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,55 @@
+"""A turn's text cut into its parts: thought, call, answer, code and the tags around them."""
+
+import re
+from collections.abc import Iterator
+
+from saccade.viewer.scene.parts import Part, PartKind, utf16
+
+MAX_TEXT = 60_000
+"""Characters of one text on a page; the record has the rest."""
+
+_KINDS: dict[str, PartKind] = {
+    "think": "thought",
+    "thinking": "thought",
+    "reasoning": "thought",
+    "tool_call": "call",
+    "tool": "call",
+    "description": "thought",
+    "rethink": "thought",
+    "answer": "answer",
+    "code": "code",
+    "python": "code",
+}
+_TAG = re.compile(r"<(/?)(" + "|".join(_KINDS) + r")>|```(?:python|py)\s*\n|```", re.IGNORECASE)
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    """Parts that together are the whole text, with offsets in UTF-16 code units."""
+    parts: list[Part] = []
+    at = 0
+    for start, end, kind in _pieces(text):
+        length = utf16(text[start:end])
+        if length:
+            parts.append(Part(start=at, end=at + length, kind=kind))
+            at += length
+    return tuple(parts)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, PartKind]]:
+    place = 0
+    kind: PartKind = "text"
+    for match in _TAG.finditer(text):
+        yield place, match.start(), kind
+        yield match.start(), match.end(), "tag"
+        place = match.end()
+        name = match[2]
+        if name is None:
+            kind = "code" if len(match[0]) > 3 else "text" if kind == "code" else kind
+        else:
+            kind = "text" if match[1] else _KINDS[name.lower()]
+    yield place, len(text), kind
+
+
+def cut(text: str) -> tuple[str, int]:
+    """The text as far as a page shows it, and how many characters it leaves out."""
+    return text[:MAX_TEXT], max(0, len(text) - MAX_TEXT)
