@@ -3,6 +3,7 @@
 A picture that a program made has no bytes; it gets some when it leaves the cache of decoded ones.
 """
 
+import binascii
 import hashlib
 import io
 import struct
@@ -44,7 +45,20 @@ class _OnDisk:
     path: Path
 
 
-_Backing = _StoredImage | _Fresh | _OnDisk
+@dataclass(frozen=True, slots=True)
+class _InText:
+    """Backing by base64 inside a file of text that must not change while the store lives."""
+
+    path: Path
+    start: int
+    length: int
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}, base64 at byte {self.start}"
+
+
+_Backing = _StoredImage | _Fresh | _OnDisk | _InText
 
 
 def image_hash(image: Image.Image) -> str:
@@ -148,6 +162,14 @@ class MediaStore:
         image = decode_image(self._read(path), str(path), self._limits)
         return self._add_decoded(image, _OnDisk(path.absolute()))
 
+    def add_base64_in(self, path: Path, start: int, length: int) -> ImageRef:
+        """Keep an image by where its base64 stands in a file, which is read again whenever it is needed.
+
+        ``MediaError`` names file and place when it cannot be decoded.
+        """
+        backing = _InText(path.absolute(), start, length)
+        return self._add_decoded(self._decode(backing), backing)
+
     def get(self, image: ImageRef | str) -> Image.Image:
         """The RGB picture, shared with all other callers: copy it before drawing on it.
 
@@ -241,9 +263,11 @@ class MediaStore:
                 if self._backings.get(key) is fresh:
                     self._backings[key] = encoded
 
-    def _decode(self, backing: _StoredImage | _OnDisk) -> Image.Image:
+    def _decode(self, backing: _StoredImage | _OnDisk | _InText) -> Image.Image:
         if isinstance(backing, _StoredImage):
             return decode_image(backing.raw, backing.where, self._limits)
+        if isinstance(backing, _InText):
+            return decode_image(self._read_base64(backing), backing.where, self._limits)
         return decode_image(self._read(backing.path), str(backing.path), self._limits)
 
     def _read(self, path: Path) -> bytes:
@@ -253,6 +277,18 @@ class MediaStore:
                 return file.read(self._limits.max_bytes + 1)
         except OSError as error:
             raise MediaError(f"{path}: the image file cannot be read ({error.strerror})") from error
+
+    def _read_base64(self, backing: _InText) -> bytes:
+        if backing.length > 4 * self._limits.max_bytes // 3 + 4:
+            raise MediaError(f"{backing.where}: {backing.length:,} bytes are more than an image may have")
+        try:
+            with backing.path.open("rb") as file:
+                file.seek(backing.start)
+                return binascii.a2b_base64(file.read(backing.length))
+        except OSError as error:
+            raise MediaError(f"{backing.path}: the file cannot be read ({error.strerror})") from error
+        except binascii.Error as error:
+            raise MediaError(f"{backing.where}: is not base64 ({error})") from error
 
     def _left_on_disk(self, key: str) -> Path | None:
         # Only a hash is joined to the directory: a key from elsewhere must not name another file.

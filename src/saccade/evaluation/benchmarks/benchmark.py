@@ -1,0 +1,239 @@
+"""A benchmark as a value: where its rows lie, how they are asked, how replies are read, what is reported.
+
+A public figure is comparable only with all of these beside it. Each harness reads the same reply by its own rule; a
+``Reading`` is one such rule, in words of our own. ``Benchmark.headline`` names the one that a report puts first.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from saccade.errors import UserError
+from saccade.types import Task
+
+ReadingName = Literal["vlmevalkit", "lmms-eval", "strict"]
+
+OptionPolicy = Literal["published", "shuffled", "cycles"]
+"""Options in their published order, in one order drawn by seed, or in every rotation, each a question of its own."""
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkRow:
+    """A question as it is asked, with the columns of its row that rules and aggregates need."""
+
+    task: Task
+    """``id`` is ``NAME/INDEX``, ``family`` the benchmark, ``answer`` the letter where there are options."""
+    fields: Mapping[str, str]
+    """The row's columns as text, images left out, under the names of VLMEvalKit's TSV (``question``, ``answer``,
+    ``A``, ``category``, ...) whatever the layout; empty columns are left out. Options and answer are as asked."""
+    cycle: int = 0
+    """How far the options are rotated; 0 as published."""
+
+    @property
+    def index(self) -> str:
+        return self.fields["index"]
+
+    @property
+    def answer(self) -> str:
+        """The published answer: the letter of an option, or text."""
+        return self.fields.get("answer", "")
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The text of each option by its letter."""
+        return {letter: self.fields[letter] for letter in LETTERS if letter in self.fields}
+
+    def column(self, name: str) -> str:
+        """The column; ``UserError`` names row and column where it is missing."""
+        if name not in self.fields:
+            raise UserError(f"row {self.index} has no column {name!r}, which this benchmark's rule needs")
+        return self.fields[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a rule reads out of a reply, and what it is worth."""
+
+    text: str
+    """What the rule takes for the answer; empty where it finds none."""
+    credit: float | None
+    """Between 0 and 1; None is no verdict: the rule needs a judge here, or the judge gave none."""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Full credit; None without a verdict."""
+        return None if self.credit is None else self.credit >= 1.0
+
+
+Rule = Callable[[BenchmarkRow, str], Extracted]
+"""A pure function of row and reply."""
+
+Judging = Callable[[BenchmarkRow, str], Generator[str, str, Extracted]]
+"""The rule where a judge helps: yields each prompt for the judge, is sent the judge's text, returns the extract.
+
+It returns without asking wherever the rule decides alone, and credit None where the judge stays outside its form.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredRow:
+    """A row with the extract of one of its replies, which has a verdict."""
+
+    row: BenchmarkRow
+    extracted: Extracted
+    reply: str = ""
+    """The whole reply, boxes of its thought among it."""
+
+    @property
+    def credit(self) -> float:
+        if self.extracted.credit is None:
+            raise ValueError(f"row {self.row.index} has no verdict; leave it out of the aggregate and count it")
+        return self.extracted.credit
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkFigure:
+    """A figure of the benchmark's table."""
+
+    name: str
+    value: float
+    """A share between 0 and 1, but for WeMath's scores, which may be negative."""
+    n: int
+    """Rows, or groups of rows, that it is taken over."""
+
+
+Aggregate = Callable[[Sequence[ScoredRow]], Sequence[BenchmarkFigure]]
+"""The figures of rows with a verdict; the first is the benchmark's figure. Nothing for no rows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """A published rule, or ours, that reads replies to a benchmark."""
+
+    name: ReadingName
+    rule: Rule
+    """Without a judge. What VLMEvalKit's ``exact_matching`` counts as wrong is wrong; what its rule cannot decide
+    without a judge is no verdict."""
+    judging: Judging | None = None
+    """With a judge; None where the rule never asks one."""
+    aggregate: Aggregate | None = None
+    """The harness's own, where it differs from the benchmark's."""
+    differs: str = ""
+    """What of the harness's rule is left out or cannot be had."""
+
+    def read(self, row: BenchmarkRow, reply: str) -> Extracted:
+        return self.rule(row, reply)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PixelRule:
+    """How a harness changes a picture before it is sent."""
+
+    encoding: Literal["png", "jpeg"] = "png"
+    min_pixels: int | None = None
+    """Smaller pictures are enlarged to it; None leaves them."""
+    max_pixels: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A file of a published release that is known by its hash."""
+
+    file: str
+    md5: str = ""
+    """As the release's or a harness's own code gives it; empty where none is published."""
+    date: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """Where rows lie, in one file of VLMEvalKit's TSV or on the hub, or in a data set that ``read_data_set`` reads."""
+
+    releases: tuple[Release, ...] = ()
+    """VLMEvalKit's files, the newest first."""
+    hub: str = ""
+    """The name on the Hugging Face hub of the same questions in parquet."""
+    columns: tuple[str, ...] = ("index", "question", "answer")
+    """Without these a file is refused."""
+    from_hub: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
+    """A row of the hub's parquet in the TSV's columns; None where they are the same."""
+    keep: Callable[[Mapping[str, str]], bool] | None = None
+    """The rows that are asked, where a file holds others."""
+    data_set: str = ""
+    """A name of ``DATA_SETS`` instead of files of its own."""
+    split: str = "test"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Benchmark:
+    """One benchmark."""
+
+    name: str
+    title: str
+    layout: Layout
+    size: int
+    """Questions of the release; 0 where it is not known."""
+    prompt: Callable[[BenchmarkRow], str]
+    """The text that VLMEvalKit sends after the pictures."""
+    cluster: Callable[[BenchmarkRow], str]
+    """Rows of one cluster are not independent: they share a picture, a document or a problem."""
+    readings: tuple[Reading, ...]
+    aggregate: Aggregate
+    headline: ReadingName = "vlmevalkit"
+    options: OptionPolicy = "published"
+    pixels: PixelRule = PixelRule()
+    source: str = ""
+    """``Task.source``, which the strict metric goes by; empty for the rule of the answer's kind."""
+    published_as: tuple[str, ...] = ()
+    """Its names among the published figures."""
+    trap: str = ""
+    """What makes published figures of it differ, in a sentence."""
+
+    def reading(self, name: ReadingName) -> Reading:
+        """The reading of this name; ``UserError`` lists those that there are."""
+        for one in self.readings:
+            if one.name == name:
+                return one
+        raise UserError(
+            f"{self.name} has no reading {name!r}; choose one of {', '.join(r.name for r in self.readings)}"
+        )
+
+    def figures(self, name: ReadingName, scored: Sequence[ScoredRow]) -> Sequence[BenchmarkFigure]:
+        """The figures by a reading, the benchmark's own first."""
+        return (self.reading(name).aggregate or self.aggregate)(scored) if scored else ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenedBenchmark:
+    """A benchmark whose rows were read."""
+
+    benchmark: Benchmark
+    rows: tuple[BenchmarkRow, ...]
+    file: str
+    """Name of the file."""
+    md5: str
+    """Of the file's bytes; empty where rows came from several files."""
+    release: Release | None
+    """The release whose hash the file has; None for a file that is no known one."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Rows that are not asked, counted by why."""
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(row.task for row in self.rows)
+
+    def describe(self) -> str:
+        """The file, and whether it is a known release: what a figure needs beside it."""
+        known = [release for release in self.benchmark.layout.releases if release.md5]
+        if self.release:
+            date = f" of {self.release.date}" if self.release.date else ""
+            return f"{self.file}, the published file{date} (md5 {self.md5}), {len(self.rows):,} questions"
+        if known and self.md5:
+            listed = ", ".join(one.md5 for one in known)
+            return f"{self.file}, md5 {self.md5}, NOT a published file ({listed}), {len(self.rows):,} questions"
+        return f"{self.file}{f', md5 {self.md5}' if self.md5 else ''}, {len(self.rows):,} questions"
+
+    def with_rows(self, rows: Sequence[BenchmarkRow]) -> "OpenedBenchmark":
+        return replace(self, rows=tuple(rows))

@@ -1,0 +1,26 @@
+"""Rows of the hub's parquet put into the columns of VLMEvalKit's TSV."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from saccade.evaluation.benchmarks.benchmark import LETTERS
+
+_OPTION = re.compile(r"\(([A-H])\)\s*(.+?)(?=\s*\([A-H]\)|$)|^\s*([A-H])[.:)]\s+(.+?)\s*$", re.MULTILINE)
+
+
+def with_choices(row: Mapping[str, object], choices: Sequence[object], **columns: object) -> dict[str, object]:
+    """The row with its options under their letters, and columns set or renamed."""
+    listed = {letter: str(choice) for letter, choice in zip(LETTERS, choices)}
+    return {
+        **row,
+        **listed,
+        **{name.replace("_", "-") if name == "l2_category" else name: value for name, value in columns.items()},
+    }
+
+
+def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[str, object]:
+    """The row of a text that holds the question and then ``(A) ... (B) ...`` or lines ``A. ...``."""
+    found = list(_OPTION.finditer(text))
+    choices = [(match[2] or match[4]).strip() for match in found]
+    question = text[: found[0].start()].strip() if found else text.strip()
+    return with_choices(row, choices, question=question, **columns)

@@ -1,0 +1,120 @@
+"""Replies read by every reading of a benchmark, with a judge where one is given, and the figures of each reading."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saccade.chat.chat_model import ChatModel
+from saccade.errors import MachineError
+from saccade.evaluation.benchmarks.benchmark import (
+    Benchmark,
+    BenchmarkFigure,
+    BenchmarkRow,
+    Extracted,
+    Reading,
+    ReadingName,
+    ScoredRow,
+)
+from saccade.seeding import seed_for
+from saccade.types import Json, Message
+
+NO_VERDICT = Extracted("", None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkReading:
+    """Replies to a benchmark by one reading."""
+
+    name: ReadingName
+    extracted: tuple[Extracted | None, ...]
+    """In the replies' order; None for a reply that the machine failed to give."""
+    figures: tuple[BenchmarkFigure, ...]
+    """Over replies with a verdict; empty where there are none."""
+
+    @property
+    def failed(self) -> int:
+        return sum(one is None for one in self.extracted)
+
+    @property
+    def no_verdict(self) -> int:
+        """Replies of which no verdict could be had: counted, in no figure."""
+        return sum(one is not None and one.credit is None for one in self.extracted)
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "reading": self.name,
+            "n": len(self.extracted) - self.failed - self.no_verdict,
+            "failed": self.failed,
+            "no_verdict": self.no_verdict,
+            "figures": [{"name": one.name, "value": one.value, "n": one.n} for one in self.figures],
+        }
+
+
+def read_replies(
+    benchmark: Benchmark,
+    name: ReadingName,
+    rows: Sequence[BenchmarkRow],
+    replies: Sequence[str | None],
+    transcripts: Sequence[str] | None = None,
+) -> BenchmarkReading:
+    """The replies by a reading without a judge; a reply is None where the machine failed.
+
+    ``transcripts`` are all that the model wrote, where a reply is its final answer alone: some aggregates look for
+    boxes there.
+    """
+    rule = benchmark.reading(name)
+    read = [None if reply is None else rule.read(row, reply) for row, reply in zip(rows, replies, strict=True)]
+    return _reading(benchmark, name, rows, transcripts or replies, read)
+
+
+async def judge_replies(
+    benchmark: Benchmark,
+    name: ReadingName,
+    rows: Sequence[BenchmarkRow],
+    replies: Sequence[str | None],
+    judge: ChatModel,
+    *,
+    seed: int = 0,
+) -> BenchmarkReading:
+    """The replies by a reading, the judge asked wherever the rule does not decide alone."""
+    rule = benchmark.reading(name)
+    read: list[Extracted | None] = []
+    for row, reply in zip(rows, replies, strict=True):
+        read.append(None if reply is None else await judged(rule, row, reply, judge, seed=seed))
+    return _reading(benchmark, name, rows, replies, read)
+
+
+async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatModel, *, seed: int = 0) -> Extracted:
+    """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form."""
+    if reading.judging is None:
+        return reading.read(row, reply)
+    asking = reading.judging(row, reply)
+    said: str | None = None
+    turn = 0
+    while True:
+        try:
+            prompt = next(asking) if said is None else asking.send(said)
+        except StopIteration as end:
+            extracted: Extracted = end.value
+            return extracted
+        message = Message(role="user", parts=(prompt,))
+        drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
+        try:
+            said = (await judge((message,), temperature=0.0 if turn == 0 else 0.5, samples=1, seed=drawn))[0]
+        except MachineError:
+            return NO_VERDICT
+        turn += 1
+
+
+def _reading(
+    benchmark: Benchmark,
+    name: ReadingName,
+    rows: Sequence[BenchmarkRow],
+    replies: Sequence[str | None],
+    read: Sequence[Extracted | None],
+) -> BenchmarkReading:
+    scored = [
+        ScoredRow(row=row, extracted=one, reply=reply or "")
+        for row, one, reply in zip(rows, read, replies, strict=True)
+        if one is not None and one.credit is not None
+    ]
+    return BenchmarkReading(name=name, extracted=tuple(read), figures=tuple(benchmark.figures(name, scored)))

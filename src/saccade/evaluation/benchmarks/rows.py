@@ -1,0 +1,69 @@
+"""A row of a benchmark made into a task, and its options put in another order."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, OptionPolicy
+from saccade.seeding import seed_for
+from saccade.tasks.rows.answers import infer_kind
+from saccade.tasks.rows.fields import RowError
+from saccade.types import ImageRef, Task
+
+
+def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[ImageRef]) -> BenchmarkRow:
+    """The row as its benchmark asks it; ``RowError`` names the column that is wrong."""
+    question, index = fields.get("question", ""), fields.get("index", "")
+    if not question and not any(letter in fields for letter in LETTERS):
+        raise RowError("question", "is empty")
+    letters = [letter for letter in LETTERS if letter in fields]
+    if letters and letters != list(LETTERS[: len(letters)]):
+        raise RowError(letters[-1], f"the options are {', '.join(letters)}; one between them is missing")
+    choices = tuple(fields[letter] for letter in letters) if len(letters) > 1 else ()
+    answer = fields.get("answer", "").strip()
+    if choices and answer and answer not in letters:
+        raise RowError("answer", f"{answer[:80]!r} is not one of the options {', '.join(letters)}")
+    task = Task(
+        id=f"{benchmark.name}/{index}",
+        family=benchmark.name,
+        question=question,
+        answer=answer,
+        answer_kind="choice" if choices else infer_kind(answer, (), question) if answer else "exact",
+        images=tuple(images),
+        choices=choices,
+        source=benchmark.source or benchmark.name,
+        buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
+    )
+    return BenchmarkRow(task=task, fields=dict(fields))
+
+
+def reordered(row: BenchmarkRow, order: Sequence[int], *, cycle: int = 0) -> BenchmarkRow:
+    """The row with option ``order[i]`` at place ``i``; a row without options as it is."""
+    letters = list(row.options)
+    if sorted(order) != list(range(len(letters))) or len(row.task.choices) != len(letters):
+        return row
+    texts = [row.fields[letters[place]] for place in order]
+    answer = letters[order.index(letters.index(row.answer))] if row.answer in letters else row.answer
+    fields = {**row.fields, **dict(zip(letters, texts)), "answer": answer}
+    task_id = row.task.id if cycle == 0 else f"{row.task.id}#{cycle}"
+    task = replace(row.task, id=task_id, choices=tuple(texts), answer=answer)
+    return replace(row, task=task, fields=fields, cycle=cycle)
+
+
+def with_options(rows: Sequence[BenchmarkRow], policy: OptionPolicy, *, seed: int = 0) -> Iterator[BenchmarkRow]:
+    """The rows with their options by the policy.
+
+    ``shuffled`` draws one order for each question by seed and its id. ``cycles`` asks each question once for every
+    rotation, the first as published, the others as ``ID#1``, ``ID#2``, ...
+    """
+    for row in rows:
+        count = len(row.task.choices)
+        if policy == "published" or count < 2:
+            yield row
+        elif policy == "shuffled":
+            order = list(range(count))
+            random.Random(seed_for(seed, "options", row.task.id)).shuffle(order)
+            yield reordered(row, order)
+        else:
+            for cycle in range(count):
+                yield reordered(row, [(place + cycle) % count for place in range(count)], cycle=cycle)

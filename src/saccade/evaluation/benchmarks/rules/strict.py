@@ -1,0 +1,32 @@
+"""The strict reading: what stands in the answer tags, or the whole reply, compared as a whole and never searched.
+
+It is the rule of Saccade's own rewards (``rewards.answers.metrics_by_set``), behind the tags of the usual protocols.
+"""
+
+import re
+
+from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.answers.replies import bare
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_TAG = re.compile(r"</?(?:think|answer|tool_call|box|point)>")
+
+
+def strict_answer(reply: str) -> str:
+    """The last ``<answer>``, else what follows the thought, else the reply; empty where a thought never ends."""
+    tagged = _ANSWER.findall(reply)
+    if tagged:
+        return str(tagged[-1]).strip()
+    outside = _THOUGHT.sub("", reply).strip()
+    return "" if "<think>" in outside else _TAG.sub("", outside).strip()
+
+
+def strict(row: BenchmarkRow, reply: str) -> Extracted:
+    """Right or wrong by the metric of the row's data set, or of the kind of its answer; an empty reply is wrong."""
+    said = strict_answer(reply)
+    return Extracted(bare(said), float(bool(said) and answer_is_right(row.task, said)))
+
+
+STRICT = Reading(name="strict", rule=strict)

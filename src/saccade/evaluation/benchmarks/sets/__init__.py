@@ -1,0 +1,1 @@
+"""The benchmarks, by what they ask of a model: one value each."""
