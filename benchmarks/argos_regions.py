@@ -4,14 +4,15 @@
 
 By exact regions; by tiny checkpoints of real architectures (GroundingDINO, then SAM) in this process, remembered; and
 by the same checkpoints behind a tool server. Reported: seconds for the batch, for the same batch again, and what the
-models were asked. Then a step of the tiny recipe with outcome alone and with the whole reward by exact regions, by
-turns: seconds in rewards, and of the step. The checkpoints have random weights: their regions mean nothing, their work
+models were asked. Then processor seconds of a step of the tiny recipe where the outcome alone is paid, and of what the
+whole reward by exact regions takes more. The checkpoints have random weights: their regions mean nothing, their work
 is that of a real one of their size.
 """
 
 import argparse
 import asyncio
 import json
+import resource
 import statistics
 import tempfile
 import time
@@ -22,13 +23,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from seed_runs import Row, imitation_of, read, train
+from seed_runs import imitation_of, train
 from services_tools import ServedTools
 
-from saccade import metric_names as metric
+from saccade.config import RecipeContext
 from saccade.errors import MachineError
 from saccade.geometry import Point
 from saccade.media.store import MediaStore
+from saccade.miniature.argos import tiny
 from saccade.rewards.argos import (
     ArgosReward,
     CachedRegions,
@@ -40,13 +42,19 @@ from saccade.rewards.argos import (
     Verifier,
 )
 from saccade.rewards.argos.regions import Masks
+from saccade.rewards.groups import score_attempts
+from saccade.rewards.reward import AnyReward
+from saccade.runs import read_records
 from saccade.services.client import RemoteRegions, RemoteTools
 from saccade.tasks import generate
 from saccade.testing.tiny_specialists import save_tiny
+from saccade.train import RLStage
 from saccade.types import Answer, PointMention, Task, Trajectory, Turn
 from saccade.vision_models import load_detector, load_segmenter
 
 PICTURES, GROUP, POINTS = 125, 8, 6
+SHORT, LONG, TURNS = 2, 12, 3
+"""Steps of the runs that a step is the difference of, and times that each step's trajectories are scored."""
 FINDING = RegionFinding(box_threshold=0.05, text_threshold=0.0, max_things=2)
 
 SERVED = """[server]
@@ -151,32 +159,55 @@ def tools_file(folder: Path) -> Path:
 
 
 def step_cost(folder: Path, repeats: int) -> dict[str, object]:
-    """Median seconds of a step of the tiny recipe after a quarter of its imitation, by turns; without the first.
+    """Processor seconds of an outcome-only step of the tiny recipe after a quarter of its imitation, and of scoring
+    that step's own trajectories by either reward, by turns.
 
-    A group that is all right teaches nothing where the outcome alone pays, and is not learned from: steps of the two
-    differ by more than the reward. ``ratio`` is of an outcome-only step, with what the whole
-    reward takes more, to one without.
+    A step is the difference of runs of 12 and of 2 steps, start and evaluations apart. ``ratio`` is of an outcome-only
+    step, with what the whole reward takes more, to one without.
     """
     base, few = folder / "base", ["evaluation_tasks=1", "curve_tasks=1", "rl.evaluate_every=0"]
     train("argos:tiny", 0, base, ["sft.steps=400", "rl.steps=1", *few], threads=1, start=None)
-    variants = {"outcome alone": ["reward.grounding_weight=0", "reward.reasoning_weight=0"], "whole reward": []}
-    found: dict[str, list[Row]] = {name: [] for name in variants}
+    alone, start = ["reward.grounding_weight=0", "reward.reasoning_weight=0"], imitation_of(base)
+    steps: list[float] = []
     for repeat in range(repeats):
-        for name, settings in variants.items():
-            out = folder / f"{name.replace(' ', '_')}-{repeat}"
-            start = imitation_of(base)
-            train("argos:tiny", 0, out, ["rl.steps=12", *few, *settings], threads=1, start=start)
-            found[name] += [row for row in read(out / "metrics.jsonl") if metric.REWARD_S in row][1:]
-
-    def median(name: str, key: str) -> float:
-        return statistics.median(row[key] for row in found[name])
-
-    names = {"step_s": metric.STEP_S, "rollout_s": metric.ROLLOUT_S, "reward_s": metric.REWARD_S}
-    cost: dict[str, object] = {
-        variant: {name: round(median(variant, key), 4) for name, key in names.items()} for variant in variants
+        seconds = {}
+        for count in (SHORT, LONG):
+            before = children_s()
+            out = folder / f"{count}-{repeat}"
+            train("argos:tiny", 0, out, [f"rl.steps={count}", *few, *alone], threads=1, start=start)
+            seconds[count] = children_s() - before
+        steps.append((seconds[LONG] - seconds[SHORT]) / (LONG - SHORT))
+    rewards = {name: paying(settings) for name, settings in {"outcome alone": alone, "whole reward": []}.items()}
+    records = sorted((folder / f"{LONG}-0" / "trajectories").rglob("*.jsonl"))
+    scored: dict[str, list[float]] = {name: [] for name in rewards}
+    for file in records:
+        attempts = list(read_records(file))
+        for _ in range(TURNS):
+            for name, reward in rewards.items():
+                before = time.process_time()
+                score_attempts(attempts, reward)
+                scored[name].append(time.process_time() - before)
+    step = min(steps)
+    medians = {name: statistics.median(found) for name, found in scored.items()}
+    more = medians["whole reward"] - medians["outcome alone"]
+    return {
+        "outcome_only_step_cpu_s": [round(one, 4) for one in steps],
+        "reward_cpu_s": {name: round(one, 5) for name, one in medians.items()},
+        "ratio": round(1 + more / step, 4),
     }
-    more = median("whole reward", metric.REWARD_S) - median("outcome alone", metric.REWARD_S)
-    return cost | {"ratio": round(1 + more / median("outcome alone", metric.STEP_S), 4)}
+
+
+def children_s() -> float:
+    """Processor seconds of the programs that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def paying(settings: Sequence[str]) -> AnyReward:
+    """The reward of the tiny recipe's reinforcement."""
+    plan = tiny(RecipeContext(overrides=tuple(settings)))
+    [stage] = [stage for stage in plan.stages if isinstance(stage, RLStage)]
+    return stage.reward
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from saccade.media import MediaStore
 from saccade.miniature.lang2act import IMITATION, PHRASES, vocabulary
 from saccade.miniature.pages import AskedPages, PageQuestions
 from saccade.miniature.plates import COORDINATES
-from saccade.miniature.reading import TOOLS, GoldLessons, read_by, said, sentence_calls
+from saccade.miniature.reading import TOOLS, GoldLessons, in_tools, read_by, said
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.protocols import ChainCall, LinguisticToolbox, chain_thought, tagged_protocol, toolchain_protocol
@@ -122,12 +122,10 @@ def read_in(way: str, asked: AskedPages, media: MediaStore) -> Example:
     """The question as an expert answers it in this way; the page it is on is among those shown."""
     [sought], plate = asked.sought, asked.sought[0].plate
     [turn] = read_by(asked, "look", generator_for(0)).turns
-    think, description = described_parts(turn.thought)
+    think, _ = described_parts(turn.thought)
     box = look_box(plate.box)
     if way == "words":
-        return Example(
-            task=asked.task, turns=(replace(turn, thought=chain_thought(think, sentence_calls(description))),)
-        )
+        return in_tools(Example(task=asked.task, turns=(turn,)))
     image = asked.image_of(sought)
     assert image is not None
     if way == "crops":

@@ -87,7 +87,7 @@ def test_questions_without_pages_and_a_recipe_without_data_are_told(folder: Path
 
 def test_rows_of_table_2_are_settings(folder: Path) -> None:
     data = folder / "questions.jsonl"
-    both = ["before", "action_rl", "after_action", SUCCESSES, "tools", "tool_rl", "after_tools"]
+    both = ["before", "action_rl", "after_action", SUCCESSES, "tools", "before_tools", "tool_rl", "after_tools"]
     assert names(planned(data)) == both
     assert names(planned(data, "curates=false")) == both[:3]
     first, second = (stage for stage in planned(data).stages if isinstance(stage, RLStage))
@@ -122,9 +122,9 @@ def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path
     script = Guessing(out / "derived" / "tools.json")
     plan = replace(tiny(context), engine=lambda run: ScriptedEngine(script=script, chat=run.model.chat))
     summaries = run_plan(plan, out=out, seed=2, media=context.media)
-    measured = [name for name in summaries if not name.endswith("_other")]
-    assert measured == ["after_action", SUCCESSES, "after_tool_sft", "after_tools"]
-    assert [f"{name}_other" for name in measured if name != SUCCESSES] == [
+    measured = [name for name in summaries if not name.endswith(("_other", "_oracle"))]
+    assert measured == ["after_action", SUCCESSES, "before_tools", "after_tools"]
+    assert [f"{name}_{kind}" for name in measured if name != SUCCESSES for kind in ("other", "oracle")] == [
         one for one in summaries if one not in measured
     ]
     made = json.loads((out / "derived" / "tools.json").read_text())

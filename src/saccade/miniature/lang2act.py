@@ -1,8 +1,8 @@
 """Lang2Act in miniature: drawn pages, experts of whom some look, rules as the curator, and a model made from nothing.
 
 The experts of the cold start mix looking that helps, looking that does not, and guessing, so that a habit can emerge.
-The tiny model tells colours, not letters, and cannot abstract its own habits: rules rewrite its sentences as tools, and
-it imitates those chains before the second reinforcement, since it cannot follow a prompt either.
+The tiny model tells colours, not letters, and cannot abstract its own habits: rules rewrite its sentences as tools. A
+share of its cold start is chains of all tools that the rules know, for it cannot follow a prompt either.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from saccade.curation.linguistic_tools import ToolCuration
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
-from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, read_by
+from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, in_tools, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
-from saccade.protocols import ChainCall
+from saccade.protocols import ChainCall, LinguisticToolbox, toolchain_protocol
 from saccade.protocols.tool_tags import written_tool
 from saccade.recipes.lang2act import method
 from saccade.recipes.lang2act_settings import PageReadingSettings
@@ -31,10 +31,13 @@ from saccade.train import AlgorithmSettings, ImitationSettings, Material, Plan, 
 from saccade.types import StreamExample, Task
 from saccade.vision_models.kinds import PageEncoder
 
+CHAINS = "chains"
+"""Stream of the demonstrations that are chains of tools."""
+
 FAMILIES = ("page_mark", "page_pair", "page_cross")
 
 OTHER_GROUND, OTHER_DIFFICULTY = 112, 0.65
-"""Pages of another kind, which are measured and never learned from: darker paper and marks of 22 px."""
+"""Pages of another kind, which are measured and never learned from (Table 11): darker paper and marks of 22 px."""
 
 PHRASES = (
     *("<description>", "</description>", "Image ", "Headed ", ". ", ", ", ": "),
@@ -63,10 +66,13 @@ class ReadingLessons:
     idle_share: float = 0.2
     """Demonstrations from then on that say what does not help to find the mark."""
     guess_share: float = 0.6
+    chain_share: float = 0.3
+    """Demonstrations that are chains of tools, of the same habits: they stand for a model that follows the prompt of a
+    toolbox; without any, ``tool_sft`` is what teaches chains."""
     gold: GoldLessons = GoldLessons()
 
     def check(self) -> None:
-        for name in ("mixed_from", "idle_share", "guess_share"):
+        for name in ("mixed_from", "idle_share", "guess_share", "chain_share"):
             check_share(name, getattr(self, name))
         if self.idle_share + self.guess_share > 1:
             raise UserError(
@@ -113,7 +119,7 @@ class TinyLang2ActSettings(PageReadingSettings):
     action_rl: RLSettings = REINFORCEMENT
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
-        steps=600,
+        steps=0,
         batch_size=32,
         optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=16_384),
         warmup_steps=10,
@@ -128,8 +134,6 @@ class TinyLang2ActSettings(PageReadingSettings):
     encoder: Path | None = None
     """Directory of the encoder that pages are retrieved by; without one the gold pages are among those shown."""
     pages: int = 3
-    oracle: bool = False
-    """Whether held-out questions are shown gold pages alone (Table 13)."""
     kinds: tuple[PageQuestion, ...] = KINDS
     """Kinds of questions: one plate, two on a page, two on different pages."""
     difficulty: float = 0.5
@@ -137,7 +141,7 @@ class TinyLang2ActSettings(PageReadingSettings):
     """Documents of the imitation."""
     sft_questions: int = 16_000
     rl_documents: int = 240
-    rl_questions: int = 1920
+    rl_questions: int = 960
     """Different questions of the reinforcement; they are answered for the curation too."""
     evaluation_tasks: int = 200
     curve_tasks: int = 60
@@ -164,8 +168,8 @@ def tiny(context: RecipeContext) -> Plan:
 
     imitated, gold = questions(settings.documents), questions(settings.documents, oracle=True)
     reinforced = questions(settings.rl_documents)
-    measured = questions(settings.rl_documents, oracle=settings.oracle)
-    other = questions(settings.rl_documents, oracle=settings.oracle, is_other=True)
+    other = questions(settings.rl_documents, is_other=True)
+    oracle = questions(settings.rl_documents, oracle=True)
 
     def asked(number: int) -> AskedPages:
         # Documents of their own: after those of the imitation.
@@ -184,7 +188,10 @@ def tiny(context: RecipeContext) -> Plan:
         chance = generator_for(context.seed, "lesson", index)
         habit = settings.lessons.habit(chance.random(), progress)
         source = gold if settings.lessons.gold.applies(chance.random(), progress) else imitated
-        return StreamExample(example=read_by(source.asked("train", index % settings.sft_questions), habit, chance))
+        example = read_by(source.asked("train", index % settings.sft_questions), habit, chance)
+        if chance.random() < settings.lessons.chain_share:
+            return StreamExample(example=in_tools(example), stream=CHAINS)
+        return StreamExample(example=example)
 
     def held_out(pages: PageQuestions, count: int) -> Callable[[], Sequence[Task]]:
         return lambda: [pages.asked("held_out", number).task for number in range(count)]
@@ -203,14 +210,17 @@ def tiny(context: RecipeContext) -> Plan:
         style="brief",
         questions=lambda: InOrder(in_epochs),
         held_out={
-            "": held_out(measured, settings.evaluation_tasks),
+            "": held_out(reinforced, settings.evaluation_tasks),
             "other": held_out(other, settings.evaluation_tasks),
-            "curve": held_out(measured, settings.curve_tasks),
+            "oracle": held_out(oracle, settings.evaluation_tasks),
+            "curve": held_out(reinforced, settings.curve_tasks),
         },
         examples=lesson if settings.sft.steps and context.model is None else None,
         first=None,
     )
-    return material.plan(settings, method(settings, material, training, by(RULES), context.seed))
+    known = toolchain_protocol(toolbox=LinguisticToolbox(tuple(TOOLS.values())), style="brief")
+    shown = {CHAINS: settings.episodes(known)}
+    return material.plan(settings, method(settings, material, training, by(RULES), context.seed, imitated=shown))
 
 
 def vocabulary() -> list[str]:

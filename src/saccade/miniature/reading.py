@@ -6,7 +6,7 @@ sentences that begin with the image's number. ``RULES`` rewrites such sentences 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from numpy.random import Generator
@@ -14,8 +14,8 @@ from numpy.random import Generator
 from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, written_reply
 from saccade.errors import UserError
 from saccade.miniature.pages import AskedPages
-from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
-from saccade.protocols.described import described_thought
+from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox, chain_thought
+from saccade.protocols.described import described_parts, described_thought
 from saccade.tasks.families.plates import MARKS
 from saccade.tasks.scene import place_of
 from saccade.types import Answer, Example, ExpertTurn
@@ -105,6 +105,15 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
     ]
     seen = [] if habit == "idle" else [f"{head} {word}" for word, head in zip(_NUMBERS, _heads(asked))]
     return _answered(asked, numbers, sentences, asked.task.answer, seen)
+
+
+def in_tools(example: Example) -> Example:
+    """The same with each sentence of the description as the use of a tool."""
+    turns = []
+    for turn in example.turns:
+        think, description = described_parts(turn.thought)
+        turns.append(replace(turn, thought=chain_thought(think, sentence_calls(description))))
+    return replace(example, turns=tuple(turns))
 
 
 def _guessed(asked: AskedPages, chance: Generator) -> Example:

@@ -7,7 +7,7 @@ Differs from the paper in: rules judge answers first, a model where they cannot 
 defined is refused; the trajectories that are curated also say which questions are right every time and left out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from saccade.config import RecipeContext, apply_overrides, split_held_out
@@ -21,7 +21,7 @@ from saccade.recipes.lang2act_tools import CuratedRun, CuratorSource, curated_ch
 from saccade.seeding import seed_for
 from saccade.tasks import ByPassRate, Shuffled, TaskSampler
 from saccade.tasks.curriculum import NOT_ALL_CORRECT
-from saccade.train import Asked, Derive, Derived, Material, Plan, SFTStage, Stage
+from saccade.train import Asked, Derive, Derived, EpisodeSpec, Material, Plan, SFTStage, Stage
 from saccade.types import Task
 
 
@@ -31,8 +31,13 @@ def method(
     training: Callable[[], Sequence[Task]],
     curator: CuratorSource,
     seed: int,
+    *,
+    imitated: Mapping[str, EpisodeSpec] | None = None,
 ) -> Sequence[Stage]:
-    """Both reinforcements and the curation between them; ``training`` are the questions that are answered for it."""
+    """Both reinforcements and the curation between them; ``training`` are the questions that are answered for it.
+
+    Examples of the imitation are asked in words, or as ``imitated`` says of their stream.
+    """
     run, rates = Derived("tools", CuratedRun.from_json), dict[str, float]()
 
     def toolbox() -> LinguisticToolbox:
@@ -47,7 +52,7 @@ def method(
     chains = Asked(material, settings.episodes(toolchain_protocol(toolbox=toolbox, style=material.style)), paid)
     stages: list[Stage] = [] if material.first is None else [words.evaluation("before", material.first)]
     if material.examples is not None:
-        shown = material.demonstrations({"main": words.episodes})
+        shown = material.demonstrations({"main": words.episodes, **(imitated or {})})
         stages += [SFTStage(name="sft", source=shown, settings=settings.sft), *words.measured("after_sft")]
     stages += [words.reinforcement("action_rl", settings.action_rl), *words.measured("after_action")]
     if not settings.curates:
@@ -60,7 +65,7 @@ def method(
     if settings.tool_sft.steps:
         own = curated_chains(run, training, chains.episodes, seed=seed)
         stages += [SFTStage(name="tool_sft", source=own, settings=settings.tool_sft)]
-        stages += chains.measured("after_tool_sft")
+    stages += chains.measured("before_tools")
 
     def unsolved() -> TaskSampler:
         return ByPassRate(material.questions(), NOT_ALL_CORRECT, rates=rates)
