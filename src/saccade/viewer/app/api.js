@@ -1,0 +1,87 @@
+// @ts-check
+/** Answers and pictures: from the server, or from what an exported file carries. */
+
+import { answerFrom } from "./offline.js";
+
+/** @type {import("./types").ExportData | null} */
+export const carried = readCarried();
+
+function readCarried() {
+  const element = document.getElementById("export");
+  return element ? JSON.parse(element.textContent ?? "null") : null;
+}
+
+/** Words for people about what a server could not answer. */
+export class Refused extends Error {
+  /** @param {string} message @param {number} status */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** @param {string} path @returns {Promise<any>} */
+export async function api(path) {
+  if (carried) {
+    const answer = answerFrom(carried, path);
+    if (answer === undefined) throw new Refused("This file does not carry that; the run's folder has it.", 404);
+    return answer;
+  }
+  return answered(await reached(path, {}));
+}
+
+/** @param {string} path @param {unknown} body @returns {Promise<any>} */
+export async function send(path, body) {
+  const token = document.querySelector('meta[name="saccade-token"]')?.getAttribute("content") ?? "";
+  const isFile = body instanceof Blob;
+  return answered(await reached(path, {
+    method: "POST",
+    headers: { "X-Saccade-Token": token, "Content-Type": isFile ? body.type : "application/json" },
+    body: isFile ? body : JSON.stringify(body),
+  }));
+}
+
+/** @param {string} path @param {RequestInit} request */
+async function reached(path, request) {
+  try {
+    return await fetch(path, request);
+  } catch {
+    throw new Refused("The viewer's server does not answer. Is `saccade view` still running?", 0);
+  }
+}
+
+/** @param {Response} response */
+async function answered(response) {
+  const text = await response.text();
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    answer = {};
+  }
+  if (!response.ok) throw new Refused(wordsOf(answer) || `The server answered ${response.status}.`, response.status);
+  return answer;
+}
+
+/** @param {any} answer */
+function wordsOf(answer) {
+  const error = answer?.error;
+  return typeof error === "string" ? error : error?.message ?? answer?.detail;
+}
+
+/** @param {string} run @param {string} hash @param {number} [width] of a smaller one */
+export function imageUrl(run, hash, width) {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return "";
+  if (carried) return carried.images[hash] ?? "";
+  return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
+}
+
+/** Events of a run, or of all runs. @param {string | null} run @param {Record<string, (data: any) => void>} handlers @returns {() => void} closes */
+export function listen(run, handlers) {
+  if (carried || typeof EventSource === "undefined") return () => {};
+  const source = new EventSource(`/api/events${run ? `?run=${encodeURIComponent(run)}` : ""}`);
+  for (const [name, handle] of Object.entries(handlers)) {
+    source.addEventListener(name, (event) => handle(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+  }
+  return () => source.close();
+}

@@ -1,0 +1,130 @@
+// @ts-check
+/** Elements made from data: every text becomes a text node, never markup. */
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+
+const SVG_SPACE = "http://www.w3.org/2000/svg";
+const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+const MAX_MARKS = 3;
+
+/** @typedef {Child | Child[] | Child[][]} Children */
+
+/** @param {Element} element @param {(Children | Record<string, any>)[]} rest attributes, perhaps, then children */
+function filled(element, rest) {
+  for (const one of /** @type {any[]} */ (rest.flat(2))) {
+    if (one === null || one === undefined || one === false) continue;
+    if (one instanceof Node) element.append(one);
+    else if (typeof one !== "object") element.append(shown(String(one)));
+    else {
+      for (const [name, value] of Object.entries(one)) {
+        if (value === null || value === undefined || value === false) continue;
+        if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+        else element.setAttribute(name, value === true ? "" : String(value));
+      }
+    }
+  }
+  return element;
+}
+
+/** An HTML element by `tag.class.class`. @param {string} name @param {...(Children | Record<string, any>)} rest @returns {HTMLElement} */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  return /** @type {HTMLElement} */ (filled(element, rest));
+}
+
+/** An SVG element by `tag.class.class`. @param {string} name @param {...(Children | Record<string, any>)} rest @returns {SVGElement} */
+export function svg(name, ...rest) {
+  const [tag, ...classes] = name.split(".");
+  const element = document.createElementNS(SVG_SPACE, tag);
+  if (classes.length) element.setAttribute("class", classes.join(" "));
+  return /** @type {SVGElement} */ (filled(element, rest));
+}
+
+/** A table; each row is its heading cell's children and the other cells'. @param {Children[]} heads @param {(Children[] | Node)[]} rows @param {string} [caption] */
+export function table(heads, rows, caption) {
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption ?? "table" }, h("table", caption && h("caption", caption), h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one)))),
+    h("tbody", rows.map((row) => (row instanceof Node ? row : h("tr", row.map((cell, at) => (at ? h("td", cell) : h("th", { scope: "row" }, cell)))))))));
+}
+
+/** The text with invisible and direction-changing characters spelled out. @param {string} text @returns {Node} */
+export function shown(text) {
+  if (!HIDDEN_CHARACTERS.test(text.replace(/[\n\t]/g, "")) && !/\p{M}{4}/u.test(text)) return document.createTextNode(text);
+  const all = document.createDocumentFragment();
+  let plain = "";
+  let marks = 0;
+  for (const character of text) {
+    marks = /\p{M}/u.test(character) ? marks + 1 : 0;
+    if (marks > MAX_MARKS) continue;
+    if (character === "\n" || character === "\t" || !HIDDEN_CHARACTERS.test(character)) {
+      plain += character;
+      continue;
+    }
+    if (plain) all.append(plain);
+    plain = "";
+    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    const spelled = document.createElement("span");
+    spelled.className = "hidden-character";
+    spelled.textContent = `⟨U+${code}⟩`;
+    all.append(spelled);
+  }
+  if (plain) all.append(plain);
+  return all;
+}
+
+/** A number in four significant digits or fewer; a dash for none. @param {number | null | undefined} value */
+export function numberText(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2).replace("e+", "e");
+  return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
+}
+
+/** @param {number | null | undefined} share */
+export function percentText(share) {
+  return share === null || share === undefined ? "–" : `${Number((100 * share).toFixed(1))} %`;
+}
+
+/** `1 turn`, `2 turns`, `1,024 turns`. @param {number} number @param {string} word @param {string} [words] */
+export function counted(number, word, words = `${word}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? word : words}`;
+}
+
+/** `12 s`, `5 min`, `3 h`, `2 days`. @param {number} seconds */
+export function ageText(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+/** A name of a stage or metric for people. @param {string} name */
+export function readable(name) {
+  return name.replaceAll("_", " ");
+}
+
+/** Says a sentence to screen readers, politely. @param {string} words */
+export function announce(words) {
+  const place = document.getElementById("announcer");
+  if (place) place.textContent = words;
+}
+
+/** Calls `act` once, a little after the last call. @param {() => void} act @param {number} delay_ms */
+export function later(act, delay_ms) {
+  let timer = 0;
+  return () => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(act, delay_ms);
+  };
+}
+
+/** A share as a bar with its interval and the numbers beside it. @param {import("./types").Share | null} share */
+export function shareBar(share) {
+  if (!share || share.share === null) return h("span.small", "–");
+  const words = `${percentText(share.share)}, 95 % interval ${percentText(share.low)} to ${percentText(share.high)}, ${counted(share.n, "question")}`;
+  const drawn = svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("rect.track", { width: 100, height: 10 }),
+    svg("rect.interval", { x: 100 * share.low, width: Math.max(100 * (share.high - share.low), 0.5), y: 1, height: 8 }),
+    svg("rect.center", { x: 100 * share.share - 0.6, width: 1.2, height: 10 }));
+  return h("span.share-line", { title: words }, drawn, h("b", percentText(share.share)), h("span.small", ` of ${share.n.toLocaleString("en")}`));
+}

@@ -1,0 +1,100 @@
+// @ts-check
+/** A group: everybody who answered the question at that step, their rewards, boxes and words beside each other. */
+
+import { api } from "./api.js";
+import { wordDiff } from "./diff.js";
+import { counted, h, numberText, percentText, readable, shown, svg } from "./dom.js";
+import { linked } from "./link.js";
+import { pictureView } from "./picture.js";
+import { sceneOf, sceneView, VERDICT_WORDS } from "./trajectory.js";
+
+/** @typedef {import("./types").Scene} Scene */
+/** @typedef {import("./types").Row} Row */
+
+const MAX_SCENES = 32;
+
+/** @param {string} run @param {string} id @param {URLSearchParams} query */
+export async function groupPage(run, id, query) {
+  const group = await api(`/api/runs/${run}/groups/${id}`);
+  const found = await Promise.all(group.rows.slice(0, MAX_SCENES).map((/** @type {Row} */ row) => sceneOf(run, row.id).catch(() => null)));
+  /** @type {Scene[]} */
+  const scenes = found.filter((scene) => scene !== null);
+  const first = scenes[0];
+  const page = h("div.page.group");
+  if (!first) {
+    page.append(h("h1", "Group"), h("p", "None of its trajectories can be read."));
+    return page;
+  }
+  page.append(h("nav.crumbs", { "aria-label": "Place" }, h("a", { href: `#/run/${run}` }, "run"), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
+    h("h1.question", first.task.text), h("p", "expected ", h("b", first.task.answer)), groupSummary(group.rows), everybody(run, scenes, group.rows),
+    ...[streams(scenes, group), compareTwo(scenes, query.get("other")), across(run, group.across ?? [])].filter((part) => part !== null));
+  return page;
+}
+
+/** @param {Row[]} rows */
+function groupSummary(rows) {
+  const rewards = rows.map((row) => row.reward).filter((reward) => reward !== null);
+  const mean = rewards.reduce((sum, value) => sum + value, 0) / (rewards.length || 1);
+  const spread = Math.sqrt(rewards.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rewards.length || 1));
+  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; rewards ${numberText(mean)} ± ${numberText(spread)}`, spread === 0 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
+}
+
+/** All boxes on one picture; a row for each trajectory. @param {string} run @param {Scene[]} scenes @param {Row[]} rows */
+function everybody(run, scenes, rows) {
+  const root = h("div.scene");
+  const link = linked(root);
+  const pictures = scenes[0].pictures.filter((picture) => picture.key.startsWith("q"));
+  const regions = scenes.flatMap((scene, index) => scene.regions.filter((region) => region.picture.startsWith("q") && (region.kind !== "target" || index === 0)).map((region) => ({ ...region, id: region.kind === "target" ? region.id : `${scene.id}-${region.id}`, mark: region.kind === "target" ? region.mark : `${index + 1}`, label: region.kind === "target" ? region.label : `trajectory ${index + 1}, ${region.label}` })));
+  const most = Math.max(...rows.map((row) => Math.abs(row.reward ?? 0)), 1e-9);
+  const line = (/** @type {Scene} */ scene, /** @type {number} */ index) => {
+    const row = rows.find((one) => one.id === scene.id);
+    const mine = regions.filter((region) => region.id.startsWith(`${scene.id}-`));
+    return h("tr", { "data-region": mine[0]?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine[0]?.id }, `${index + 1}`)), h("td", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
+      h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), h("td.numbers", numberText(row?.advantage)));
+  };
+  root.append(h("div.two", pictureView(run, pictures, regions, link).element, h("table", h("thead", h("tr", ...["No.", "Answer", "Reward", "Advantage"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", scenes.map(line)))));
+  return root;
+}
+
+/** The streams that asked it, beside each other. @param {Scene[]} scenes @param {any} group */
+function streams(scenes, group) {
+  const names = [...new Set(scenes.map((scene) => scene.stream))];
+  if (names.length < 2) return null;
+  return h("section", h("h2", "Streams beside each other"), (group.stream_notes ?? []).map((/** @type {any} */ note) => h("p.small", typeof note === "string" ? note : `${note.name ?? ""} ${note.text ?? JSON.stringify(note)}`)),
+    h("div.streams", names.map((name) => {
+      const best = scenes.filter((scene) => scene.stream === name).sort((a, b) => (b.reward?.total ?? -1e9) - (a.reward?.total ?? -1e9))[0];
+      return h("div.card", h("h3", readable(name)), sceneWords(best));
+    })));
+}
+
+/** @param {Scene} scene */
+function sceneWords(scene) {
+  return h("div", h("p", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), ` reward ${numberText(scene.reward?.total)}`), scene.turns.map((turn) => h("p.said", { dir: "auto" }, turn.text)),
+    scene.reward && h("ul.small", scene.reward.terms.map((term) => h("li", `${term.name} ${numberText(term.value)}${term.note ? ` (${term.note})` : ""}`)), scene.reward.notes.map(([name, value]) => h("li", `${name}: ${value}`))));
+}
+
+/** @param {Scene[]} scenes @param {string | null} other */
+function compareTwo(scenes, other) {
+  if (scenes.length < 2) return null;
+  const result = h("div.diff");
+  const pick = (/** @type {string} */ label, /** @type {number} */ at) => h("select", { "aria-label": label, onchange: draw }, scenes.map((scene, index) => h("option", { value: index, selected: index === at }, `${index + 1}: ${VERDICT_WORDS[scene.verdict]} ${(scene.answer ?? "no answer").slice(0, 30)}`)));
+  const [a, b] = [pick("first trajectory", 0), pick("second trajectory", Math.max(scenes.findIndex((scene) => scene.id === other), 1))];
+  function draw() {
+    const [one, two] = [a, b].map((select) => scenes[Number(/** @type {HTMLSelectElement} */ (select).value)]);
+    result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `Open ${VERDICT_WORDS[scene.verdict]} ${scene.answer ?? ""} as a whole`), sceneView(scene, { isWhole: false })))),
+      h("p.said", { dir: "auto" }, wordDiff(textOf(one), textOf(two)).map((part) => (part.op === "same" ? shown(part.text) : h(part.op === "a" ? "del" : "ins", {}, part.text)))));
+  }
+  draw();
+  return h("section", h("h2", "Two of them, word by word"), h("p.row", a, b, h("span.small", h("del", "only in the first"), " ", h("ins", "only in the second"))), result);
+}
+
+/** @param {Scene} scene */
+function textOf(scene) {
+  return scene.turns.map((turn) => turn.text).join("\n\n");
+}
+
+/** The same question at other steps. @param {string} run @param {any[]} across */
+function across(run, across) {
+  if (across.length < 2) return null;
+  return h("section", h("h2", "The same question across steps"), h("ol.across", across.map((one) => h("li", { class: one.right / one.n >= 0.5 ? "right" : "wrong" }, h("a", { href: `#/run/${run}/group/${one.best ?? one.id}` }, h("span.small.block", `${readable(one.stage)} ${one.step}`), h("b", `${one.right >= one.n / 2 ? "✓" : "✗"} ${one.right} of ${one.n}`), h("span.small.block", `reward ${numberText(one.mean_reward)}, ${percentText(one.right / one.n)}`))))));
+}

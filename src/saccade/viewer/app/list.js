@@ -1,0 +1,271 @@
+// @ts-check
+/** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
+
+import { api, imageUrl, listen } from "./api.js";
+import { announce, counted, h, later, numberText, readable, shown, svg } from "./dom.js";
+
+/** @typedef {import("./types").Row} Row */
+/** @typedef {import("./types").Rows} Rows */
+
+const ROW_PX = 76;
+const PAGE = 200;
+const MAX_SCROLL_PX = 16_000_000;
+const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
+const SORTS = { "": "newest first", "-reward": "highest reward", reward: "lowest reward", "-advantage": "highest advantage", advantage: "lowest advantage", "-entropy": "highest entropy", entropy: "lowest entropy", "-tokens": "longest", tokens: "shortest", "-turns": "most turns", step: "oldest first" };
+const VALUE_WORDS = { right: { 1: "✓ right", 0: "✗ wrong", unknown: "? no verdict" }, marked: { 1: "marked", 0: "not marked" } };
+
+/** @param {string} run @param {URLSearchParams} filter @returns {Promise<HTMLElement>} */
+export async function listPage(run, filter) {
+  /** @type {Rows} */
+  let answer = await api(pathOf(run, filter, 0));
+  const summary = h("p.matched", { role: "status" });
+  const facets = h("div.facets");
+  const rows = virtualRows(run, filter);
+  const notes = h("div");
+  const search = h("input", { type: "search", "aria-label": "Search in questions, answers and turns", placeholder: "search in texts ( / )", value: filter.get("q") ?? "" });
+  search.addEventListener("input", later(() => {
+    set("q", /** @type {HTMLInputElement} */ (search).value.trim());
+  }, 350));
+  const sort = h("select", { "aria-label": "Sort", onchange: (/** @type {Event} */ event) => set("sort", /** @type {HTMLSelectElement} */ (event.target).value) },
+    Object.entries(SORTS).map(([value, words]) => h("option", { value, selected: (filter.get("sort") ?? "") === value }, words)));
+  const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
+  const page = h("div.page.list", h("h1.unseen", "Trajectories"),
+    h("div.list-bar", h("a", { href: `#/run/${run}` }, "run"), search, sort, summary), notes, h("div.list-two", side, rows.element));
+
+  /** @param {string} name @param {string} value */
+  function set(name, value) {
+    filter.delete(name);
+    if (value) filter.append(name, value);
+    changed();
+  }
+
+  /** @param {string} name @param {string} value @param {boolean} isOn */
+  function toggle(name, value, isOn) {
+    const others = filter.getAll(name).filter((one) => one !== value);
+    filter.delete(name);
+    for (const one of isOn ? [...others, value] : others) filter.append(name, one);
+    changed();
+  }
+
+  let asked = 0;
+  function changed() {
+    const query = filter.toString();
+    history.replaceState(null, "", `#/run/${run}/list${query && `?${query}`}`);
+    void renewed(true);
+  }
+
+  /** @param {boolean} fromTop */
+  async function renewed(fromTop) {
+    const mine = (asked += 1);
+    try {
+      const next = await api(pathOf(run, filter, 0));
+      if (mine !== asked) return;
+      answer = next;
+      draw(fromTop);
+    } catch (error) {
+      summary.textContent = String(/** @type {Error} */ (error).message);
+    }
+  }
+
+  /** @param {boolean} fromTop */
+  function draw(fromTop) {
+    const focused = document.activeElement instanceof HTMLElement && facets.contains(document.activeElement) ? document.activeElement.id : "";
+    facets.replaceChildren(...facetViews(answer, filter, toggle), rangeViews(answer, filter, set));
+    if (focused) document.getElementById(focused)?.focus();
+    const indexing = answer.indexing ? ` · indexing, ${answer.indexing.done} of ${answer.indexing.of} files` : "";
+    const searching = answer.search && !answer.search.is_complete ? ` · searched ${answer.search.scanned.toLocaleString("en")} of ${answer.search.of.toLocaleString("en")}` : "";
+    const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${answer.total.toLocaleString("en")}`}${indexing}${searching}`;
+    if (summary.textContent !== words) summary.textContent = words;
+    notes.replaceChildren(...(answer.notes ?? []).map((note) => h("p.note", note)));
+    rows.reset(answer, fromTop);
+  }
+
+  draw(true);
+  const soon = later(() => void renewed(false), 300);
+  const close = listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
+  window.addEventListener("saccade:leave", close, { once: true });
+  return page;
+}
+
+/** @param {string} run @param {URLSearchParams} filter @param {number} offset @param {string} [more] */
+function pathOf(run, filter, offset, more = "") {
+  const query = new URLSearchParams(filter);
+  query.set("offset", String(offset));
+  query.set("limit", String(PAGE));
+  return `/api/runs/${run}/trajectories?${query}${more}`;
+}
+
+/** @param {Rows} answer @param {URLSearchParams} filter @param {(name: string, value: string, isOn: boolean) => void} toggle */
+function facetViews(answer, filter, toggle) {
+  return Object.entries(FACETS).flatMap(([name, title]) => {
+    const values = answer.facets?.[name] ?? [];
+    const chosen = filter.getAll(name);
+    if (values.length < 2 && !chosen.length) return [];
+    const missing = chosen.filter((value) => !values.some(([one]) => facetKey(one) === value));
+    const all = [...values, ...missing.map((value) => /** @type {[string, number]} */ ([value, 0]))];
+    return [h("fieldset", h("legend", title), all.slice(0, 40).map(([value, count], index) => {
+      const key = facetKey(value);
+      const words = /** @type {any} */ (VALUE_WORDS)[name]?.[key] ?? readable(key);
+      return h("label.facet", h("input", { type: "checkbox", id: `facet-${name}-${index}`, checked: chosen.includes(key), onchange: (/** @type {Event} */ event) => toggle(name, key, /** @type {HTMLInputElement} */ (event.target).checked) }), h("span.facet-name", words), h("span.count", count.toLocaleString("en")));
+    }))];
+  });
+}
+
+/** @param {string | boolean | null} value */
+function facetKey(value) {
+  if (value === true) return "1";
+  if (value === false) return "0";
+  return value === null ? "unknown" : value;
+}
+
+/** @param {Rows} answer @param {URLSearchParams} filter @param {(name: string, value: string) => void} set */
+function rangeViews(answer, filter, set) {
+  const names = Object.keys(answer.ranges ?? {}).filter((name) => answer.ranges[name].min < answer.ranges[name].max || filter.has(`${name}_min`) || filter.has(`${name}_max`));
+  return h("div", names.map((name) => {
+    const range = answer.ranges[name];
+    const most = Math.max(...range.counts, 1);
+    const end = (/** @type {"min" | "max"} */ side) => h("input", { type: "number", step: "any", id: `range-${name}-${side}`, "aria-label": `${readable(name)}, ${side === "min" ? "at least" : "at most"}`, placeholder: numberText(range[side]), value: filter.get(`${name}_${side}`) ?? "",
+      onchange: (/** @type {Event} */ event) => set(`${name}_${side}`, /** @type {HTMLInputElement} */ (event.target).value) });
+    return h("fieldset.range", h("legend", readable(name.replace("term.", "reward part "))),
+      svg("svg", { viewBox: `0 0 ${range.counts.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...range.counts.map((count, at) => svg("rect", { x: at + 0.05, y: 10 - (9.5 * count) / most, width: 0.9, height: (9.5 * count) / most }))),
+      h("span.ends", end("min"), h("span", { "aria-hidden": "true" }, "–"), end("max")));
+  }));
+}
+
+/** Rows as one scrolls: a page of them is asked for when it comes into sight. @param {string} run @param {URLSearchParams} filter */
+function virtualRows(run, filter) {
+  const list = h("ol.rows");
+  const element = h("div.scroller", { tabindex: -1 }, list);
+  /** @type {Map<number, Row[] | null>} */
+  let pages = new Map();
+  let matched = 0;
+  let focus = -1;
+  let drawn = "";
+  let asked = 0;
+
+  const height = () => Math.min(matched * ROW_PX, MAX_SCROLL_PX);
+  const firstInSight = () => {
+    const whole = height() - element.clientHeight;
+    const rowsAbove = matched - element.clientHeight / ROW_PX;
+    return whole <= 0 ? 0 : Math.max((element.scrollTop / whole) * rowsAbove, 0);
+  };
+
+  /** @param {number} place */
+  function rowAt(place) {
+    const page = Math.floor(place / PAGE);
+    if (!pages.has(page)) void fetched(page);
+    return pages.get(page)?.[place % PAGE] ?? null;
+  }
+
+  /** @param {number} page */
+  async function fetched(page) {
+    pages.set(page, null);
+    const mine = asked;
+    const answer = await api(pathOf(run, filter, page * PAGE, "&facets=0")).catch(() => null);
+    if (mine !== asked || !answer) return;
+    pages.set(page, answer.rows);
+    draw(true);
+  }
+
+  /** @param {boolean} [anew] */
+  function draw(anew = false) {
+    const first = firstInSight();
+    const from = Math.max(Math.floor(first) - 4, 0);
+    const to = Math.min(Math.ceil(first + element.clientHeight / ROW_PX) + 4, matched);
+    const key = `${from} ${to}`;
+    const top = element.scrollTop - (first - from) * ROW_PX;
+    if (!anew && drawn === key) {
+      for (const child of list.children) place(/** @type {HTMLElement} */ (child), top, from);
+      return;
+    }
+    drawn = key;
+    const hadFocus = list.contains(document.activeElement);
+    const query = filter.toString();
+    list.replaceChildren(...Array.from({ length: Math.max(to - from, 0) }, (_, index) => {
+      const row = rowAt(from + index);
+      const item = rowItem(run, row, from + index, matched, query);
+      place(item, top, from);
+      return item;
+    }));
+    if (hadFocus) focusRow(focus);
+  }
+
+  /** @param {HTMLElement} item @param {number} top @param {number} from */
+  function place(item, top, from) {
+    item.style.transform = `translateY(${top + (Number(item.dataset.place) - from) * ROW_PX}px)`;
+  }
+
+  /** @param {number} at */
+  function focusRow(at) {
+    const link = list.querySelector(`[data-place="${at}"] a`);
+    if (link instanceof HTMLElement) link.focus({ preventScroll: true });
+  }
+
+  /** @param {number} at */
+  function reveal(at) {
+    focus = Math.min(Math.max(at, 0), matched - 1);
+    const first = firstInSight();
+    const inSight = element.clientHeight / ROW_PX;
+    if (focus < first || focus > first + inSight - 1) {
+      const whole = height() - element.clientHeight;
+      const rowsAbove = Math.max(matched - inSight, 1);
+      const wanted = focus < first ? focus : focus - inSight + 1;
+      element.scrollTop = (wanted / rowsAbove) * whole;
+    }
+    draw(true);
+    focusRow(focus);
+  }
+
+  element.addEventListener("scroll", () => requestAnimationFrame(() => draw()), { passive: true });
+  element.addEventListener("focusin", (event) => {
+    const place = event.target instanceof Element ? event.target.closest("[data-place]")?.getAttribute("data-place") : null;
+    if (place) focus = Number(place);
+  });
+  element.addEventListener("keydown", (event) => {
+    /** @type {Record<string, number>} */
+    const steps = { ArrowDown: focus + 1, ArrowUp: focus - 1, PageDown: focus + 8, PageUp: focus - 8, Home: 0, End: matched - 1, j: focus + 1, k: focus - 1 };
+    if (!(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    reveal(steps[event.key]);
+  });
+  new ResizeObserver(() => draw(true)).observe(element);
+
+  /** @param {Rows} answer @param {boolean} fromTop */
+  function reset(answer, fromTop) {
+    asked += 1;
+    const grown = fromTop ? 0 : answer.matched - matched;
+    matched = answer.matched;
+    list.style.height = `${height()}px`;
+    pages = new Map([[0, answer.rows]]);
+    if (fromTop) element.scrollTop = 0;
+    else if (grown > 0 && element.scrollTop > 0 && matched * ROW_PX <= MAX_SCROLL_PX) element.scrollTop += grown * ROW_PX;
+    drawn = "";
+    draw(true);
+  }
+
+  return { element, reset };
+}
+
+/** @param {string} run @param {Row | null} row @param {number} place @param {number} matched @param {string} query */
+function rowItem(run, row, place, matched, query) {
+  const item = h("li.row-item", { "data-place": place, "aria-setsize": matched, "aria-posinset": place + 1 });
+  if (!row) {
+    item.append(h("span.small.loading", "…"));
+    return item;
+  }
+  const verdict = row.status === "failed" ? "failed" : row.right === null ? "none" : row.right ? "right" : "wrong";
+  item.classList.add(verdict);
+  item.append(h("a", { href: `#/run/${run}/t/${row.id}${query && `?${query}`}` }, rowPicture(run, row),
+    h("span.row-words", h("span.row-question", row.question),
+      h("span.row-line", h("span.badge", { right: "✓ right", wrong: "✗ wrong", failed: "! failed", none: "? no verdict" }[verdict]),
+        h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", shown(row.expected)), h("span.small", `${readable(row.stage)} ${row.step}`), h("span.small.wide-only", readable(row.family)),
+        row.tools.length > 0 && h("span.small.wide-only", row.tools.join(", ")), row.errors.length > 0 && h("span.small.bad", `✗ ${row.errors.map(readable).join(", ")}`))),
+    h("span.row-numbers", h("span", "reward ", h("b", numberText(row.reward))), row.advantage !== null && h("span.small", `advantage ${numberText(row.advantage)}`), h("span.small", counted(row.turns, "turn")))));
+  return item;
+}
+
+/** @param {string} run @param {Row} row */
+export function rowPicture(run, row) {
+  const url = row.image ? imageUrl(run, row.image, 128) : "";
+  return url ? h("img.row-picture", { src: url, alt: "", loading: "lazy", width: 64, height: 64 }) : h("span.row-picture.none");
+}

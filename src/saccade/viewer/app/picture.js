@@ -1,0 +1,315 @@
+// @ts-check
+/** The picture, large: zoomed down to pixels, with every region over it and lines to what was cut out of it. */
+
+import { imageUrl } from "./api.js";
+import { announce, h, numberText, shown, svg } from "./dom.js";
+
+/** @typedef {import("./types").Region} Region */
+/** @typedef {import("./types").Picture} Picture */
+/** @typedef {{ x: number, y: number, width: number, height: number }} View */
+
+export const KIND_WORDS = { target: "target of the question", asked: "asked for by a call", named: "named in a thought", hit: "point that hit", miss: "point that missed" };
+const PIXELATED_FROM = 2;
+const MARK_PX = 13;
+const ZOOM_STEP = 1.5;
+
+/**
+ * @param {string} run @param {Picture[]} pictures @param {Region[]} regions @param {import("./link.js").Link} link
+ * @param {(box: number[], picture: Picture) => void} [onDrawn] a box that a reader drew, in pixels
+ */
+export function pictureView(run, pictures, regions, link, onDrawn) {
+  const stage = h("div.stage", { tabindex: 0, role: "group", "aria-label": "Picture. Plus and minus zoom, arrows move, 0 shows all of it" });
+  const drawing = svg("svg.drawing", { role: "group", "aria-label": "regions on the picture" });
+  const readout = h("output.small.readout", " ");
+  const strip = h("ul.strip");
+  const lines = svg("svg.lines", { "aria-hidden": "true" });
+  const element = h("section.look", { "aria-label": "What was looked at" });
+  let current = pictures[0];
+  /** @type {View} */
+  let view = { x: 0, y: 0, width: 1, height: 1 };
+  let isDrawing = false;
+
+  const scale = () => Math.min(stage.clientWidth / view.width, stage.clientHeight / view.height) || 1;
+
+  /** Where a point of the picture is in the stage. @param {number} x @param {number} y */
+  function inStage(x, y) {
+    const zoom = scale();
+    return [(x - view.x) * zoom + (stage.clientWidth - view.width * zoom) / 2, (y - view.y) * zoom + (stage.clientHeight - view.height * zoom) / 2];
+  }
+
+  /** @param {number} clientX @param {number} clientY */
+  function inPicture(clientX, clientY) {
+    const rect = stage.getBoundingClientRect();
+    const zoom = scale();
+    return [(clientX - rect.left - (stage.clientWidth - view.width * zoom) / 2) / zoom + view.x, (clientY - rect.top - (stage.clientHeight - view.height * zoom) / 2) / zoom + view.y];
+  }
+
+  /** @param {string} key */
+  function show(key) {
+    const picture = pictures.find((one) => one.key === key);
+    if (!picture) return;
+    current = picture;
+    stage.style.aspectRatio = `${Math.max(picture.width, 1)} / ${Math.max(picture.height, 1)}`;
+    view = { x: 0, y: 0, width: picture.width || 1, height: picture.height || 1 };
+    drawing.replaceChildren(pixels(run, picture), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
+    for (const item of strip.querySelectorAll("button")) item.setAttribute("aria-pressed", String(item.dataset.key === key));
+    refresh();
+  }
+
+  function refresh() {
+    const zoom = scale();
+    drawing.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
+    drawing.style.setProperty("--unit", `${1 / zoom}px`);
+    drawing.classList.toggle("pixelated", zoom >= PIXELATED_FROM);
+    for (const mark of drawing.querySelectorAll("text")) mark.setAttribute("font-size", String(MARK_PX / zoom));
+    for (const mark of drawing.querySelectorAll("text[data-x]")) placeMark(mark, zoom);
+    for (const dot of drawing.querySelectorAll("circle")) dot.setAttribute("r", String(7 / zoom));
+    drawLines();
+  }
+
+  function drawLines() {
+    const frame = element.getBoundingClientRect();
+    const at = stage.getBoundingClientRect();
+    lines.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
+    lines.replaceChildren(...pictures.flatMap((picture) => {
+      const origin = picture.origin;
+      const thumb = strip.querySelector(`button[data-key="${picture.key}"] img`);
+      if (!origin || origin.picture !== current.key || !thumb) return [];
+      const to = thumb.getBoundingClientRect();
+      const [left, , right, bottom] = origin.box;
+      const ends = [[left, to.left], [right, to.right]].map(([x, end]) => {
+        const [px, py] = inStage(x, bottom);
+        const inside = [Math.min(Math.max(px, 0), stage.clientWidth), Math.min(Math.max(py, 0), stage.clientHeight)];
+        return `M${inside[0] + at.left - frame.left} ${inside[1] + at.top - frame.top}L${end - frame.left} ${to.top - frame.top}`;
+      });
+      return [svg("g", { "data-region": origin.region, class: "to-crop" }, svg("path.halo", { d: ends.join("") }), svg("path.stroke", { d: ends.join("") }))];
+    }));
+  }
+
+  /** @param {number} factor @param {number} [x] @param {number} [y] the point that stays where it is, in pixels */
+  function zoomBy(factor, x = view.x + view.width / 2, y = view.y + view.height / 2) {
+    const width = Math.min(Math.max(view.width / factor, Math.min(8, current.width)), current.width);
+    const ratio = width / view.width;
+    view = kept({ x: x - (x - view.x) * ratio, y: y - (y - view.y) * ratio, width, height: view.height * ratio });
+    refresh();
+    announce(`Zoom ${numberText(Number(scale().toPrecision(2)))} times`);
+  }
+
+  /** @param {View} wanted */
+  function kept(wanted) {
+    return { ...wanted, x: Math.min(Math.max(wanted.x, 0), Math.max(current.width - wanted.width, 0)), y: Math.min(Math.max(wanted.y, 0), Math.max(current.height - wanted.height, 0)) };
+  }
+
+  /** @param {number} dx @param {number} dy in pixels of the picture */
+  function move(dx, dy) {
+    view = kept({ ...view, x: view.x + dx, y: view.y + dy });
+    refresh();
+  }
+
+  function all() {
+    view = { x: 0, y: 0, width: current.width || 1, height: current.height || 1 };
+    refresh();
+  }
+
+  stage.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = view.width / 8;
+    /** @type {Record<string, () => void>} */
+    const acts = { "+": () => zoomBy(ZOOM_STEP), "=": () => zoomBy(ZOOM_STEP), "-": () => zoomBy(1 / ZOOM_STEP), 0: all,
+      ArrowLeft: () => move(-step, 0), ArrowRight: () => move(step, 0), ArrowUp: () => move(0, -step), ArrowDown: () => move(0, step) };
+    const act = acts[event.key];
+    if (!act || (event.key.startsWith("Arrow") && view.width >= current.width)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  });
+  stage.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const [x, y] = inPicture(event.clientX, event.clientY);
+    zoomBy(event.deltaY < 0 ? 1.2 : 1 / 1.2, x, y);
+  }, { passive: false });
+  stage.addEventListener("dblclick", (event) => zoomBy(2, ...inPicture(event.clientX, event.clientY)));
+  handlePointers();
+
+  function handlePointers() {
+    /** @type {Map<number, PointerEvent>} */
+    const down = new Map();
+    /** @type {number[] | null} */
+    let from = null;
+    const preview = svg("rect.preview");
+    stage.addEventListener("pointerdown", (event) => {
+      down.set(event.pointerId, event);
+      stage.classList.toggle("is-zoomed", view.width < current.width);
+      if (isDrawing) {
+        event.preventDefault();
+        from = inPicture(event.clientX, event.clientY);
+        drawing.append(preview);
+      }
+    });
+    stage.addEventListener("pointermove", (event) => {
+      const [x, y] = inPicture(event.clientX, event.clientY);
+      readout.textContent = placeWords(x, y, current);
+      const before = down.get(event.pointerId);
+      if (!before) return;
+      if (from) {
+        const [x1, y1, x2, y2] = boxOf(from, [x, y], current);
+        for (const [name, value] of Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1 })) preview.setAttribute(name, String(value));
+      } else if (down.size === 2) {
+        const other = [...down.values()].find((one) => one.pointerId !== event.pointerId);
+        if (other) zoomBy(distance(event, other) / Math.max(distance(before, other), 1), x, y);
+        down.set(event.pointerId, event);
+      } else if (view.width < current.width) {
+        move((before.clientX - event.clientX) / scale(), (before.clientY - event.clientY) / scale());
+        down.set(event.pointerId, event);
+      }
+    });
+    const up = (/** @type {PointerEvent} */ event) => {
+      if (from && down.has(event.pointerId)) {
+        const box = boxOf(from, inPicture(event.clientX, event.clientY), current);
+        from = null;
+        preview.remove();
+        setDrawing(false);
+        if (box[2] - box[0] > 1 && box[3] - box[1] > 1) onDrawn?.(box, current);
+      }
+      down.delete(event.pointerId);
+    };
+    window.addEventListener("pointerup", up);
+    window.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
+  }
+
+  /** @param {boolean} on */
+  function setDrawing(on) {
+    isDrawing = on;
+    stage.classList.toggle("is-drawing", on);
+  }
+
+  /** @param {string} words @param {string} label @param {() => void} act */
+  const button = (words, label, act) => h("button", { type: "button", class: "tool", "aria-label": label, title: label, onclick: act }, words);
+  const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show all of the picture", all), readout);
+  stage.append(drawing);
+  strip.append(...pictures.map((picture) => stripItem(run, picture, () => show(picture.key))));
+  element.append(bar, stage, pictures.length > 1 ? strip : h("span"), legend(regions), regions.length ? regionTable(regions) : h("span"), lines);
+  link.onLit((region) => {
+    const at = regions.find((one) => one.id === region);
+    if (at && at.picture !== current.key && link.pinned() === region) show(at.picture);
+  });
+  const observer = new ResizeObserver(refresh);
+  observer.observe(stage);
+  observer.observe(strip);
+  if (pictures.length) show(pictures[0].key);
+  else stage.replaceChildren(h("p.empty", "This question has no picture."));
+  return { element, show, draw: () => setDrawing(true), current: () => current };
+}
+
+/** @param {string} run @param {Picture} picture */
+function pixels(run, picture) {
+  const image = svg("image", { width: picture.width, height: picture.height, preserveAspectRatio: "none", href: imageUrl(run, picture.hash) });
+  image.addEventListener("error", () => image.replaceWith(svg("text.missing", { x: picture.width / 2, y: picture.height / 2, "text-anchor": "middle", "font-size": Math.max(picture.width / 24, 6) }, "picture not on disk")));
+  return image;
+}
+
+/** @param {Region} region */
+function regionShape(region) {
+  const words = `${KIND_WORDS[region.kind]}: ${region.label}${region.fate ? `, ${region.fate}` : ""}, ${coordinates(region)}`;
+  const group = svg("g", { class: `region ${region.kind}`, "data-region": region.id, tabindex: 0, role: "button", "aria-label": words });
+  if (region.mask) group.append(maskImage(region.mask));
+  if (region.box) {
+    const [x1, y1, x2, y2] = region.box;
+    const at = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.max(Math.abs(x2 - x1), 0.01), height: Math.max(Math.abs(y2 - y1), 0.01) };
+    for (const layer of ["dark", "light", "stroke"]) group.append(svg("rect", { class: layer, ...at }));
+    group.append(svg("text", { "data-x": at.x, "data-y": at.y, "data-bottom": at.y + at.height, class: "mark" }, shown(region.mark)));
+  }
+  if (region.point) {
+    const [x, y] = region.point;
+    for (const layer of ["dark", "light", "stroke"]) group.append(svg("circle", { class: layer, cx: x, cy: y, r: 4 }));
+    group.append(svg("text", { "data-x": x, "data-y": y, "data-bottom": y, class: "mark" }, shown(region.mark)));
+  }
+  group.append(svg("title", shown(words)));
+  return group;
+}
+
+/** A mark sits above its box, or inside at the top of the picture. @param {Element} mark @param {number} zoom */
+function placeMark(mark, zoom) {
+  const y = Number(mark.getAttribute("data-y"));
+  const isInside = y < 18 / zoom;
+  mark.setAttribute("x", String(Number(mark.getAttribute("data-x")) + (isInside ? 4 : 0) / zoom));
+  mark.setAttribute("y", String(isInside ? Math.max(y, 0) + 15 / zoom : y - 5 / zoom));
+}
+
+/** @param {import("./types").Mask} mask */
+function maskImage(mask) {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.min(mask.width, 4096);
+  canvas.height = Math.min(mask.height, 4096);
+  const context = canvas.getContext("2d");
+  const data = context?.createImageData(canvas.width, canvas.height);
+  if (!context || !data || canvas.width !== mask.width || canvas.height !== mask.height) return svg("g");
+  let at = 0;
+  mask.counts.forEach((count, index) => {
+    if (index % 2) for (let place = at; place < Math.min(at + count, mask.width * mask.height); place += 1) {
+      const x = Math.floor(place / mask.height);
+      const y = place % mask.height;
+      const isLight = ((x + y) >> 2) % 2 === 0;
+      data.data.set(isLight ? [255, 255, 255, 150] : [20, 120, 60, 150], 4 * (y * mask.width + x));
+    }
+    at += count;
+  });
+  context.putImageData(data, 0, 0);
+  return svg("image.mask", { width: mask.width, height: mask.height, href: canvas.toDataURL() });
+}
+
+/** @param {Region} region */
+export function coordinates(region) {
+  const pixelsOf = region.box ?? region.point ?? [];
+  const inPixels = `${pixelsOf.map((number) => numberText(Number(number.toFixed(1)))).join(", ")} in pixels`;
+  return region.written && region.frame !== "pixels" ? `${region.written.map(numberText).join(", ")} (${region.frame}); ${inPixels}` : inPixels;
+}
+
+/** @param {Region[]} regions */
+function regionTable(regions) {
+  const rows = regions.map((one) => h("tr", { "data-region": one.id },
+    h("th", { scope: "row" }, h("button", { type: "button", class: `mark-button ${one.kind}`, "data-region": one.id, "aria-label": `${one.mark}: ${one.label}` }, one.mark)),
+    h("td", one.label, one.fate && h("span.small.block", one.fate)),
+    h("td.numbers", one.written ? one.written.map(numberText).join(", ") : "–", one.written && h("span.small.block", one.frame)),
+    h("td.numbers", (one.box ?? one.point ?? []).map((number) => numberText(Number(number.toFixed(1)))).join(", "))));
+  return h("details.regions", { open: regions.length <= 8 }, h("summary", "Places, as the model wrote them and in pixels"),
+    h("table", h("thead", h("tr", ...["", "Place", "Model’s frame", "Pixels"].map((name) => h("th", { scope: "col" }, name || h("span.unseen", "mark"))))), h("tbody", rows)));
+}
+
+/** @param {Region[]} regions */
+function legend(regions) {
+  const kinds = [...new Set(regions.map((one) => one.kind))];
+  return h("p.legend", ...kinds.map((kind) => h("span", svg("svg", { class: `swatch region ${kind}`, viewBox: "0 0 20 14", "aria-hidden": "true" },
+    ...["dark", "light", "stroke"].map((layer) => (kind === "hit" || kind === "miss" ? svg("circle", { class: layer, cx: 10, cy: 7, r: 4 }) : svg("rect", { class: layer, x: 3, y: 3, width: 14, height: 8 })))), ` ${KIND_WORDS[kind]}`)));
+}
+
+/** @param {string} run @param {Picture} picture @param {() => void} open */
+export function stripItem(run, picture, open) {
+  const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, loading: "lazy", class: picture.width < 200 ? "pixelated" : "" });
+  const cut = picture.origin ? `cut from ${picture.origin.picture.startsWith("q") ? `image ${Number(picture.origin.picture.slice(1)) + 1}` : `an image of turn ${picture.origin.picture.slice(1).split(".")[0]}`}` : "";
+  return h("li", h("button", { type: "button", class: "thumb", "data-key": picture.key, "data-region": picture.origin?.region, "aria-pressed": "false", onclick: open },
+    image, h("span.small", picture.caption, cut && `, ${cut}`, h("span.block", `${picture.width} × ${picture.height} px`))));
+}
+
+/** @param {number} x @param {number} y @param {Picture} picture */
+function placeWords(x, y, picture) {
+  if (x < 0 || y < 0 || x >= picture.width || y >= picture.height) return " ";
+  return `pixel ${Math.floor(x)}, ${Math.floor(y)} · ${Math.round((1000 * x) / picture.width)}, ${Math.round((1000 * y) / picture.height)} of 1000`;
+}
+
+/** @param {number[]} from @param {number[]} to @param {Picture} picture */
+function boxOf(from, to, picture) {
+  const clip = (/** @type {number} */ value, /** @type {number} */ most) => Math.min(Math.max(value, 0), most);
+  return [clip(Math.min(from[0], to[0]), picture.width), clip(Math.min(from[1], to[1]), picture.height), clip(Math.max(from[0], to[0]), picture.width), clip(Math.max(from[1], to[1]), picture.height)].map(Math.round);
+}
+
+/** @param {PointerEvent} a @param {PointerEvent} b */
+function distance(a, b) {
+  return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+}
+
+/** @param {Region} region */
+function areaOf(region) {
+  return region.box ? Math.abs((region.box[2] - region.box[0]) * (region.box[3] - region.box[1])) : 0;
+}

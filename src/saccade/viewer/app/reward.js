@@ -1,0 +1,56 @@
+// @ts-check
+/** A reward taken apart as a bar to its total, and where a trajectory's time went. */
+
+import { h, numberText, readable, svg } from "./dom.js";
+
+/** @param {import("./types").Reward | null} reward */
+export function rewardParts(reward) {
+  if (!reward) return h("section.reward.card", h("h2", "Reward"), h("p.small", "It has no score."));
+  const parts = reward.terms.filter((term) => term.contribution !== null);
+  const up = parts.reduce((sum, term) => sum + Math.max(term.contribution ?? 0, 0), 0);
+  const down = parts.reduce((sum, term) => sum + Math.min(term.contribution ?? 0, 0), 0);
+  const width = up - down || 1;
+  const x = (/** @type {number} */ value) => (100 * (value - down)) / width;
+  let right = 0;
+  let left = 0;
+  const bars = parts.map((term, index) => {
+    const value = term.contribution ?? 0;
+    const from = value >= 0 ? right : left + value;
+    if (value >= 0) right += value;
+    else left += value;
+    return svg("rect", { class: `term-${index % 4}${value < 0 ? " minus" : ""}`, x: x(from), y: 2, width: Math.max((100 * Math.abs(value)) / width, value ? 0.4 : 0), height: 10 });
+  });
+  const words = `${numberText(reward.total)} = ${parts.map((term) => `${term.name} ${numberText(term.contribution)}`).join(" + ")}`;
+  const bar = svg("svg.reward-bar", { viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("rect.track", { x: 0, y: 2, width: 100, height: 10 }), ...bars, svg("rect.total", { x: Math.min(x(reward.total ?? 0), 99.4) - 0.3, y: 0, width: 0.9, height: 14 }));
+  return h("section.reward.card", h("h2", `Reward ${numberText(reward.total)}`), bar,
+    h("table", h("thead", h("tr", ...["Part", "Value", "Weight", "In the total"].map((name) => h("th", { scope: "col", class: name === "Part" ? "" : "numbers" }, name)))),
+      h("tbody", reward.terms.map((term, index) => h("tr", h("th", { scope: "row" }, svg("svg.key", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: `term-${index % 4}`, width: 10, height: 10 })), term.name, term.note && h("span.small.block", term.note)),
+        ...[term.value, term.weight, term.contribution].map((value) => h("td.numbers", numberText(value))))))),
+    reward.notes.length > 0 && h("dl.notes", reward.notes.map(([name, value]) => [h("dt", name), h("dd", value)])));
+}
+
+/** Prefill, decoding and tools of each turn, one after the other. @param {import("./types").Turn[]} turns */
+export function waterfall(turns) {
+  const kinds = ["prefill", "decode", "tools"];
+  const timed = turns.filter((turn) => turn.seconds);
+  if (!timed.length) return null;
+  let clock = 0;
+  const rows = timed.map((turn) => {
+    const seconds = turn.seconds ?? {};
+    let at = seconds.start ?? clock;
+    const bars = kinds.map((kind) => {
+      const from = at;
+      at += seconds[kind] ?? 0;
+      return { kind, from, seconds: seconds[kind] ?? 0 };
+    });
+    clock = at;
+    return { turn: turn.n, bars };
+  });
+  const total = clock || 1;
+  return h("section.card.waterfall", h("h2", `Time ${numberText(clock)} s`),
+    h("table", h("thead", h("tr", h("th", { scope: "col" }, "Turn"), h("th", { scope: "col", class: "wide" }, "From begin to end"), ...kinds.map((kind) => h("th", { scope: "col", class: "numbers" }, svg("svg.key", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: kind, width: 10, height: 10 })), readable(kind))))),
+      h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, String(row.turn)),
+        h("td", svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), ...row.bars.map((bar) => svg("rect", { class: bar.kind, x: (100 * bar.from) / total, y: 1, width: Math.max((100 * bar.seconds) / total, bar.seconds ? 0.3 : 0), height: 8 })))),
+        ...row.bars.map((bar) => h("td.numbers", `${numberText(bar.seconds)} s`)))))));
+}

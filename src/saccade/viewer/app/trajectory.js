@@ -1,0 +1,77 @@
+// @ts-check
+/** The page of one trajectory: what was asked, what it looked at, what it said, and why it was right or wrong. */
+
+import { annotationForm } from "./annotate.js";
+import { api, carried } from "./api.js";
+import { announce, counted, h, numberText, readable, shown } from "./dom.js";
+import { linked } from "./link.js";
+import { pictureView } from "./picture.js";
+import { rewardParts, waterfall } from "./reward.js";
+import { heatsOf, turnList } from "./turns.js";
+
+/** @typedef {import("./types").Scene} Scene */
+
+export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed" };
+
+/** @param {string} run @param {string} id */
+export function sceneOf(run, id) {
+  return api(`/api/runs/${run}/trajectories/${id}`);
+}
+
+/** @param {string} run @param {string} id @param {URLSearchParams} filter @returns {Promise<HTMLElement>} */
+export async function trajectoryPage(run, id, filter) {
+  const query = filter.toString();
+  const [scene, near] = await Promise.all([sceneOf(run, id), api(`/api/runs/${run}/trajectories/${id}/neighbours?${query}`).catch(() => ({}))]);
+  const page = h("div.page.trajectory");
+  page.append(crumbs(scene, query), neighbours(scene, near, query), sceneView(scene, { isWhole: true }));
+  announce(`${VERDICT_WORDS[/** @type {Scene} */ (scene).verdict]}, trajectory ${near.place ?? ""} of ${near.of ?? ""}`);
+  return page;
+}
+
+/** Everything of a scene. @param {Scene} scene @param {{ isWhole: boolean }} options */
+export function sceneView(scene, { isWhole }) {
+  const root = h("div.scene");
+  const link = linked(root);
+  /** @type {ReturnType<typeof annotationForm> | null} */
+  const form = isWhole && !carried ? annotationForm(scene, () => picture.draw()) : null;
+  const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of));
+  const turns = h("div.said-column");
+  const heats = heatsOf(scene);
+  const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
+  render("none");
+  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", h("select", { onchange: (/** @type {Event} */ event) => render(/** @type {HTMLSelectElement} */ (event.target).value) }, h("option", { value: "none" }, "none"), heats.map((heat) => h("option", { value: heat }, heat))));
+  root.append(head(scene),
+    h("div.two", picture.element, h("section.words", { "aria-label": "What it said and saw" }, chooser, turns)),
+    h("div.cards", rewardParts(scene.reward), waterfall(scene.turns), form && form.element));
+  return root;
+}
+
+/** @param {Scene} scene */
+function head(scene) {
+  const answer = scene.answer === null ? h("span", "no answer ", h("span.small", `(${readable(scene.status)})`)) : h("span", "answered ", h("b", scene.answer));
+  return h("header", { class: `scene-head ${scene.verdict}` },
+    h("p.verdict", h("span.badge", VERDICT_WORDS[scene.verdict]), answer, h("span", "expected ", h("b", scene.task.answer))),
+    h("h1.question", { dir: "auto" }, scene.task.text),
+    scene.task.choices.length > 0 && h("p.choices", scene.task.choices.map((choice) => h("span", choice))),
+    scene.findings.length > 0 && h("div.findings", h("h2", "What happened"), h("ul", scene.findings.map((finding) => h("li", shown(finding))))),
+    (scene.notes ?? []).map((note) => h("p.note", note)));
+}
+
+/** @param {Scene} scene @param {string} query */
+function crumbs(scene, query) {
+  return h("nav.crumbs", { "aria-label": "Place" },
+    h("a", { href: `#/run/${scene.run}` }, "run"), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
+    h("span.small", `${readable(scene.stage)}, step ${scene.step} · ${readable(scene.task.family)} · stream ${readable(scene.stream)} · sample ${scene.sample} · ${scene.task.id}`));
+}
+
+/** @param {Scene} scene @param {any} near @param {string} query */
+function neighbours(scene, near, query) {
+  const go = (/** @type {string} */ name, /** @type {string} */ words, /** @type {string} */ key) => {
+    const id = near[name];
+    return id ? h("a.step", { href: `#/run/${scene.run}/t/${id}${query && `?${query}`}`, "data-key": key, "aria-keyshortcuts": key }, words, h("kbd", { "aria-hidden": "true" }, key)) : h("span.step.none", words);
+  };
+  return h("nav.steps", { "aria-label": "Other trajectories" }, go("previous", "previous", "p"), go("next", "next", "n"), go("next_wrong", "next wrong", "w"), go("next_in_group", "next in group", "g"),
+    h("a.step", { href: `#/run/${scene.run}/group/${scene.id}`, "data-key": "a", "aria-keyshortcuts": "a" }, "all of its group", h("kbd", { "aria-hidden": "true" }, "a")),
+    near.of > 0 && near.place > 0 && h("span.small", `${near.place.toLocaleString("en")} of ${counted(near.of, "trajectory", "trajectories")}`),
+    scene.reward && h("span.small", `reward ${numberText(scene.reward.total)}`));
+}

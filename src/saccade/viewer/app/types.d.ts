@@ -1,0 +1,72 @@
+/** Shapes of what the pages are given; checked by `tsc`, unknown to the browser. */
+
+export type Shape4 = [number, number, number, number];
+
+export interface Origin { turn: number; picture: string; box: Shape4; region: string }
+export interface Picture { key: string; hash: string; width: number; height: number; caption: string; origin: Origin | null }
+export interface Mask { width: number; height: number; counts: number[] }
+export interface Region {
+  id: string; picture: string; kind: "target" | "asked" | "named" | "hit" | "miss"; label: string; mark: string;
+  box: Shape4 | null; point: [number, number] | null; mask: Mask | null; written: number[] | null; frame: string;
+  turn: number | null; fate: string;
+}
+export interface Tokens {
+  ends: number[] | null; probability: (number | null)[]; entropy: (number | null)[]; advantage: (number | null)[];
+  ratio: (number | null)[];
+}
+export interface Turn {
+  n: number; text: string; left_out: number; parts: { start: number; end: number; kind: string }[];
+  spans: { start: number; end: number; region: string }[]; outcome: string; is_fine: boolean; call: string; code: string;
+  observation: string; observation_left_out: number; pictures: string[]; advantage: number | null;
+  seconds: Record<string, number> | null; tokens: Tokens | null;
+}
+export interface Term { name: string; value: number | null; weight: number | null; contribution: number | null; note: string }
+export interface Reward { total: number | null; terms: Term[]; notes: [string, string][] }
+export interface Question {
+  id: string; family: string; text: string; choices: string[]; answer: string; accepted: string[]; buckets: string[];
+}
+export interface Scene {
+  id: string; run: string; stage: string; step: number; stream: string; sample: number; seed: number; policy_version: number;
+  status: string; failure: string; verdict: "right" | "wrong" | "failed"; answer: string | null; task: Question;
+  findings: string[]; reward: Reward | null; pictures: Picture[]; pictures_left_out: number; regions: Region[];
+  turns: Turn[]; turns_left_out: number; annotations?: Annotation[]; notes?: string[];
+}
+export interface Row {
+  id: string; stage: string; kind?: string; step: number; task: string; family: string; stream: string; sample: number;
+  status: string; right: boolean | null; reward: number | null; advantage: number | null; entropy: number | null;
+  seconds?: number | null; turns: number; tokens: number; tools: string[]; errors: string[]; terms?: Record<string, number>;
+  question: string; answer: string | null; expected?: string; image: string | null; marked?: number;
+}
+export type Facet = [string | boolean | null, number][];
+export interface Range { min: number; max: number; counts: number[] }
+export interface Rows {
+  total: number; matched: number; offset: number; rows: Row[]; facets: Record<string, Facet>; ranges: Record<string, Range>;
+  indexing: { done: number; of: number } | null; search: { text: string; scanned: number; of: number; is_complete: boolean } | null;
+  notes: string[];
+}
+export interface Share { name?: string; share: number | null; low: number; high: number; n: number }
+export interface Run {
+  id: string; name: string; title: string; kind: string; status: string; error: string; started: string | null;
+  seen_s_ago: number | null; trainer: string; trajectories: number; spark: (number | null)[] | null; accuracy: Share | null;
+  indexing: { done: number; of: number } | null; can_annotate: boolean; command?: string; story?: string;
+  settings?: Record<string, unknown>; changed?: string[]; versions?: Record<string, string>;
+  stages?: { name: string; kind: string; steps: number; trajectories: number }[];
+  evaluations?: (Share & { name: string; families: (Share & { name: string })[] })[];
+  comparisons?: { before: string; after: string; text: string }[]; notes?: string[]; has_tokens?: boolean;
+}
+export interface Curves {
+  stages: Record<string, { step: number[]; samples: (number | null)[]; tokens: (number | null)[]; hours: (number | null)[];
+    metrics: Record<string, (number | null)[]> }>;
+}
+export interface Annotation {
+  id: string; trajectory: string; subject: string; verdict: string | null; value: string | null;
+  box: { image: string; x1: number; y1: number; x2: number; y2: number } | null; text: string; name: string; time: string;
+  is_retracted?: boolean;
+}
+export interface ExportData {
+  answers: Record<string, unknown>; images: Record<string, string>; rows: Record<string, Row[]>; home: string;
+}
+
+declare global {
+  const uPlot: any;
+}
