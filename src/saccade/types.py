@@ -299,6 +299,35 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TurnClock:
+    """Seconds of a turn, by the machine's clock."""
+
+    start_s: float
+    """When its sampling began, from the beginning of the trajectory."""
+    decode_s: float
+    """Sampling, and waiting for it among the other trajectories; with the prefill where that is not told apart."""
+    tool_s: float
+    """Reading the turn, and its call."""
+    prefill_s: float | None = None
+    """Until the first token was there."""
+
+    @property
+    def end_s(self) -> float:
+        return self.start_s + (self.prefill_s or 0.0) + self.decode_s + self.tool_s
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clock:
+    """When the turns of a trajectory happened."""
+
+    turns: tuple[TurnClock, ...] = ()
+
+    @property
+    def total_s(self) -> float:
+        return self.turns[-1].end_s if self.turns else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
     """One attempt at a task: it owns its tokens."""
 
@@ -315,6 +344,8 @@ class Trajectory:
     failure: str = ""
     """The machine's error, for a ``failed`` trajectory."""
     score: Score | None = None
+    clock: Clock | None = field(default=None, compare=False)
+    """When its turns happened; not part of what it is, nor of its record."""
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -337,6 +368,16 @@ class Trajectory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Signals:
+    """Numbers of a trajectory for each action token, worked out for learning; None where they were not."""
+
+    advantages: tuple[float, ...] | None = None
+    entropy: tuple[float, ...] | None = None
+    """Of the policy's distribution, in nats."""
+    reference_logprobs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
     """A task with one trajectory of it."""
 
@@ -344,6 +385,8 @@ class Attempt:
     trajectory: Trajectory
     advantages: tuple[float, ...] | None = None
     """Advantage of each turn, where a policy was trained on it; the mean over a turn's tokens where they differ."""
+    signals: Signals | None = field(default=None, compare=False)
+    """Numbers for each token, which are recorded beside the attempt."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
+from saccade.runs.record_places import SEGMENTS, RecordPlace
 from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import (
     trajectory_from_json,
@@ -31,8 +32,8 @@ _VERSION = 2
 
 def write_records(
     path: Path, position: Position, records: Iterable[Attempt], *, media: MediaStore, media_directory: Path
-) -> None:
-    """Write a step's records in one step on disk, after the images that they mention.
+) -> tuple[RecordPlace, ...]:
+    """Write a step's records in one step on disk, after the images that they mention; where each trajectory stands.
 
     Each image is exported once per hash. Raises UserError or MachineError when the disk does not take them.
     """
@@ -50,7 +51,25 @@ def write_records(
     export_images(records, media=media, media_directory=media_directory)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
+    written = [(line["kind"], (json.dumps(line) + "\n").encode("ascii")) for line in lines]
+    write_bytes_atomic(path, b"".join(line for _, line in written))
+    return tuple(_places(written))
+
+
+def _places(written: Iterable[tuple[Json, bytes]]) -> Iterator[RecordPlace]:
+    offset, task_offset, task_length = 0, 0, 0
+    for kind, line in written:
+        if kind == "task":
+            task_offset, task_length = offset, len(line)
+        elif kind == "trajectory":
+            yield RecordPlace(
+                offset=offset,
+                length=len(line),
+                head=line.rindex(SEGMENTS),
+                task_offset=task_offset,
+                task_length=task_length,
+            )
+        offset += len(line)
 
 
 def export_images(records: Iterable[Attempt], *, media: MediaStore, media_directory: Path) -> None:
@@ -71,7 +90,7 @@ def read_records(path: Path) -> Iterator[Attempt]:
         try:
             kind = fields.option("kind", ("header", "task", "trajectory"))
             if kind == "header":
-                _check_version(path, fields)
+                check_version(path, fields)
             elif kind == "task":
                 task = task_from_json(fields.values)
                 tasks[task.id] = task
@@ -90,14 +109,14 @@ def position_of(path: Path) -> Position:
     for number, fields in _lines(path):
         try:
             fields.option("kind", ("header",))
-            _check_version(path, fields)
+            check_version(path, fields)
             return Position(stage=fields.text("stage"), step=fields.whole("step"))
         except BrokenRecordError as error:
             raise UserError(f"{path}:{number}: {error}") from None
     raise UserError(f"{path}:1: the file is empty; it must begin with a header")
 
 
-def _check_version(path: Path, header: Fields) -> None:
+def check_version(path: Path, header: Fields) -> None:
     if (version := header.whole("version")) != _VERSION:
         raise UserError(
             f"{path} is of record version {version}, and this Saccade reads version {_VERSION}; use the version of "

@@ -1,0 +1,91 @@
+"""Clocks of trajectories: when turns were sampled and calls ran, in files beside the records.
+
+They depend on the machine, so they stand outside of what a resumed run repeats: nothing reads them but the viewer. One
+Arrow file for each file of records, a row for each trajectory in its order.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from saccade.atomic import write_whole
+from saccade.runs.task_json import BrokenRecordError, Fields
+from saccade.types import Clock, TurnClock
+
+DIRECTORY = "clocks"
+MAX_SPANS_BYTES = 1 << 20
+
+
+def write_clocks(path: Path, clocks: Sequence[Clock | None]) -> None:
+    """Write the clocks of a file of records; nothing where no trajectory has one. Raises OSError."""
+    if not any(clocks):
+        return
+    seconds = [math.nan if clock is None else clock.total_s for clock in clocks]
+    spans = [None if clock is None else json.dumps([_rounded(turn) for turn in clock.turns]) for clock in clocks]
+    write_table(path, pa.table({"seconds": pa.array(seconds, pa.float32()), "turns": pa.array(spans, pa.string())}))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """One batch of rows in one step; not forced to the disk."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks(), max_chunksize=max(1, table.num_rows))
+    write_whole(sink.getvalue().to_pybytes(), path)
+
+
+def read_table(path: Path) -> pa.Table | None:
+    """The rows of such a file, mapped; None where there is none that can be read."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException):
+        return None
+    return table
+
+
+def read_seconds(path: Path, count: int) -> NDArray[np.float32] | None:
+    """Seconds that each trajectory took; None where they are not known."""
+    table = read_table(path)
+    if table is None or table.num_rows != count or "seconds" not in table.column_names:
+        return None
+    column = table.column("seconds")
+    return np.array(column.to_numpy()) if column.type == pa.float32() else None
+
+
+def read_clock(path: Path, row: int) -> Clock | None:
+    """The clock of one trajectory; None where it is not known."""
+    table = read_table(path)
+    if table is None or not 0 <= row < table.num_rows or "turns" not in table.column_names:
+        return None
+    text = table.column("turns")[row].as_py()
+    if not isinstance(text, str) or len(text) > MAX_SPANS_BYTES:
+        return None
+    try:
+        return Clock(turns=tuple(_turn(fields) for fields in Fields({"turns": json.loads(text)}).objects("turns")))
+    except (ValueError, RecursionError, BrokenRecordError):
+        return None
+
+
+def _rounded(turn: TurnClock) -> dict[str, float | None]:
+    return {
+        "start_s": round(turn.start_s, 6),
+        "prefill_s": None if turn.prefill_s is None else round(turn.prefill_s, 6),
+        "decode_s": round(turn.decode_s, 6),
+        "tool_s": round(turn.tool_s, 6),
+    }
+
+
+def _turn(fields: Fields) -> TurnClock:
+    return TurnClock(
+        start_s=fields.number("start_s"),
+        prefill_s=fields.number("prefill_s") if fields.has("prefill_s") else None,
+        decode_s=fields.number("decode_s"),
+        tool_s=fields.number("tool_s"),
+    )

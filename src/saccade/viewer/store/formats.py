@@ -1,0 +1,75 @@
+"""Formats of files of records: how a file becomes rows of the index, and a row its trajectory again."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.evaluation.index_rows import Rows, scanned_rows
+from saccade.runs.position import Position
+from saccade.runs.record_lines import MAX_LINE_BYTES, RecordScan
+from saccade.runs.record_places import RecordPlace
+from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json
+from saccade.runs.trajectory_json import trajectory_from_json
+from saccade.types import Attempt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Indexed:
+    """The rows of a file."""
+
+    rows: Rows
+    position: Position
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordFormat:
+    """One kind of file."""
+
+    name: str
+    index: Callable[[Path], Indexed]
+    """Raises UserError for a file that is none of its kind."""
+    open: Callable[[Path, RecordPlace], Attempt]
+    """Raises UserError for a record that cannot be read."""
+    words: str = ""
+    """What is to be said of files of this kind: that pictures were stripped, say."""
+    extras: tuple[str, ...] = field(default=())
+    """Packages that it needs."""
+
+
+def _index_records(path: Path) -> Indexed:
+    scan = RecordScan(path=path)
+    rows = scanned_rows(scan)
+    return Indexed(rows=rows, position=Position(stage=scan.stage, step=scan.step), notes=tuple(scan.notes))
+
+
+def _open_record(path: Path, place: RecordPlace) -> Attempt:
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            task = json.loads(_piece(file.fileno(), place.task_offset, place.task_length, size))
+            line = json.loads(_piece(file.fileno(), place.offset, place.length, size))
+        fields = Fields(line)
+        trajectory = trajectory_from_json(line)
+        advantages = fields.numbers("advantages") if fields.has("advantages") else None
+        attempt = Attempt(task=task_from_json(task), trajectory=trajectory, advantages=advantages)
+    except OSError as error:
+        raise UserError(f"{path.name} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError, BrokenRecordError) as error:
+        raise UserError(f"{path.name}: the record at byte {place.offset} is damaged: {str(error)[:300]}") from error
+    if attempt.task.id != trajectory.task_id:
+        raise UserError(f"{path.name}: the record at byte {place.offset} is one of another task than the index says")
+    return attempt
+
+
+def _piece(descriptor: int, offset: int, length: int, size: int) -> bytes:
+    """Bytes of a file, which a forged index could ask for in any number."""
+    if not (0 <= offset and 0 < length <= MAX_LINE_BYTES and offset + length <= size):
+        raise ValueError(f"no record stands at {offset}, {length} bytes long, in a file of {size}")
+    return os.pread(descriptor, length, offset)
+
+
+RECORDS = RecordFormat(name="records", index=_index_records, open=_open_record)

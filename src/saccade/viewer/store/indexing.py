@@ -1,0 +1,126 @@
+"""Making the index of files that have none: in the background, newest first, in processes of its own where it is long."""
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.runs.segments import SegmentInfo, fingerprint, write_segment
+from saccade.viewer.store.formats import RecordFormat
+from saccade.viewer.store.run import RecordFile, Run
+from saccade.viewer.store.segment_files import BadSegmentError, load_segment
+
+PROCESSES = 2
+_WORTH_PROCESSES_BYTES = 128 << 20
+"""Less is read in this process: others take a second to start."""
+_PIECE_FILES = 8
+"""Files that one process is given at a time."""
+
+
+def index_file(kind: RecordFormat, path: Path, segment: Path, *, is_evaluation: bool) -> None:
+    """Write the segment of a file. Raises UserError for a file that is none of its kind, OSError."""
+    indexed = kind.index(path)
+    info = SegmentInfo(
+        position=indexed.position,
+        kind="eval" if is_evaluation else "train",
+        fingerprint=fingerprint(path),
+        notes=indexed.notes,
+    )
+    write_segment(segment, indexed.rows, info=info)
+
+
+def is_evaluation(run: Run, file: RecordFile) -> bool:
+    """Files of evaluations stand in a folder of theirs; what is not from training at all is evaluated too."""
+    return "trajectories" not in file.path.relative_to(run.source.root).parts[:1] and file.format.name in (
+        "records",
+        "inspect",
+        "verifiers",
+    )
+
+
+def load_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordFile]:
+    """Take in every file that has a segment, the newest first; the others stay pending. Yields each that is in."""
+    for file in list(run.pending):
+        if is_ended():
+            return
+        if (found := run.segment_of(file)) is not None:
+            run.take(file, *found)
+            yield file
+
+
+def index_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordFile]:
+    """Make what is missing. Yields each file that is in the table."""
+    files = list(run.pending)
+    if not files:
+        return
+    first = files[0]
+    _here(run, first)
+    yield first
+    rest = files[1:]
+    if sum(file.stamp[0] for file in rest) < _WORTH_PROCESSES_BYTES:
+        for file in rest:
+            if is_ended():
+                return
+            _here(run, file)
+            yield file
+        return
+    # Fresh ones: a fork of a process with threads may hang.
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from _beside(run, rest, pool, is_ended)
+
+
+def _beside(
+    run: Run, files: Sequence[RecordFile], pool: ProcessPoolExecutor, is_ended: Callable[[], bool]
+) -> Iterator[RecordFile]:
+    pieces = [files[start : start + _PIECE_FILES] for start in range(0, len(files), _PIECE_FILES)]
+    waiting: dict[Future[list[str]], Sequence[RecordFile]] = {}
+    while (pieces or waiting) and not is_ended():
+        while pieces and len(waiting) < 2 * PROCESSES:
+            piece = pieces.pop(0)
+            work = [(f.format, f.path, run.beside(f, run.cache), is_evaluation(run, f)) for f in piece]
+            waiting[pool.submit(index_files, work)] = piece
+        for done in wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done:
+            piece = waiting.pop(done)
+            try:
+                problems = done.result()
+            except BrokenProcessPool:
+                problems = ["the process that read it was killed (out of memory?)"] * len(piece)
+            for file, problem in zip(piece, problems):
+                _taken(run, file, problem)
+                yield file
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def index_files(work: Sequence[tuple[RecordFormat, Path, Path, bool]]) -> list[str]:
+    """What went wrong with each file, or nothing."""
+    problems = []
+    for kind, path, segment, evaluated in work:
+        problems.append(_problem(kind, path, segment, evaluated))
+    return problems
+
+
+def _problem(kind: RecordFormat, path: Path, segment: Path, evaluated: bool) -> str:
+    try:
+        index_file(kind, path, segment, is_evaluation=evaluated)
+    except (UserError, OSError) as error:
+        return str(error)
+    except (MemoryError, RecursionError) as error:
+        return f"{path.name} is too large or too deep to be read ({type(error).__name__})"
+    return ""
+
+
+def _here(run: Run, file: RecordFile) -> None:
+    _taken(run, file, _problem(file.format, file.path, run.beside(file, run.cache), is_evaluation(run, file)))
+
+
+def _taken(run: Run, file: RecordFile, problem: str) -> None:
+    if problem:
+        run.give_up(file, problem)
+        return
+    path = run.beside(file, run.cache)
+    try:
+        run.take(file, path, load_segment(path))
+    except (OSError, BadSegmentError) as error:
+        run.give_up(file, f"{file.path.name}: its index could not be kept: {error}")

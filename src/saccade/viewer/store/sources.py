@@ -1,0 +1,158 @@
+"""What there is to see below the paths that were named: runs, single files, files of other trainers."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.viewer.store.formats import RECORDS, RecordFormat
+from saccade.viewer.store.foreign import FOREIGN
+
+MAX_DEPTH = 3
+"""Folders below the one named in which runs are looked for."""
+MAX_ENTRIES = 20_000
+"""Entries of folders that are looked at."""
+_SKIPPED = frozenset({"checkpoints", "media", "tensorboard", "index", "signals", "clocks", "recipe", "node_modules"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """One run, or what is shown like one."""
+
+    root: Path
+    """A folder; of a single file the folder that it is in."""
+    name: str
+    kind: str
+    """``saccade`` for a run of Saccade, else the format's name."""
+    files: Callable[[], Iterator[tuple[Path, RecordFormat]]]
+    """The files of records that are there now, with their format; none outside of the root."""
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits that stay while the folder stays where it is."""
+        told = f"{self.root.absolute()}\0{self.kind}\0{self.name}"
+        return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+
+
+def find_sources(paths: tuple[Path, ...]) -> tuple[list[Source], list[str]]:
+    """Everything below the paths, and notes on what was not found. UserError for a path that is not there."""
+    found: dict[str, Source] = {}
+    notes: list[str] = []
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"{path} is not there; name a run, a folder of runs, or a file of trajectories")
+        sources = list(_below(path.absolute(), notes))
+        if not sources:
+            notes.append(
+                f"nothing was found in {path}: looked for runs of Saccade (run.json), for *.jsonl with trajectories, "
+                "and for files of TRL (completions/*.parquet), verl (rollout_data_dir/*.jsonl), verifiers and prime-rl "
+                f"(results.jsonl) and inspect (*.eval), {MAX_DEPTH} folders deep"
+            )
+        found |= {source.id: source for source in sources}
+    return list(found.values()), notes
+
+
+def _below(path: Path, notes: list[str]) -> Iterator[Source]:
+    if path.is_file():
+        kind = _format_of(path)
+        if kind is None:
+            raise UserError(
+                f"{path} is no file of trajectories that is known: *.jsonl of Saccade, verl, verifiers or of messages, "
+                "*.parquet of TRL, *.eval of inspect"
+            )
+        yield Source(root=path.parent, name=path.name, kind=kind.name, files=lambda: iter([(path, kind)]))
+        return
+    seen = 0
+    level = [path]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Path] = []
+        for folder in level:
+            source = _source_of(folder)
+            if source is not None:
+                yield source
+                continue
+            try:
+                entries = sorted(entry for entry in folder.iterdir() if entry.name not in _SKIPPED)
+            except OSError as error:
+                notes.append(f"{folder} cannot be read: {error.strerror}")
+                continue
+            seen += len(entries)
+            if seen > MAX_ENTRIES:
+                notes.append(f"{path} holds more than {MAX_ENTRIES} entries; name the folders that you want to see")
+                return
+            below += [entry for entry in entries if entry.is_dir() and not entry.is_symlink() and entry.name[0] != "."]
+        level = below
+
+
+def _source_of(folder: Path) -> Source | None:
+    if (folder / "run.json").is_file():
+        return Source(root=folder, name=folder.name, kind="saccade", files=lambda: _run_files(folder))
+    for kind in FOREIGN:
+        if kind.is_folder(folder):
+            return Source(
+                root=folder,
+                name=folder.name,
+                kind=kind.format.name,
+                files=lambda: _with(kind.format, kind.files(folder)),
+            )
+    try:
+        loose = [entry for entry in folder.iterdir() if entry.is_file() and entry.suffix == ".jsonl"]
+    except OSError:
+        return None
+    if any(_is_records(entry) for entry in loose[:20]):
+        return Source(root=folder, name=folder.name, kind="records", files=lambda: _record_files(folder))
+    return None
+
+
+def _run_files(root: Path) -> Iterator[tuple[Path, RecordFormat]]:
+    trajectories, evaluations = root / "trajectories", root / "evaluations"
+    yield from _with(RECORDS, _inside(evaluations, root))
+    for stage in _entries(trajectories):
+        if stage.is_dir(follow_symlinks=False):
+            yield from _with(RECORDS, _inside(Path(stage.path), root))
+
+
+def _record_files(root: Path) -> Iterator[tuple[Path, RecordFormat]]:
+    yield from _with(RECORDS, (path for path in _inside(root, root) if _is_records(path)))
+
+
+def _with(kind: RecordFormat, paths: Iterator[Path]) -> Iterator[tuple[Path, RecordFormat]]:
+    return ((path, kind) for path in paths)
+
+
+def _inside(folder: Path, root: Path) -> Iterator[Path]:
+    """Files of records in a folder; links out of the root are left out, and so is what is being written."""
+    inside = root.resolve()
+    if not folder.resolve().is_relative_to(inside):
+        return
+    for entry in _entries(folder):
+        if entry.name.endswith(".jsonl") and not entry.name.startswith("."):
+            path = Path(entry.path)
+            is_ours = not entry.is_symlink() or path.resolve().is_relative_to(inside)
+            if is_ours and entry.is_file():
+                yield path
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _format_of(path: Path) -> RecordFormat | None:
+    if _is_records(path):
+        return RECORDS
+    return next((kind.format for kind in FOREIGN if kind.is_file(path)), None)
+
+
+def _is_records(path: Path) -> bool:
+    """A file of Saccade's records, by its first line."""
+    try:
+        with path.open("rb") as file:
+            return b'"kind": "header"' in file.read(200)
+    except OSError:
+        return False
