@@ -18,6 +18,7 @@ from saccade.cli.serve import mcp, openenv, serve
 from saccade.cli.show import explain_pages, judge_run, show, star_run
 from saccade.cli.tools import tools
 from saccade.cli.verifier import verifier
+from saccade.cli.view import view
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ saccade.add_command(serve)
 saccade.add_command(mcp)
 saccade.add_command(openenv)
 saccade.add_command(verifier)
+saccade.add_command(view)
 
 
 @saccade.command()

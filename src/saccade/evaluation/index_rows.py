@@ -1,4 +1,4 @@
-"""Rows of the index of trajectories: of attempts as the trainer holds them, and of files of records as they lie there."""
+"""Rows of the index of trajectories: of attempts as the trainer holds them, and of files of records."""
 
 import math
 from collections.abc import Sequence

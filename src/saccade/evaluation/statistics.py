@@ -1,6 +1,7 @@
 """Uncertainty of measured numbers: confidence intervals of shares and of paired differences."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,3 +84,29 @@ def paired_difference(
         means += differences[drawn].mean(axis=1).tolist()
     low, high = np.quantile(means, [0.025, 0.975])
     return Difference(mean=float(differences.mean()), ci95=(float(low), float(high)), n=differences.size)
+
+
+def exact_mcnemar(only_before: int, only_after: int) -> float:
+    """The exact two-sided p of McNemar's test: pairs of which one side alone is right fall to either by a fair coin.
+
+    p = min(1, 2 P(X <= min(b, c))) with X ~ Binomial(b + c, 1/2); 1 without such a pair.
+    """
+    n, few = only_before + only_after, min(only_before, only_after)
+    # In logarithms, since binomials of thousands do not fit in a float.
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(few + 1)]
+    return min(1.0, 2.0 * math.fsum(map(math.exp, logs)))
+
+
+def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two who sort the same things into classes: (p_o - p_e) / (1 - p_e).
+
+    p_o is the share on which they agree, p_e what chance would give by how often each uses a class. None without a
+    pair, and where both use one class alone, so that chance explains everything.
+    """
+    if not pairs:
+        return None
+    n = len(pairs)
+    observed = sum(left == right for left, right in pairs) / n
+    left, right = Counter(one for one, _ in pairs), Counter(one for _, one in pairs)
+    expected = sum(left[name] * right[name] for name in left) / n**2
+    return None if expected == 1 else (observed - expected) / (1 - expected)

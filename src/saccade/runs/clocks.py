@@ -7,7 +7,6 @@ Arrow file for each file of records, a row for each trajectory in its order.
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np

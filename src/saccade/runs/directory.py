@@ -23,7 +23,9 @@ from saccade.types import Json
 _LOCK = ".lock"
 _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, "nonfinite", "recipe"})
+BESIDE_RECORDS = ("index", "signals", "clocks")
+"""Folders that mirror those of records: what is known of a file stands at the same place in each."""
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, "nonfinite", "recipe"})
 
 
 logger = logging.getLogger(__name__)
@@ -134,6 +136,9 @@ class RunDirectory:
         for file in files:
             if position is None or position_of(file).is_after(position, stages):
                 with disk_errors(file):
+                    for folder in BESIDE_RECORDS:
+                        beside = self.paths.root / folder / file.relative_to(self.paths.root)
+                        beside.with_suffix(".arrow").unlink(missing_ok=True)
                     file.unlink()
                     sync_directory(file.parent)
 

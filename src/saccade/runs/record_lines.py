@@ -13,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.runs.record_places import SEGMENTS, RecordPlace
@@ -140,16 +141,7 @@ def head_of(line: bytes) -> tuple[int, Json]:
 def _rest(line: bytes, head: int, fields: Fields) -> tuple[TokenCounts, Json]:
     """What the tokens come to, and the advantages behind them."""
     if head == len(line):
-        segments = fields.objects("segments")
-        ids = [len(segment.items("ids")) for segment in segments]
-        actions = [segment for segment in segments if segment.values.get("role") == "action"]
-        logprobs = [number for segment in actions if segment.has("logprobs") for number in segment.numbers("logprobs")]
-        counted = TokenCounts(
-            total=sum(ids),
-            actions=sum(len(segment.items("ids")) for segment in actions),
-            entropy=-sum(logprobs) / len(logprobs) if logprobs else None,
-        )
-        return counted, fields.values.get("advantages")
+        return _parsed_counts(fields), fields.values.get("advantages")
     total, actions, count, summed, at = 0, 0, 0, 0.0, head
     while (ids := line.find(_IDS, at)) >= 0:
         end = line.index(b"]", ids)
@@ -170,11 +162,23 @@ def _rest(line: bytes, head: int, fields: Fields) -> tuple[TokenCounts, Json]:
     return counted, advantages
 
 
+def _parsed_counts(fields: Fields) -> TokenCounts:
+    """Of a line that was not written by Saccade."""
+    segments = fields.objects("segments")
+    actions = [segment for segment in segments if segment.values.get("role") == "action"]
+    logprobs = [number for segment in actions if segment.has("logprobs") for number in segment.numbers("logprobs")]
+    return TokenCounts(
+        total=sum(len(segment.items("ids")) for segment in segments),
+        actions=sum(len(segment.items("ids")) for segment in actions),
+        entropy=-sum(logprobs) / len(logprobs) if logprobs else None,
+    )
+
+
 def _commas(line: bytes, start: int, end: int) -> int:
     return line.count(b",", start, end) + 1 if end > start else 0
 
 
-def numbers_in(listed: bytes) -> np.ndarray:
+def numbers_in(listed: bytes) -> NDArray[np.float64]:
     """The numbers of a JSON list without its brackets, as written by Python; ValueError for anything else."""
     if not listed:
         return np.zeros(0)
@@ -187,4 +191,4 @@ def numbers_in(listed: bytes) -> np.ndarray:
         cast = pc.cast(pc.utf8_slice_codeunits(texts, 0, -2), pa.float64())
     except pa.ArrowInvalid as error:
         raise ValueError(f"not a list of numbers: {error}") from error
-    return np.asarray(cast.to_numpy(zero_copy_only=False))
+    return np.asarray(cast.to_numpy(zero_copy_only=False), np.float64)

@@ -1,4 +1,4 @@
-"""Signals of trajectories: numbers for each action token that were worked out for learning, in files beside the records.
+"""Signals of trajectories: numbers for each action token, worked out for learning, in files beside the records.
 
 Advantages, entropies and reference log-probabilities, where they were computed. They follow from seed and data as the
 records do. One Arrow file for each file of records, a row for each trajectory in its order.

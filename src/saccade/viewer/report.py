@@ -65,6 +65,7 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
     return {
         "title": evidence.info.title,
         "status": evidence.info.status,
+        "story": story(evidence),
         "stages": [evaluation.summary.as_json() for evaluation in evidence.evaluations],
         "asked": evidence.asked.as_json(),
         "comparisons": [comparison.as_json() for comparison in comparisons_of(evidence.evaluations)],

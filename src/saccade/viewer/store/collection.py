@@ -118,6 +118,7 @@ class Collection:
                 self.tell(name, {"run": run.id})
 
     def _update(self, run: Run) -> None:
+        run.curves.refresh()
         is_new = not run.indexed[0]
         if not run.refresh() and not run.pending:
             return

@@ -86,7 +86,7 @@ def _counted(name: str, mask: Mask | None, view: View, extras: Extras) -> Counts
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:MAX_VALUES]
 
 
-def _range(column: NDArray[np.generic], rows: NDArray[np.intp], view: View) -> Range | None:
+def _range(column: NDArray[np.number], rows: NDArray[np.intp], view: View) -> Range | None:
     values = column if len(rows) == view.count else column[rows]
     values = values.astype(np.float32)
     values = values[np.isfinite(values)]
@@ -116,7 +116,7 @@ def sorted_rows(rows: NDArray[np.intp], view: View, sort: str, *, until: int | N
     return rows[np.argsort(key)]
 
 
-def _ordered(values: NDArray[np.generic], *, is_down: bool) -> NDArray[np.int64]:
+def _ordered(values: NDArray[np.number], *, is_down: bool) -> NDArray[np.int64]:
     """Numbers as 31-bit integers of the same order, NaN above all."""
     floats = values.astype(np.float32)
     signed = -floats if is_down else floats

@@ -143,6 +143,6 @@ def choice_mask(name: str, values: frozenset[str], view: View, extras: Extras) -
     if name in _LISTS:
         column = _LISTS[name]
         wanted = [bool(values.intersection(words)) or (not words and NONE in values) for words in view.listed(column)]
-        return np.array(wanted or [False], bool)[view.columns[column]]
+        return np.asarray(np.array(wanted or [False], bool)[view.columns[column]], bool)
     wanted = [word in values for word in view.words[name]]
-    return np.array(wanted or [False], bool)[view.columns[name]]
+    return np.asarray(np.array(wanted or [False], bool)[view.columns[name]], bool)

@@ -67,7 +67,7 @@ def _open_record(path: Path, place: RecordPlace) -> Attempt:
 
 def _piece(descriptor: int, offset: int, length: int, size: int) -> bytes:
     """Bytes of a file, which a forged index could ask for in any number."""
-    if not (0 <= offset and 0 < length <= MAX_LINE_BYTES and offset + length <= size):
+    if not (offset >= 0 and 0 < length <= MAX_LINE_BYTES and offset + length <= size):
         raise ValueError(f"no record stands at {offset}, {length} bytes long, in a file of {size}")
     return os.pread(descriptor, length, offset)
 

@@ -1,4 +1,4 @@
-"""Making the index of files that have none: in the background, newest first, in processes of its own where it is long."""
+"""Making the index of files that have none: newest first, in processes of its own where there is much to read."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence

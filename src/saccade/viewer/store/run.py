@@ -4,7 +4,7 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.runs.segments import SUFFIX, fingerprint
 from saccade.runs.signals import read_signals
 from saccade.types import Attempt, Clock, Json, Signals
+from saccade.viewer.store.annotations import FILE, AnnotationFile
+from saccade.viewer.store.curves import Curves
+from saccade.viewer.store.decoding import Decode, decoder_below
 from saccade.viewer.store.formats import RecordFormat
 from saccade.viewer.store.segment_files import BadSegmentError, LoadedSegment, RowTexts, SegmentTexts, load_segment
 from saccade.viewer.store.sources import Source
@@ -25,7 +28,7 @@ _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
 _OPEN_SEGMENTS = 32
 
 
-class GoneError(Exception):
+class GoneError(LookupError):
     """What was asked for is not there, or no longer."""
 
 
@@ -61,6 +64,10 @@ class Run:
     cache: Path
     """Folder of its own for indexes that it had to make."""
     table: Table = field(init=False)
+    annotations: AnnotationFile = field(init=False)
+    curves: Curves = field(init=False)
+    stages: Mapping[str, Json] = field(init=False)
+    """Stages of the plan in its order, as the settings describe them."""
     notes: dict[str, str] = field(default_factory=dict)
     """By what they are about."""
     pending: list[RecordFile] = field(default_factory=list)
@@ -71,10 +78,14 @@ class Run:
     _rows: dict[int, tuple[int, Path]] = field(default_factory=dict)
     """By file: its rows, and its segment."""
     _texts: OrderedDict[Path, SegmentTexts] = field(default_factory=OrderedDict)
+    _decoder: Decode | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.table = Table(_stage_order(self.source))
+        self.stages = _stages(self.source)
+        self.table = Table(tuple(self.stages))
+        self.curves = Curves(path=self.source.root / "metrics.jsonl")
+        self.annotations = AnnotationFile(path=self.source.root / FILE)
 
     @property
     def id(self) -> str:
@@ -88,6 +99,13 @@ class Run:
     def is_own(self) -> bool:
         """A run of Saccade, with settings, metrics and checkpoints."""
         return self.source.kind == "saccade"
+
+    @property
+    def decoder(self) -> Decode | None:
+        """Texts of tokens, by the tokenizer of the newest checkpoint; None until there is one."""
+        if self._decoder is None and self.is_own:
+            self._decoder = decoder_below(self.paths.checkpoints)
+        return self._decoder
 
     @property
     def indexed(self) -> tuple[int, int]:
@@ -212,14 +230,12 @@ class Run:
         )
 
 
-def _stage_order(source: Source) -> Sequence[str]:
+def _stages(source: Source) -> Mapping[str, Json]:
     try:
         stages = read_json_object(source.root / "settings.json").get("stages")
     except UserError:
-        return ()
-    if isinstance(stages, list):
-        return [str(stage.get("name")) for stage in stages if isinstance(stage, dict)]
-    return list(stages) if isinstance(stages, dict) else ()
+        return {}
+    return stages if isinstance(stages, Mapping) else {}
 
 
 def _shortened(notes: Sequence[str]) -> str:

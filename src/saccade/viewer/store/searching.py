@@ -50,7 +50,7 @@ class Search:
         files, first = np.unique(self.view.columns["file"], return_index=True)
         ranks = self.view.rank[first]
         read, told_s = 0, time.monotonic()
-        for number in files[np.argsort(-ranks)]:
+        for number in files[np.argsort(ranks)[::-1]]:
             if self._ended.is_set() or read > MAX_BYTES:
                 self.is_cut = read > MAX_BYTES
                 break
@@ -88,7 +88,7 @@ class Search:
 
 
 def _has(descriptor: int, offset: int, length: int, size: int, needles: Sequence[bytes]) -> bool:
-    if not (0 <= offset and 0 < length <= MAX_BYTES and offset + length <= size):
+    if not (offset >= 0 and 0 < length <= MAX_BYTES and offset + length <= size):
         return False
     text = os.pread(descriptor, length, offset).lower()
     return any(needle in text for needle in needles)

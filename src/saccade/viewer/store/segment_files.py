@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, SegmentInfo
+from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, Kind, SegmentInfo
 from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
@@ -36,10 +37,10 @@ class LoadedSegment:
 
     count: int
     info: SegmentInfo
-    numbers: Mapping[str, NDArray[np.generic]]
-    terms: Mapping[str, NDArray[np.generic]]
+    numbers: Mapping[str, NDArray[np.number]]
+    terms: Mapping[str, NDArray[np.number]]
     """By ``term.NAME``; they are among ``numbers`` too."""
-    coded: Mapping[str, tuple[tuple[str, ...], NDArray[np.generic]]]
+    coded: Mapping[str, tuple[tuple[str, ...], NDArray[np.number]]]
     """Words of a column, and the code of each row."""
 
 
@@ -117,19 +118,20 @@ def _opened(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
     # Offsets and sizes of the columns, which a forged file may have wrong.
     table.validate(full=True)
     position = Position(stage=fields.text("stage"), step=max(0, min(fields.whole("step"), (1 << 27) - 1)))
-    kind = fields.option("kind", ("train", "eval"))
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    kind = fields.option("kind", kinds)
     return table, SegmentInfo(
         position=position, kind=kind, fingerprint=fields.text("fingerprint"), notes=fields.texts("notes")
     )
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.generic]:
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.number]:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise ValueError(f"a column of {column.type} with {column.null_count} gaps is not one of numbers")
     return np.array(column.to_numpy())
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.generic]]:
+def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.number]]:
     coded = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if not pa.types.is_dictionary(coded.type) or coded.null_count:
         raise ValueError("a column of words has no codes")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.viewer.store.formats import RECORDS, RecordFormat
 from saccade.viewer.store.foreign import FOREIGN
+from saccade.viewer.store.formats import RECORDS, RecordFormat
 
 MAX_DEPTH = 3
 """Folders below the one named in which runs are looked for."""
@@ -89,14 +89,14 @@ def _below(path: Path, notes: list[str]) -> Iterator[Source]:
 def _source_of(folder: Path) -> Source | None:
     if (folder / "run.json").is_file():
         return Source(root=folder, name=folder.name, kind="saccade", files=lambda: _run_files(folder))
-    for kind in FOREIGN:
-        if kind.is_folder(folder):
-            return Source(
-                root=folder,
-                name=folder.name,
-                kind=kind.format.name,
-                files=lambda: _with(kind.format, kind.files(folder)),
-            )
+    foreign = next((kind for kind in FOREIGN if kind.is_folder(folder)), None)
+    if foreign is not None:
+        return Source(
+            root=folder,
+            name=folder.name,
+            kind=foreign.format.name,
+            files=lambda: _with(foreign.format, foreign.files(folder)),
+        )
     try:
         loose = [entry for entry in folder.iterdir() if entry.is_file() and entry.suffix == ".jsonl"]
     except OSError:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from saccade.runs.segments import SEPARATOR
 from saccade.viewer.store.segment_files import LoadedSegment
 
-Array = NDArray[np.generic]
+Array = NDArray[np.number]
 
 CODED = ("stage", "kind", "family", "stream", "status")
 """Columns of one word a row."""
 LISTED = ("tools", "errors")
 """Columns of several words a row; a code stands for the whole list."""
-NUMBERS: Mapping[str, type[np.generic]] = {
+NUMBERS: Mapping[str, type[np.number]] = {
     "file": np.int32,
     "ordinal": np.int32,
     "step": np.int32,
@@ -53,7 +53,8 @@ class Words:
 
     def translate(self, words: Sequence[str], codes: Array) -> Array:
         """Codes of another list of words, in these."""
-        return np.array([self.code(word) for word in words] or [0], dtype=np.int32)[codes]
+        table = np.array([self.code(word) for word in words] or [0], dtype=np.int32)
+        return np.asarray(table[codes], np.int32)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,76 @@
+"""One trajectory as JSON: its scene, with what stands around it in the run."""
+
+import json
+from collections.abc import Mapping
+
+from saccade.runs.signals import by_turn
+from saccade.types import Clock, Json
+from saccade.viewer.app.lists import across, row_of, rows_json
+from saccade.viewer.scene.parts import Identity, Signals
+from saccade.viewer.scene.scene import scene_json, scene_of
+from saccade.viewer.store.filters import group_mask
+from saccade.viewer.store.run import Opened, Run
+from saccade.viewer.words import visible
+
+
+def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
+    """GoneError where it is not there, UserError where its record is damaged."""
+    opened = run.open(identity)
+    view = run.table.view()
+    row = row_of(run, view, identity)
+    stage = view.words["stage"][int(view.columns["stage"][row])]
+    of = Identity(id=identity, run=run.id, stage=stage, step=int(view.columns["step"][row]))
+    scene = scene_of(opened.attempt, of, signals=_signals(opened), token_texts=run.decoder)
+    members = [int(member) for member in group_mask(row, view).nonzero()[0][:256]]
+    standing = [item.as_json() for item in run.annotations.read().standing if item.trajectory == identity]
+    told = scene_json(scene)
+    return {
+        **told,
+        "row": rows_json(run, view, [row])[0],
+        "across": across(run, view, row),
+        "group": rows_json(run, view, members),
+        "annotations": standing,
+        "evidence": _evidence(opened),
+        "clock": _clock_json(opened.clock),
+        "notes": [visible(note, 500) for note in (*_texts(told.get("notes")), *opened.notes)],
+    }
+
+
+def _texts(value: Json) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
+def _signals(opened: Opened) -> Signals:
+    attempt, found, clock = opened.attempt, opened.signals, opened.clock
+    segments = attempt.trajectory.segments
+    return Signals(
+        advantages=attempt.advantages or (),
+        token_advantages=(by_turn(found.advantages, segments) or ()) if found else (),
+        entropy=(by_turn(found.entropy, segments) or ()) if found else (),
+        reference_logprobs=(by_turn(found.reference_logprobs, segments) or ()) if found else (),
+        clocks=[_seconds(turn.prefill_s, turn.decode_s, turn.tool_s) for turn in clock.turns] if clock else (),
+    )
+
+
+def _seconds(prefill_s: float | None, decode_s: float, tool_s: float) -> Mapping[str, float]:
+    return {"prefill": prefill_s or 0.0, "decode": decode_s, "tools": tool_s}
+
+
+def _clock_json(clock: Clock | None) -> Json:
+    if clock is None:
+        return None
+    return {
+        "total_s": clock.total_s,
+        "turns": [
+            {"start_s": turn.start_s, "prefill_s": turn.prefill_s, "decode_s": turn.decode_s, "tool_s": turn.tool_s}
+            for turn in clock.turns
+        ],
+    }
+
+
+def _evidence(opened: Opened) -> str:
+    """What the reward found, as text."""
+    score = opened.attempt.trajectory.score
+    if score is None or not score.evidence:
+        return ""
+    return visible(json.dumps(score.evidence, indent=2, ensure_ascii=False, default=str), 20_000)

@@ -1,0 +1,206 @@
+"""Runs as JSON: what a list of runs and a run's own page say."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from saccade import metric_names as metric
+from saccade.errors import UserError
+from saccade.evaluation.statistics import share_right
+from saccade.runs.runinfo import RunInfo, read_info, read_json_object
+from saccade.types import Json
+from saccade.viewer.app.lists import indexing
+from saccade.viewer.store.collection import Collection
+from saccade.viewer.store.curves import Curves
+from saccade.viewer.store.run import Run
+from saccade.viewer.store.table import Array, View
+from saccade.viewer.words import visible
+
+_SPARK_POINTS = 60
+_MAX_SETTINGS = 2000
+
+
+def runs_json(collection: Collection) -> dict[str, Json]:
+    runs = [summary_json(run) for run in list(collection.runs.values())]
+    return {
+        "root": ", ".join(visible(str(path), 300) for path in collection.paths),
+        "runs": runs,
+        "notes": [visible(note, 1000) for note in [*collection.notes, *collection.gone.values()]],
+        "note": " ".join(visible(note, 1000) for note in collection.notes),
+    }
+
+
+def summary_json(run: Run) -> dict[str, Json]:
+    """A line of the list of runs."""
+    info = _info(run)
+    view = run.table.view()
+    evaluations = evaluations_json(view)
+    return {
+        "id": run.id,
+        "name": visible(run.source.name, 200),
+        "title": visible(info.title if info else "", 200) or visible(run.source.name, 200),
+        "kind": run.source.kind,
+        "trainer": run.source.kind,
+        "status": status_of(run, info),
+        "error": visible(info.error if info else "", 500),
+        "started": info.started if info else None,
+        "seen_s_ago": _age_s(run),
+        "trajectories": view.count,
+        "spark": _spark(run.curves),
+        "accuracy": evaluations[-1] if evaluations else None,
+        "indexing": indexing(run),
+        "can_annotate": run.annotations.is_writable,
+    }
+
+
+def run_json(run: Run) -> dict[str, Json]:
+    """A run's own page, without its curves."""
+    info = _info(run)
+    view = run.table.view()
+    settings = _settings(run)
+    notes = [*run.notes.values(), *run.curves.notes, *run.annotations.read().notes]
+    return {
+        **summary_json(run),
+        "command": visible(" ".join(info.command) if info else "", 2000),
+        "versions": {name: visible(version, 100) for name, version in (info.versions if info else {}).items()},
+        "changed": [visible(line, 500) for line in (info.changed if info else ())],
+        "resumed": list(info.resumed if info else ()),
+        "story": _story(run),
+        "settings": {key: visible(str(value), 500) for key, value in settings.items()},
+        "stages": _stages(run, view),
+        "evaluations": evaluations_json(view, with_families=True),
+        "notes": [visible(note, 500) for note in notes][:50],
+        "has_tokens": run.decoder is not None,
+    }
+
+
+def status_of(run: Run, info: RunInfo | None) -> str:
+    """``running``, ``stopped`` (says that it runs, and no process holds it), ``finished``, ``failed``, or its kind."""
+    if info is None:
+        return "evaluation" if run.source.kind == "records" else "foreign" if not run.is_own else "unknown"
+    if info.status != "running":
+        return info.status
+    return "running" if _is_held(run.source.root / ".lock") else "stopped"
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a process holds the run's lock. Trying it would keep a trainer out that starts at this moment."""
+    try:
+        told = lock.stat()
+        held = Path("/proc/locks").read_text(encoding="ascii")
+    except OSError:
+        return True
+    place = f"{os.major(told.st_dev):02x}:{os.minor(told.st_dev):02x}:{told.st_ino}"
+    return any(place in line.split() for line in held.splitlines())
+
+
+def _info(run: Run) -> RunInfo | None:
+    if not run.is_own:
+        return None
+    try:
+        return read_info(run.paths)
+    except UserError as error:
+        run.notes["run.json"] = str(error)
+        return None
+
+
+def _age_s(run: Run) -> float | None:
+    newest = 0.0
+    for path in (run.paths.metrics, run.paths.info, run.source.root):
+        try:
+            newest = max(newest, path.stat().st_mtime)
+        except OSError:
+            continue
+    return round(max(0.0, time.time() - newest), 1) if newest else None
+
+
+def _spark(curves: Curves) -> list[Json]:
+    for name in (metric.REWARD_MEAN, metric.NLL):
+        values = [
+            value for stage in curves.stages.values() for value in stage.metrics.get(name, []) if value is not None
+        ]
+        if values:
+            places = np.linspace(0, len(values) - 1, min(_SPARK_POINTS, len(values))).round().astype(int)
+            return [values[place] for place in places]
+    return []
+
+
+def evaluations_json(view: View, *, with_families: bool = False) -> list[dict[str, Json]]:
+    """Accuracy of each evaluation, in the order of the run."""
+    columns = view.columns
+    is_evaluation = np.array([word == "eval" for word in view.words["kind"]] or [False], bool)[columns["kind"]]
+    scored = is_evaluation & (columns["right"] >= 0)
+    found: list[tuple[int, dict[str, Json]]] = []
+    for code, name in enumerate(view.words["stage"]):
+        rows = scored & (columns["stage"] == code)
+        if not rows.any():
+            continue
+        families: list[Json] = []
+        if with_families:
+            for family, word in enumerate(view.words["family"]):
+                of_family = rows & (columns["family"] == family)
+                if of_family.any():
+                    families.append(_share(visible(word, 120), columns["right"][of_family]))
+        told = _share(visible(name, 120), columns["right"][rows])
+        found.append((int(view.rank[rows].min()), {**told, **({"families": families} if with_families else {})}))
+    return [told for _, told in sorted(found, key=lambda pair: pair[0])]
+
+
+def _share(name: str, right: Array) -> dict[str, Json]:
+    told = share_right([bool(one == 1) for one in right])
+    return {"name": name, "share": told.accuracy, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
+
+
+def _stages(run: Run, view: View) -> list[Json]:
+    """Stages of the plan with what is there of them."""
+    kinds = {name: _kind(value) for name, value in run.stages.items()}
+    steps = {name: stage.steps[-1] if stage.steps else 0 for name, stage in run.curves.stages.items()}
+    counts = np.bincount(view.columns["stage"], minlength=len(view.words["stage"]))
+    rows = dict(zip(view.words["stage"], map(int, counts)))
+    names = dict.fromkeys([*kinds, *steps, *rows])
+    return [
+        {
+            "name": visible(name, 120),
+            "kind": kinds.get(name, "records"),
+            "steps": steps.get(name, 0),
+            "trajectories": rows.get(name, 0),
+        }
+        for name in names
+    ]
+
+
+def _kind(stage: Json) -> str:
+    kind = stage.get("kind") if isinstance(stage, Mapping) else None
+    return {"evaluation": "eval"}.get(str(kind), str(kind) if kind else "records")
+
+
+def _story(run: Run) -> str:
+    """The two sentences of the run's report, where it has one."""
+    try:
+        told = read_json_object(run.paths.report_json).get("story")
+    except UserError:
+        return ""
+    return visible(told, 2000) if isinstance(told, str) else ""
+
+
+def _settings(run: Run) -> dict[str, Json]:
+    if not run.is_own:
+        return {}
+    try:
+        return dict(list(_flat(read_json_object(run.paths.settings)))[:_MAX_SETTINGS])
+    except UserError as error:
+        run.notes["settings.json"] = str(error)
+        return {}
+
+
+def _flat(settings: Mapping[str, Json], prefix: str = "") -> Sequence[tuple[str, Json]]:
+    found: list[tuple[str, Json]] = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found += _flat(value, f"{prefix}{key}.")
+        else:
+            found.append((f"{prefix}{key}", value))
+    return found
