@@ -110,6 +110,21 @@ def test_an_evaluation_is_compared_with_the_first_that_asked_the_same_questions(
     assert found == [("before_easy", "after_easy", 0.0), ("before_hard", "after_hard", 1.0)]
 
 
+def test_the_summary_names_the_main_measurements_and_counts_those_on_other_questions(tmp_path: Path) -> None:
+    media = MediaStore()
+    tasks = [search_task(media, 0)]
+    names = ("before", "before_other", "after", "after_other")
+    root = tmp_path / "run"
+    with RunDirectory.create(root, resume=False, settings=SETTINGS, command=("saccade",), title="two kinds") as run:
+        with MetricsWriter.open(run.paths.metrics, stages=names) as metrics:
+            for name in names:
+                evaluate(run, media, metrics, name, tasks, right_of_ten=10 if name == "after" else 0, looks=False)
+        run.finish("finished")
+    write_report(RunPaths(root=root))
+    text = Page(root / "report.html").text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "On 1 question the model was right in 0 % before and in 100 % after. 2 more measurements" in text
+
+
 def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
     page = Page(run / "report.html")
     assert page.count("script") == page.count("link") == page.count("iframe") == 0

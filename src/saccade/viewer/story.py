@@ -156,6 +156,9 @@ def _result(evidence: Evidence) -> str:
     scored = [one for one in evidence.evaluations if one.summary.overall.n and one.second_pass is None]
     if not scored:
         return _training_only(evidence)
+    names = {one.name for one in scored}
+    # Measurements on other sets have the name of the main one before theirs, and a table below.
+    scored = [one for one in scored if not any(one.name.startswith(f"{name}_") for name in names)]
     numbers = [
         f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)}"
         + _beside(evaluation, has_calls=evidence.has_calls)
@@ -163,8 +166,11 @@ def _result(evidence: Evidence) -> str:
     ]
     counts = sorted({evaluation.summary.overall.n for evaluation in scored})
     questions = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    kind = "held-out questions" if are_held_out(evidence.evaluations) else "questions"
-    return f"On {questions} {kind} the model was right {_listed(numbers)}."
+    noun = "question" if counts == [1] else "questions"
+    kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
+    others = len(names) - len(scored)
+    beside = f" {others} more measurements, on other questions, are below." if others else ""
+    return f"On {questions} {kind} the model was right {_listed(numbers)}.{beside}"
 
 
 def _beside(evaluation: Evaluation, *, has_calls: bool) -> str:
