@@ -282,7 +282,7 @@ def test_what_a_model_writes_between_box_tags_cannot_leave_the_page_s_text(tmp_p
     attack = "</li><script>alert(1)</script>"
     one = attempt(search_task(MEDIA, 0), "grounded", {"accuracy": 1.0}, boxes=[BoxMention(text=attack, box=None)])
     _, page = reported(write_steps(tmp_path / "run", {1: [one]}, {}))
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert escape(attack, quote=False) in page
 
 

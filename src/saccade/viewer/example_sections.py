@@ -1,6 +1,6 @@
 """Which trajectories a report shows, evaluation by evaluation and then of training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from saccade.types import Attempt
@@ -20,13 +20,15 @@ class ExampleSection:
     examples: tuple[ExampleView, ...]
 
 
-def example_sections(evidence: Evidence, album: Album) -> list[ExampleSection]:
-    """The sections with examples, their images put into the album."""
+def example_sections(evidence: Evidence, album: Album, addresses: Mapping[int, str]) -> list[ExampleSection]:
+    """The sections with examples, their images put into the album; ``addresses`` by the ``id`` of an attempt."""
     return [
         ExampleSection(
             title=title,
             subtitle=subtitle,
-            examples=tuple(example_view(attempt, album, evidence.why) for attempt in attempts),
+            examples=tuple(
+                example_view(attempt, album, evidence.why, addresses.get(id(attempt), "")) for attempt in attempts
+            ),
         )
         for title, subtitle, attempts in _chosen(evidence)
         if attempts

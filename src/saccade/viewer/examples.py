@@ -121,6 +121,8 @@ class ExampleView:
     turns_left_out: int
     why: tuple[WhyView, ...] = ()
     """Why its pages were found, where an encoder was asked."""
+    address: str = ""
+    """Where the file shows it as a whole."""
 
     @property
     def has_pictures(self) -> bool:
@@ -155,7 +157,7 @@ def verdict(attempt: Attempt) -> str:
     return "right" if counts_as_right(attempt.task, attempt.trajectory) else "wrong"
 
 
-def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None) -> ExampleView:
+def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None, address: str = "") -> ExampleView:
     """Everything that is shown of a trajectory, its images put into the album."""
     task, trajectory = attempt.task, attempt.trajectory
     score = trajectory.score
@@ -179,6 +181,7 @@ def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None) -
         turns=tuple(_turn_view(turn, attempt, boxes, points, album) for turn in shown_turns),
         turns_left_out=len(trajectory.turns) - len(shown_turns),
         why=why_views(attempt, why, album),
+        address=address,
     )
 
 

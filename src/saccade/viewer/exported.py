@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from saccade.types import Json
@@ -33,6 +33,8 @@ class Carried:
     """Pictures by their hash, as ``data:`` addresses."""
     home: str = "/"
     """Address that is shown first."""
+    note: str = ""
+    """Words above the list: what the file leaves out."""
 
 
 def exported_page(title: str, carried: Carried, *, report: str = "", links: Sequence[tuple[str, str]] = ()) -> str:
@@ -81,22 +83,25 @@ def _ordered(name: str, seen: list[str]) -> Iterator[str]:
 
 
 def _styles(has_report: bool) -> list[str]:
-    report = [(APP.parent / "report.css").read_text(encoding="utf-8")] if has_report else []
-    return [*report, (APP / "app.css").read_text(encoding="utf-8")]
+    return [*([report_style()] if has_report else []), (APP / "app.css").read_text(encoding="utf-8")]
+
+
+def report_style() -> str:
+    return (APP.parent / "report.css").read_text(encoding="utf-8")
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
     named = {"script-src": scripts, "style-src": styles}
-    parts = [f"{name} {' '.join(map(_source, texts))}" for name, texts in named.items()]
+    parts = [f"{name} {' '.join(map(source_of, texts))}" for name, texts in named.items()]
     return "; ".join(["default-src 'none'", "img-src data: blob:", "base-uri 'none'", "form-action 'none'", *parts])
 
 
-def _source(text: str) -> str:
+def source_of(text: str) -> str:
+    """The hash by which a content-security policy lets an inline script or style pass."""
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"'sha256-{digest}'"
 
 
 def _block(carried: Carried) -> str:
     """JSON that cannot end its script element, whatever a model wrote."""
-    values = {"answers": carried.answers, "rows": carried.rows, "images": carried.images, "home": carried.home}
-    return json.dumps(values, allow_nan=False, default=dict).replace("<", "\\u003c")
+    return json.dumps(asdict(carried), allow_nan=False).replace("<", "\\u003c")

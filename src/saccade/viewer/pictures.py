@@ -63,6 +63,13 @@ class Album:
         shapes = "".join(_shape(overlay, width, height) for overlay in overlays)
         return f'{opening}<use href="#image-{_identifier(image)}"/>{shapes}</svg>'
 
+    def data_address(self, image: ImageRef) -> str:
+        """The image as a ``data:`` address; nothing where the album has it already, or cannot have it."""
+        if image.hash in self._encoded or self._embed(image):
+            return ""
+        element = self._encoded.pop(image.hash)
+        return element[element.index('href="') + len('href="') : element.rindex('"')]
+
     def definitions(self) -> str:
         """A hidden SVG with every embedded image. Safe markup."""
         images = "".join(self._encoded.values())

@@ -11,10 +11,12 @@ from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
+from saccade.viewer.carried_report import LIST, carried, chosen_for
 from saccade.viewer.chain_words import chains_text
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.example_sections import example_sections, shown_attempts
+from saccade.viewer.exported import exported_page
 from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
 from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
@@ -86,14 +88,16 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
 def report_page(evidence: Evidence) -> str:
     """The HTML page. Text of models, tasks and settings is escaped by the template, markup is our own."""
     album = Album(directory=evidence.paths.media)
-    sections = example_sections(evidence, album)
+    chosen = chosen_for(evidence)
+    sections = example_sections(evidence, album, chosen.addresses)
     training = {
         stage: curves
         for stage, curves in evidence.curves.items()
         if stage not in {evaluation.name for evaluation in evidence.evaluations}
     }
-    return page_template(_TEMPLATE).render(
-        title=visible(evidence.info.title or evidence.paths.root.resolve().name, 200),
+    title = visible(evidence.info.title or evidence.paths.root.resolve().name, 200)
+    report = page_template(_TEMPLATE).render(
+        title=title,
         info=evidence.info,
         command=visible(" ".join(evidence.info.command), 1000),
         wall=duration(evidence.wall_s) if math.isfinite(evidence.wall_s) else "–",
@@ -121,6 +125,8 @@ def report_page(evidence: Evidence) -> str:
         notes=[visible(note, 500) for note in evidence.notes],
         album=album.definitions(),
     )
+    links = [("Report", ""), (f"Trajectories ({len(chosen.entries)})", LIST)]
+    return exported_page(title, carried(chosen, album), report=report, links=links)
 
 
 def _why_hint(evidence: Evidence) -> str:

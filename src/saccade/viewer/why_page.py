@@ -9,6 +9,7 @@ from saccade.media.store import MediaStore
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.store import PageStore
 from saccade.retrieval.why import named_query, page_match
+from saccade.viewer.exported import report_style, source_of
 from saccade.viewer.pictures import Album
 from saccade.viewer.why import why_view
 from saccade.viewer.words import page_template, visible
@@ -31,6 +32,13 @@ def write_why_page(path: Path, question: str, hits: Sequence[PageHit], pages: Pa
         album = Album(directory=Path(folder))
         search = why_view(question, found, album)
     source = f"{len(hits)} of {len(pages):,} pages in {pages.paths.root}, by {pages.encoder}"
-    page = page_template(_TEMPLATE).render(search=search, source=visible(source, 300), album=album.definitions())
+    style = report_style()
+    page = page_template(_TEMPLATE).render(
+        search=search,
+        source=visible(source, 300),
+        album=album.definitions(),
+        style=style,
+        style_source=source_of(style),
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomic(path, page)

@@ -1,6 +1,7 @@
 // @ts-check
 /** Answers and pictures: from the server, or from what an exported file carries. */
 
+import { h } from "./dom.js";
 import { answerFrom } from "./offline.js";
 
 /** @type {import("./types").ExportData | null} */
@@ -9,6 +10,11 @@ export const carried = readCarried();
 function readCarried() {
   const element = document.getElementById("export");
   return element ? JSON.parse(element.textContent ?? "null") : null;
+}
+
+/** The way to a run's own page; nothing in a file that does not carry it. @param {string} run */
+export function runLink(run) {
+  return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, "run") : null;
 }
 
 /** Words for people about what a server could not answer. */
@@ -72,7 +78,7 @@ function wordsOf(answer) {
 /** @param {string} run @param {string} hash @param {number} [width] of a smaller one */
 export function imageUrl(run, hash, width) {
   if (!/^[0-9a-f]{64}$/.test(hash)) return "";
-  if (carried) return carried.images[hash] ?? "";
+  if (carried) return carried.images[hash] ?? document.getElementById(`image-${hash.slice(0, 24)}`)?.getAttribute("href") ?? "";
   return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
 }
 

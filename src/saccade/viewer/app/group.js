@@ -1,7 +1,7 @@
 // @ts-check
 /** A group: everybody who answered the question at that step, their rewards, boxes and words beside each other. */
 
-import { api } from "./api.js";
+import { api, runLink } from "./api.js";
 import { wordDiff } from "./diff.js";
 import { counted, h, numberText, percentText, readable, shown, svg } from "./dom.js";
 import { linked } from "./link.js";
@@ -25,7 +25,7 @@ export async function groupPage(run, id, query) {
     page.append(h("h1", "Group"), h("p", "None of its trajectories can be read."));
     return page;
   }
-  page.append(h("nav.crumbs", { "aria-label": "Place" }, h("a", { href: `#/run/${run}` }, "run"), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
+  page.append(h("nav.crumbs", { "aria-label": "Place" }, runLink(run), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
     h("h1.question", first.task.text), h("p", "expected ", h("b", first.task.answer)), groupSummary(group.rows), everybody(run, scenes, group.rows),
     ...[streams(scenes, group), compareTwo(scenes, query.get("other")), across(run, group.across ?? [])].filter((part) => part !== null));
   return page;
@@ -36,7 +36,7 @@ function groupSummary(rows) {
   const rewards = rows.map((row) => row.reward).filter((reward) => reward !== null);
   const mean = rewards.reduce((sum, value) => sum + value, 0) / (rewards.length || 1);
   const spread = Math.sqrt(rewards.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rewards.length || 1));
-  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; rewards ${numberText(mean)} ± ${numberText(spread)}`, spread === 0 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
+  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; rewards ${numberText(mean)} ± ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
 }
 
 /** All boxes on one picture; a row for each trajectory. @param {string} run @param {Scene[]} scenes @param {Row[]} rows */
@@ -44,16 +44,32 @@ function everybody(run, scenes, rows) {
   const root = h("div.scene");
   const link = linked(root);
   const pictures = scenes[0].pictures.filter((picture) => picture.key.startsWith("q"));
-  const regions = scenes.flatMap((scene, index) => scene.regions.filter((region) => region.picture.startsWith("q") && (region.kind !== "target" || index === 0)).map((region) => ({ ...region, id: region.kind === "target" ? region.id : `${scene.id}-${region.id}`, mark: region.kind === "target" ? region.mark : `${index + 1}`, label: region.kind === "target" ? region.label : `trajectory ${index + 1}, ${region.label}` })));
+  const regions = merged(scenes);
   const most = Math.max(...rows.map((row) => Math.abs(row.reward ?? 0)), 1e-9);
   const line = (/** @type {Scene} */ scene, /** @type {number} */ index) => {
     const row = rows.find((one) => one.id === scene.id);
-    const mine = regions.filter((region) => region.id.startsWith(`${scene.id}-`));
-    return h("tr", { "data-region": mine[0]?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine[0]?.id }, `${index + 1}`)), h("td", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
+    const mine = regions.find((region) => region.kind !== "target" && region.mark.split(",").includes(`${index + 1}`));
+    return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
       h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), h("td.numbers", numberText(row?.advantage)));
   };
   root.append(h("div.two", pictureView(run, pictures, regions, link).element, h("table", h("thead", h("tr", ...["No.", "Answer", "Reward", "Advantage"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", scenes.map(line)))));
   return root;
+}
+
+/** Places of all of them; where several asked for the same one it is drawn once, with all their numbers. @param {Scene[]} scenes */
+function merged(scenes) {
+  /** @type {Map<string, import("./types").Region>} */
+  const found = new Map();
+  scenes.forEach((scene, index) => {
+    for (const region of scene.regions.filter((one) => one.picture.startsWith("q"))) {
+      const key = JSON.stringify([region.picture, region.kind, region.box, region.point]);
+      const known = found.get(key);
+      if (region.kind === "target") found.set(key, known ?? region);
+      else if (known) found.set(key, { ...known, mark: `${known.mark},${index + 1}`, label: `${known.label}, ${index + 1}` });
+      else found.set(key, { ...region, id: `all${found.size}`, mark: `${index + 1}`, label: `of trajectory ${index + 1}` });
+    }
+  });
+  return [...found.values()];
 }
 
 /** The streams that asked it, beside each other. @param {Scene[]} scenes @param {any} group */

@@ -1,7 +1,7 @@
 // @ts-check
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
-import { api, imageUrl, listen } from "./api.js";
+import { api, imageUrl, listen, runLink } from "./api.js";
 import { announce, counted, h, later, numberText, readable, shown, svg } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
@@ -30,7 +30,7 @@ export async function listPage(run, filter) {
     Object.entries(SORTS).map(([value, words]) => h("option", { value, selected: (filter.get("sort") ?? "") === value }, words)));
   const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
   const page = h("div.page.list", h("h1.unseen", "Trajectories"),
-    h("div.list-bar", h("a", { href: `#/run/${run}` }, "run"), search, sort, summary), notes, h("div.list-two", side, rows.element));
+    h("div.list-bar", runLink(run), search, sort, summary), notes, h("div.list-two", side, rows.element));
 
   /** @param {string} name @param {string} value */
   function set(name, value) {

@@ -36,7 +36,7 @@ async function route() {
   const isReport = report !== null && !location.hash.startsWith("#/");
   if (report) report.hidden = !isReport;
   place.hidden = isReport;
-  markNavigation(address);
+  markNavigation(isReport ? "" : address);
   if (isReport) return;
   const [path, search] = address.split("?", 2);
   const mine = (shows += 1);

@@ -12,7 +12,7 @@ export function answerFrom(data, path) {
   if (path in data.answers) return data.answers[path];
   const url = new URL(path, "http://file.invalid");
   const list = url.pathname.match(/^\/api\/runs\/([^/]+)\/trajectories$/);
-  if (list && data.rows[list[1]]) return rowsAnswer(data.rows[list[1]], url.searchParams);
+  if (list && data.rows[list[1]]) return rowsAnswer(data.rows[list[1]], url.searchParams, data.note ? [data.note] : []);
   const near = url.pathname.match(/^\/api\/runs\/([^/]+)\/trajectories\/([^/]+)\/neighbours$/);
   if (near && data.rows[near[1]]) return neighboursOf(matching(data.rows[near[1]], url.searchParams), data.rows[near[1]], near[2]);
   const group = url.pathname.match(/^\/api\/runs\/([^/]+)\/groups\/([^/]+)$/);
@@ -66,8 +66,8 @@ export function matching(rows, filter) {
     .map((one) => one.row);
 }
 
-/** @param {Row[]} rows @param {URLSearchParams} filter @returns {import("./types").Rows} */
-function rowsAnswer(rows, filter) {
+/** @param {Row[]} rows @param {URLSearchParams} filter @param {string[]} notes @returns {import("./types").Rows} */
+function rowsAnswer(rows, filter, notes) {
   const found = matching(rows, filter);
   const offset = Number(filter.get("offset") ?? 0);
   /** @type {Record<string, import("./types").Facet>} */
@@ -79,7 +79,7 @@ function rowsAnswer(rows, filter) {
   }
   const ranges = Object.fromEntries(NUMBERS.map((name) => [name, rangeOf(found, name)]).filter(([, range]) => range));
   return { total: rows.length, matched: found.length, offset, rows: found.slice(offset, offset + Number(filter.get("limit") ?? 200)),
-    facets, ranges, indexing: null, search: null, notes: [] };
+    facets, ranges, indexing: null, search: null, notes };
 }
 
 /** @param {Row[]} rows @param {string} name @returns {import("./types").Range | null} */

@@ -9,7 +9,8 @@ export function rewardParts(reward) {
   const parts = reward.terms.filter((term) => term.contribution !== null);
   const up = parts.reduce((sum, term) => sum + Math.max(term.contribution ?? 0, 0), 0);
   const down = parts.reduce((sum, term) => sum + Math.min(term.contribution ?? 0, 0), 0);
-  const width = up - down || 1;
+  const most = parts.reduce((sum, term) => sum + Math.max(term.weight ?? 0, 0), 0);
+  const width = Math.max(up, most) - down || 1;
   const x = (/** @type {number} */ value) => (100 * (value - down)) / width;
   let right = 0;
   let left = 0;

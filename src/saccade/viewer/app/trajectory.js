@@ -2,7 +2,7 @@
 /** The page of one trajectory: what was asked, what it looked at, what it said, and why it was right or wrong. */
 
 import { annotationForm } from "./annotate.js";
-import { api, carried } from "./api.js";
+import { api, carried, runLink } from "./api.js";
 import { announce, counted, h, numberText, readable, shown } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
@@ -60,7 +60,7 @@ function head(scene) {
 /** @param {Scene} scene @param {string} query */
 function crumbs(scene, query) {
   return h("nav.crumbs", { "aria-label": "Place" },
-    h("a", { href: `#/run/${scene.run}` }, "run"), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
+    runLink(scene.run), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
     h("span.small", `${readable(scene.stage)}, step ${scene.step} · ${readable(scene.task.family)} · stream ${readable(scene.stream)} · sample ${scene.sample} · ${scene.task.id}`));
 }
 

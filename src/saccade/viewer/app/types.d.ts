@@ -64,7 +64,7 @@ export interface Annotation {
   is_retracted?: boolean;
 }
 export interface ExportData {
-  answers: Record<string, unknown>; images: Record<string, string>; rows: Record<string, Row[]>; home: string;
+  answers: Record<string, unknown>; images: Record<string, string>; rows: Record<string, Row[]>; home: string; note: string;
 }
 
 declare global {

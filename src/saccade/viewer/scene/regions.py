@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from saccade.geometry import Box, Mask, Point
+from saccade.protocols.coordinates import numbers
 from saccade.types import Attempt, ImageRef, Json, ToolCall, Turn
 from saccade.viewer.examples import named_boxes
 from saccade.viewer.named_points import named_points
@@ -99,7 +100,7 @@ def _named_boxes(attempt: Attempt, places: Places) -> None:
         corners = None if named.box is None else _corners(named.box)
         if corners is None:
             continue
-        numbers = _numbers(mention.text, 4)
+        written = _numbers(mention.text, 4)
         places.add(
             Region(
                 id=f"named{named.number}",
@@ -108,8 +109,8 @@ def _named_boxes(attempt: Attempt, places: Places) -> None:
                 label=f"box {named.number} of the thought",
                 mark=str(named.number),
                 box=corners,
-                written=numbers,
-                frame=_frame(numbers, corners, attempt.task.images),
+                written=written,
+                frame=_frame(written, corners, attempt.task.images),
                 turn=turn.index + 1,
                 fate=named.fate,
             ),
@@ -130,7 +131,7 @@ def _named_points(attempt: Attempt, places: Places) -> None:
         pair = None if named.point is None else _pair(named.point)
         if pair is None or named.image_index is None:
             continue
-        numbers = _numbers(mention.text, 2)
+        written = _numbers(mention.text, 2)
         image = attempt.task.images[named.image_index : named.image_index + 1]
         places.add(
             Region(
@@ -140,8 +141,8 @@ def _named_points(attempt: Attempt, places: Places) -> None:
                 label=visible(mention.label, 60) or f"point {named.number}",
                 mark=f"p{named.number}",
                 point=pair,
-                written=numbers,
-                frame=_frame(numbers, pair, image),
+                written=written,
+                frame=_frame(written, pair, image),
                 turn=turn.index + 1,
                 fate=named.fate,
             ),
@@ -218,27 +219,26 @@ def _code_boxes(turn: Turn, code: str) -> Iterator[tuple[tuple[float, ...], _Wri
     """Crops by plain numbers, which code takes in pixels of the original."""
     at = max(turn.text.find(code), 0)
     for match in _CODE_CROP.finditer(turn.text, at):
-        numbers = _numbers(match[1], 4)
-        if numbers is not None:
-            yield numbers, _Written(start=match.start(1), end=match.end(1), numbers=numbers)
+        written = _numbers(match[1], 4)
+        if written is not None:
+            yield written, _Written(start=match.start(1), end=match.end(1), numbers=written)
 
 
 def _shapes(value: Json) -> Iterator[tuple[float, ...]]:
     if not isinstance(value, list | tuple):
         return
-    numbers = [float(one) for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
-    if len(numbers) == len(value) and len(numbers) in (2, 4):
-        if all(abs(number) < 1e9 for number in numbers):
-            yield tuple(numbers)
-        return
+    for count in (2, 4):
+        if (shape := numbers(value, count)) is not None:
+            yield tuple(float(number) for number in shape)
+            return
     for item in value:
         yield from _shapes(item)
 
 
 def _lists(text: str, start: int) -> Iterator[_Written]:
     for match in _LISTS.finditer(text, start):
-        numbers = tuple(float(number) for number in match[1].split(","))
-        yield _Written(start=match.start(), end=match.end(), numbers=numbers)
+        written = tuple(float(number) for number in match[1].split(","))
+        yield _Written(start=match.start(), end=match.end(), numbers=written)
 
 
 def _find(text: str, piece: str, start: int) -> _Written | None:
