@@ -4,6 +4,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from saccade.evaluation.benchmarks.benchmark import Aggregate, BenchmarkFigure, ScoredRow
+from saccade.evaluation.benchmarks.boxes import best_iou
+from saccade.evaluation.benchmarks.hub_rows import list_of
+from saccade.evaluation.benchmarks.rules.documents import slide_gold
 
 Scored = Sequence[ScoredRow]
 Key = Callable[[ScoredRow], str]
@@ -97,3 +100,106 @@ def all_right(scored: Scored, key: Key) -> float:
     """Share of groups whose every row is right."""
     groups = grouped(scored, key)
     return sum(all(one.credit >= 1.0 for one in rows) for rows in groups.values()) / len(groups) if groups else 0.0
+
+
+def mean_of_cycles(scored: Scored) -> list[BenchmarkFigure]:
+    """HR-Bench: the mean of each cycle, then over the cycles; so for each category."""
+    return [
+        _over_cycles("mean over cycles", scored),
+        *(_over_cycles(f"category: {key}", rows) for key, rows in _by(scored, "category")),
+        BenchmarkFigure("right in every cycle", all_right(scored, lambda one: one.row.task.question), len(scored)),
+    ]
+
+
+def _over_cycles(name: str, scored: Scored) -> BenchmarkFigure:
+    cycles = grouped(scored, column("cycle_category")) or {"": list(scored)}
+    return BenchmarkFigure(name, math.fsum(map(mean, cycles.values())) / len(cycles), len(scored))
+
+
+def hallusion_accuracies(scored: Scored) -> list[BenchmarkFigure]:
+    """HallusionBench: over questions (aAcc), figures (fAcc) and question groups (qAcc); a group counts whole.
+
+    Set, figure and question are the fourth, fifth and sixth part of the index.
+    """
+
+    def part(place: int) -> Key:
+        def key(one: ScoredRow) -> str:
+            parts = one.row.index.split("_")
+            return f"{one.row.fields.get('l2-category', '')}_{parts[3]}_{parts[place]}"
+
+        return key
+
+    return [
+        BenchmarkFigure("aAcc", mean(scored), len(scored)),
+        BenchmarkFigure("fAcc", all_right(scored, part(4)), len(grouped(scored, part(4)))),
+        BenchmarkFigure("qAcc", all_right(scored, part(5)), len(grouped(scored, part(5)))),
+        *(BenchmarkFigure(f"aAcc, {key}", mean(rows), len(rows)) for key, rows in _by(scored, "category")),
+    ]
+
+
+def with_box_recall(scored: Scored) -> list[BenchmarkFigure]:
+    """TreeBench: accuracy, the mean over rows of each target's best IoU with a box of the thought, categories."""
+    ious = [best_iou(one.reply, one.row.fields.get("target_instances", "[]")) for one in scored]
+    figures = accuracy("category")(scored)
+    return [figures[0], BenchmarkFigure("mIoU", math.fsum(ious) / len(ious), len(ious)), *figures[1:]]
+
+
+def word_scores(scored: Scored) -> list[BenchmarkFigure]:
+    """SlideVQA: ANLS, exact match, and F1 of words between spaces, each word counted as often as it is said."""
+    pairs = [(slide_gold(one.row), one.extracted.text) for one in scored]
+    exact = [float(gold.strip() == said.strip()) for gold, said in pairs]
+    words = [_word_f1(gold.split(), said.split()) for gold, said in pairs]
+    return [
+        BenchmarkFigure("ANLS", mean(scored), len(scored)),
+        BenchmarkFigure("exact match", math.fsum(exact) / len(exact), len(scored)),
+        BenchmarkFigure("F1", math.fsum(words) / len(words), len(scored)),
+    ]
+
+
+def _word_f1(gold: list[str], said: list[str]) -> float:
+    hits = sum(word in gold for word in said)
+    if not gold or not said or not hits:
+        return 0.0
+    recall, precision = hits / len(gold), hits / len(said)
+    return 2 * recall * precision / (recall + precision)
+
+
+def document_scores(scored: Scored) -> list[BenchmarkFigure]:
+    """MMLongBench-Doc: F1 of recall over questions with an answer and precision over replies with one; then accuracy.
+
+    Then the mean of each source of evidence, of one page, several, and of none.
+    """
+    asked = [one for one in scored if not _is_unanswerable(one.row.answer)]
+    told = [one for one in scored if not _is_unanswerable(one.extracted.text)]
+    recall, precision = (mean(rows) if rows else 0.0 for rows in (asked, told))
+    f1 = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+    parts = {name: [one for one in scored if is_in(one)] for name, is_in in _EVIDENCE.items()}
+    return [
+        BenchmarkFigure("F1", f1, len(scored)),
+        BenchmarkFigure("accuracy", mean(scored), len(scored)),
+        *(BenchmarkFigure(name, mean(rows), len(rows)) for name, rows in parts.items() if rows),
+    ]
+
+
+def _is_unanswerable(text: str) -> bool:
+    return text.strip().lower() == "not answerable"
+
+
+def _pages(one: ScoredRow) -> int:
+    return len(list_of(one.row.fields.get("evidence_pages", "[]")))
+
+
+def _from(source: str) -> Callable[[ScoredRow], bool]:
+    return lambda one: source in list_of(one.row.fields.get("evidence_sources", "[]"))
+
+
+_EVIDENCE: dict[str, Callable[[ScoredRow], bool]] = {
+    "text": _from("Pure-text (Plain-text)"),
+    "layout": _from("Generalized-text (Layout)"),
+    "table": _from("Table"),
+    "chart": _from("Chart"),
+    "image": _from("Figure"),
+    "single page": lambda one: _pages(one) == 1,
+    "several pages": lambda one: _pages(one) > 1,
+    "unanswerable": lambda one: _pages(one) == 0,
+}

@@ -4,8 +4,9 @@ A public figure is comparable only with all of these beside it. Each harness rea
 ``Reading`` is one such rule, in words of our own. ``Benchmark.headline`` names the one that a report puts first.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from saccade.errors import UserError
@@ -126,6 +127,9 @@ class Reading:
     def read(self, row: BenchmarkRow, reply: str) -> Extracted:
         return self.rule(row, reply)
 
+    def with_aggregate(self, aggregate: Aggregate) -> "Reading":
+        return replace(self, aggregate=aggregate)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PixelRule:
@@ -143,7 +147,7 @@ class Release:
 
     file: str
     md5: str = ""
-    """As the release's or a harness's own code gives it; empty where none is published."""
+    """As the release's or a harness's own code gives it, or its first digits; empty where none is published."""
     date: str = ""
 
 
@@ -159,8 +163,14 @@ class Layout:
     """Without these a file is refused."""
     from_hub: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
     """A row of the hub's parquet in the TSV's columns; None where they are the same."""
+    prepare: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
+    """The TSV's columns in their usual form, where the release has another."""
     keep: Callable[[Mapping[str, str]], bool] | None = None
     """The rows that are asked, where a file holds others."""
+    folder: str = ""
+    """The folder of a release that ``release_rows`` reads, instead of files of these layouts."""
+    release_rows: Callable[[Path], Iterator[Mapping[str, str]]] | None = None
+    """Rows with ``image_path`` in the folder; ``UserError`` names the file that is missing or damaged."""
     data_set: str = ""
     """A name of ``DATA_SETS`` instead of files of its own."""
     split: str = "test"
@@ -186,6 +196,8 @@ class Benchmark:
     pixels: PixelRule = PixelRule()
     source: str = ""
     """``Task.source``, which the strict metric goes by; empty for the rule of the answer's kind."""
+    keeps_lists: bool = False
+    """An answer that is the text of a list is one answer of several items; else any item counts."""
     published_as: tuple[str, ...] = ()
     """Its names among the published figures."""
     trap: str = ""

@@ -1,5 +1,6 @@
 """Rows of the hub's parquet put into the columns of VLMEvalKit's TSV."""
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 
@@ -24,3 +25,17 @@ def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[st
     choices = [(match[2] or match[4]).strip() for match in found]
     question = text[: found[0].start()].strip() if found else text.strip()
     return with_choices(row, choices, question=question, **columns)
+
+
+def literal_list(text: str) -> list[str]:
+    """The items of the text of a Python list, as text; the text itself where it is none."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return [text]
+    return [str(one) for one in found] if isinstance(found, list) else [text]
+
+
+def list_of(text: str) -> list[str]:
+    """The items of the text of a list; none where it is none."""
+    return literal_list(text) if text.startswith("[") else []

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -44,6 +45,10 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
         wanted = f"the release of {benchmark.title} in {where / layout.data_set}/ (docs/datasets.md says its files)"
         there = release_folder if release_folder.exists() else None
         return Readiness(benchmark=benchmark, file=there, wanted=wanted)
+    if layout.folder:
+        found = next((place for place in (where / layout.folder, where) if _has_release(benchmark, place)), None)
+        wanted = f"the release of {benchmark.title} in {where / layout.folder}/ (docs/benchmarks.md says its files)"
+        return Readiness(benchmark=benchmark, file=found, wanted=wanted)
     files = [str(where / release.file) for release in layout.releases[:1]]
     wanted = " or ".join(files + [f"the parquet files of {layout.hub} in {where}/"] * bool(layout.hub))
     if where.is_file():
@@ -72,6 +77,8 @@ def open_benchmark(
         raise UserError(f"{benchmark.title} is not there; put {found.wanted}")
     if benchmark.layout.data_set:
         return _from_data_set(benchmark, found.file, media, take)
+    if benchmark.layout.release_rows:
+        return _from_release(benchmark, found.file, benchmark.layout.release_rows, media, take)
     if found.file.is_dir() or found.file.suffix == ".parquet":
         return _from_parquet(benchmark, found.file, media, take)
     opened = _from_tsv(benchmark, found.file, media, take)
@@ -96,13 +103,14 @@ def _from_tsv(benchmark: Benchmark, path: Path, media: MediaStore, take: int | N
     rows: list[BenchmarkRow] = []
     images = ImageReader(path.parent, media)
     for one in read:
-        if not _is_asked(benchmark, one.fields):
+        fields = benchmark.layout.prepare(one.fields) if benchmark.layout.prepare else one.fields
+        if not _is_asked(benchmark, fields):
             left_out[NOT_ASKED] += 1
         elif not (shown := _pictures(one, spans, path)) and "image_path" not in one.fields:
             left_out[NO_IMAGE] += 1
         elif take is None or len(rows) < take:
             refs = _refs(one, shown, path, media, images)
-            rows.append(_row(benchmark, one.fields, refs, f"{path}, line {one.line}"))
+            rows.append(_row(benchmark, fields, refs, f"{path}, line {one.line}"))
     return _opened(benchmark, rows, path.name, file.md5, left_out)
 
 
@@ -190,6 +198,31 @@ def _from_data_set(benchmark: Benchmark, where: Path, media: MediaStore, take: i
     return _opened(benchmark, rows, where.name, "", Counter(read.left_out))
 
 
+def _from_release(
+    benchmark: Benchmark,
+    where: Path,
+    rows: Callable[[Path], Iterator[Mapping[str, str]]],
+    media: MediaStore,
+    take: int | None,
+) -> OpenedBenchmark:
+    images = ImageReader(where, media)
+    read: list[BenchmarkRow] = []
+    for fields in islice(rows(where), take):
+        place = f"{where}, question {fields['index']}"
+        try:
+            picture = images.read(fields["image_path"], "image_path", place)
+        except RowError as error:
+            raise UserError(f"{place}, column 'image_path': {error.why}") from error
+        read.append(_row(benchmark, fields, (picture,), place))
+    return _opened(benchmark, read, where.name, "", Counter())
+
+
+def _has_release(benchmark: Benchmark, folder: Path) -> bool:
+    """Whether the folder holds a question of the release."""
+    rows = benchmark.layout.release_rows
+    return rows is not None and folder.is_dir() and next(rows(folder), None) is not None
+
+
 def _row(benchmark: Benchmark, fields: Mapping[str, str], images: tuple[ImageRef, ...], place: str) -> BenchmarkRow:
     try:
         return row_of(benchmark, fields, images)
@@ -202,7 +235,7 @@ def _opened(
 ) -> OpenedBenchmark:
     if not rows:
         raise UserError(f"{file}: holds no question of {benchmark.title} that can be asked ({dict(left_out)})")
-    release = next((one for one in benchmark.layout.releases if one.md5 and one.md5 == md5), None)
+    release = next((one for one in benchmark.layout.releases if one.md5 and md5.startswith(one.md5)), None)
     return OpenedBenchmark(
         benchmark=benchmark, rows=tuple(rows), file=file, md5=md5, release=release, left_out=dict(left_out)
     )

@@ -46,3 +46,8 @@ def real_world_prompt(row: BenchmarkRow) -> str:
         "multiple-choice question based on the image. Respond with only the letter (A, B, C, D, or E) of the correct "
         "option. \nThe best answer is:"
     )
+
+
+def own_input_prompt(row: BenchmarkRow) -> str:
+    """The row's column ``input_prompt``, with the places of its pictures."""
+    return row.column("input_prompt")

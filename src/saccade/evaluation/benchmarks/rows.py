@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, OptionPolicy
+from saccade.evaluation.benchmarks.hub_rows import list_of
 from saccade.seeding import seed_for
 from saccade.tasks.rows.answers import infer_kind
 from saccade.tasks.rows.fields import RowError
@@ -23,6 +24,10 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
     answer = fields.get("answer", "").strip()
     if choices and answer and answer not in letters:
         raise RowError("answer", f"{answer[:80]!r} is not one of the options {', '.join(letters)}")
+    listed = tuple(list_of(fields.get("choices", "")))
+    choices = choices or (listed if len(listed) > 1 else ())
+    accepted = () if choices or benchmark.keeps_lists else tuple(list_of(answer))
+    answer = accepted[0] if accepted else answer
     task = Task(
         id=f"{benchmark.name}/{index}",
         family=benchmark.name,
@@ -31,6 +36,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         answer_kind="choice" if choices else infer_kind(answer, (), question) if answer else "exact",
         images=tuple(images),
         choices=choices,
+        accepted=accepted,
         source=benchmark.source or benchmark.name,
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )

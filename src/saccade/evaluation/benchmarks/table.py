@@ -5,10 +5,62 @@ from types import MappingProxyType
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import Benchmark
-from saccade.evaluation.benchmarks.sets.fine_details import V_STAR
-from saccade.evaluation.benchmarks.sets.yes_or_no import POPE
+from saccade.evaluation.benchmarks.sets.charts_and_diagrams import AI2D, AI2D_NO_MASK, CHARTQA, CHARXIV
+from saccade.evaluation.benchmarks.sets.data_sets import DATA_SET_BENCHMARKS
+from saccade.evaluation.benchmarks.sets.documents import MMLONGBENCH_DOC, SLIDEVQA
+from saccade.evaluation.benchmarks.sets.fine_details import (
+    CV_BENCH_2D,
+    CV_BENCH_3D,
+    HRBENCH_4K,
+    HRBENCH_8K,
+    MME_REALWORLD_LITE,
+    MMSTAR,
+    REALWORLDQA,
+    TREEBENCH,
+    V_STAR,
+)
+from saccade.evaluation.benchmarks.sets.mathematics import MATHVERSE, MATHVISION, MATHVISTA, MMK12, MMMU, WEMATH
+from saccade.evaluation.benchmarks.sets.pairs import COUNTERCURATE, SUGARCREPE
+from saccade.evaluation.benchmarks.sets.several_pictures import BLINK, COUNTBENCH, MINDCUBE_TINY, PIXMO_COUNT
+from saccade.evaluation.benchmarks.sets.yes_or_no import HALLUSIONBENCH, POPE
 
-BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({one.name: one for one in (V_STAR, POPE)})
+BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            V_STAR,
+            HRBENCH_4K,
+            HRBENCH_8K,
+            MME_REALWORLD_LITE,
+            POPE,
+            REALWORLDQA,
+            CV_BENCH_2D,
+            CV_BENCH_3D,
+            CHARTQA,
+            AI2D,
+            AI2D_NO_MASK,
+            WEMATH,
+            MMSTAR,
+            MMMU,
+            MMK12,
+            TREEBENCH,
+            COUNTBENCH,
+            PIXMO_COUNT,
+            MATHVISION,
+            MATHVISTA,
+            *MATHVERSE,
+            CHARXIV,
+            BLINK,
+            MINDCUBE_TINY,
+            HALLUSIONBENCH,
+            SUGARCREPE,
+            COUNTERCURATE,
+            SLIDEVQA,
+            MMLONGBENCH_DOC,
+            *DATA_SET_BENCHMARKS,
+        )
+    }
+)
 
 
 def benchmark_named(name: str) -> Benchmark:

@@ -156,10 +156,10 @@ def _similarity(prediction: str, gold: str, threshold: float) -> float:
     # Bounds the work too: an answer of very different length cannot reach the threshold.
     if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
         return 0.0
-    return 1.0 - _edit_distance(given, wanted) / longer
+    return 1.0 - edit_distance(given, wanted) / longer
 
 
-def _edit_distance(a: str, b: str) -> int:
+def edit_distance(a: str, b: str) -> int:
     """Levenshtein distance, one vectorised row per character of ``a``."""
     letters = np.array([ord(letter) for letter in b], dtype=np.int64)
     places = np.arange(len(b) + 1)

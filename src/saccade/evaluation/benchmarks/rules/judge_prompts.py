@@ -36,3 +36,49 @@ def extract_prompt(row: BenchmarkRow, reply: str) -> str:
         "Question: Which fraction is blue?\nChoices: (A) 3/11 (B) 8/11\nReply: It is (B) 8/11.\nFinal answer: B\n\n"
         f"{row.task.question}\nReply: {reply}\nFinal answer:"
     )
+
+
+def agreement_prompt(row: BenchmarkRow, extracted: str) -> str:
+    """Asks for 1 where an extracted answer agrees with the right one, else 0."""
+    question = row.fields.get("question_for_eval", row.task.question)
+    return (
+        "Do two answers to a mathematical question agree? They do only where the model's answer matches the standard "
+        "answer completely, or says the same in another form, such as 0.5m and 50cm. Say 1 where they agree and 0 "
+        "where they do not, and nothing else.\n\n"
+        "Question: Write the set in interval notation.\nStandard answer: (-2,1]\nModel's answer: (-2,1)\nVerdict: 0\n\n"
+        f"Question: {question}\nStandard answer: {row.answer}\nModel's answer: {extracted}\nVerdict:"
+    )
+
+
+def correctness_prompt(row: BenchmarkRow, reply: str) -> str:
+    """Asks whether a reply is correct, incorrect or unclear beside a reference answer in a sentence."""
+    reference = row.fields.get("gt_answer_details") or row.answer
+    return (
+        "Compare a prediction with the reference answer to a question. Say correct where they do not conflict, "
+        "incorrect where they do, unclear where the prediction does not say. One word and nothing else.\n\n"
+        f"Question: {row.task.question}\nReference answer: {reference}\nPrediction: {reply}\nWord:"
+    )
+
+
+def chart_prompt(row: BenchmarkRow, reply: str) -> str:
+    """Asks for JSON with the extracted answer and a score of 0 or 1; CharXiv's own prompt where the row has one."""
+    own = row.fields.get("grading_query")
+    if own:
+        return own.replace("{PREDICTION}", reply)
+    return (
+        "Take the final answer out of the reply to a question about a chart, and compare it with the right answer: "
+        "numbers must be equal, words must mean the same. Reply with JSON alone, such as "
+        '{"extract_answer": "0.5", "score": 1}; the score is 1 where it is right and 0 where it is not.\n\n'
+        f"Question: {row.task.question}\nRight answer: {row.answer}\nReply: {reply}\nJSON:"
+    )
+
+
+def document_prompt(row: BenchmarkRow, reply: str) -> str:
+    """Asks for the answer and its format after two fixed headings."""
+    return (
+        "Take the answer out of an analysis of a document. It is an Integer, a Float, a String or a List. Write Not "
+        "answerable where the analysis says that the document does not tell; write Fail to answer where the analysis "
+        "says that it could not read the document. Be short, and use this form:\n"
+        "Extracted answer: [answer]\nAnswer format: [answer format]\n\n"
+        f"Question: {row.task.question}\nAnalysis: {reply}"
+    )

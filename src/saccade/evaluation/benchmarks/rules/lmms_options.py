@@ -1,9 +1,12 @@
 """lmms-eval's rules for options: nearly every task has one of its own."""
 
 import re
-from collections.abc import Callable, Sequence
+import string
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.rules.judge_prompts import option_prompt
+from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, MARKS, REFUSALS, UNREADABLE
 
 _VSTAR_PLACES = (
     r"^([A-D])\s*[\.)\]]*",
@@ -94,6 +97,62 @@ def _reading(letter_of: Callable[[BenchmarkRow, str], str]) -> Reading:
 
 
 VSTAR = _reading(lambda row, reply: vstar_letter(reply))
+
+
+def real_world(row: BenchmarkRow, reply: str) -> Extracted:
+    """RealWorldQA: the shared extractor where the answer is A to D, else the whole reply without final full stops."""
+    gold = row.answer.strip()
+    if gold.upper() in ("A", "B", "C", "D"):
+        found = mcq_letter(reply)
+        return Extracted(found, float(found == gold.upper()))
+    said = reply.lower().strip().rstrip(".")
+    return Extracted(said, float(said == gold.lower()))
+
+
+REAL_WORLD_QA = Reading(name="lmms-eval", rule=real_world)
 MCQ = _reading(lambda row, reply: mcq_letter(reply))
 CV_BENCH = _reading(lambda row, reply: leading_letter(reply))
 BLINK = _reading(lambda row, reply: blink_letter(reply, "".join(row.options) or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+
+
+def hrbench_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
+    """lmms-eval's HR-Bench: as VLMEvalKit's, the letter anywhere and the text in a reply of any length."""
+    found = _hrbench_option(reply.strip(), row.options)
+    if not found:
+        found = _hrbench_option((yield option_prompt(row, reply)), row.options)
+    return Extracted(found, float(found.lower() == row.answer.lower()) if found else None)
+
+
+def hrbench(row: BenchmarkRow, reply: str) -> Extracted:
+    """Without a judge what the rule cannot read is no verdict: the harness always has one."""
+    found = _hrbench_option(reply.strip(), row.options)
+    return Extracted(found, float(found.lower() == row.answer.lower()) if found else None)
+
+
+def _hrbench_option(reply: str, options: Mapping[str, str]) -> str:
+    if FAILED not in reply:
+        if any(refusal in reply for refusal in REFUSALS):
+            return UNREADABLE
+        words = reply.translate(MARKS).split()
+        named = [letter for letter in options if letter in words]
+        if len(named) == 1:
+            return named[0]
+        if not named and UNREADABLE in words:
+            return UNREADABLE
+    inside = [letter for letter, text in options.items() if text.lower() in reply.lower()]
+    return inside[0] if len(inside) == 1 else ""
+
+
+LMMS_HRBENCH = Reading(name="lmms-eval", rule=hrbench, judging=hrbench_judged)
+
+
+def letter_and_stop(row: BenchmarkRow, reply: str) -> Extracted:
+    """lmms-eval's AI2D: a capital letter and a full stop at the start, else the whole reply, without punctuation."""
+    found = re.match(r"^\s*([A-Z])\.", reply)
+    said = (found[1] if found else reply).lower().translate(_NO_PUNCTUATION)
+    return Extracted(said, float(said == row.answer.lower()))
+
+
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+LMMS_AI2D = Reading(name="lmms-eval", rule=letter_and_stop)

@@ -10,13 +10,13 @@ FAILED = "Failed to obtain answer via API"
 UNREADABLE = "Z"
 JUDGE_ATTEMPTS = 3
 
-_REFUSALS = (
+REFUSALS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",
     "I'm sorry, but without the image provided",
     "Cannot determine the answer",
 )
-_MARKS = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+MARKS = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 
 
 def lone_letter(reply: str, letters: list[str]) -> str:
@@ -27,9 +27,9 @@ def lone_letter(reply: str, letters: list[str]) -> str:
     """
     if FAILED in reply:
         return ""
-    if any(refusal in reply for refusal in _REFUSALS):
+    if any(refusal in reply for refusal in REFUSALS):
         return UNREADABLE
-    words = reply.translate(_MARKS).split()
+    words = reply.translate(MARKS).split()
     named = [letter for letter in letters if letter in words]
     if len(named) == 1:
         # The letter's first place counts, though it may come again nearer to the end.
@@ -144,3 +144,15 @@ def _mmmu_options(row: BenchmarkRow) -> tuple[dict[str, str], str]:
 
 
 MMMU_OPTIONS = Reading(name="vlmevalkit", rule=open_or_option, judging=judged_open_or_option, differs=OPTIONS.differs)
+
+_WEMATH_MARKS = re.compile("[><:.]")
+
+
+def after_answer(row: BenchmarkRow, reply: str) -> Extracted:
+    """We-Math's rule without a judge: the first sign after the last "Answer", if it is A to H."""
+    found = _WEMATH_MARKS.sub("", reply.split("Answer")[-1].strip()).strip()[:1]
+    found = found if found and found in "ABCDEFGH" else ""
+    return Extracted(found, float(found != "" and found == row.answer))
+
+
+WEMATH_OPTIONS = Reading(name="vlmevalkit", rule=after_answer, judging=judged_option, differs=OPTIONS.differs)

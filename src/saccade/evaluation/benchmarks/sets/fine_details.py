@@ -1,22 +1,52 @@
-"""Benchmarks of small things in large pictures."""
+"""Benchmarks of small things in large pictures, and of where things are."""
 
 from collections.abc import Mapping
 
-from saccade.evaluation.benchmarks.aggregates import accuracy
+from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
 from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import lettered
-from saccade.evaluation.benchmarks.prompts import options_prompt
-from saccade.evaluation.benchmarks.rules.lmms_options import VSTAR
+from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, with_choices
+from saccade.evaluation.benchmarks.prompts import (
+    letter_prompt,
+    options_prompt,
+    own_prompt,
+    real_world_prompt,
+)
+from saccade.evaluation.benchmarks.rules.lmms_options import CV_BENCH, LMMS_HRBENCH, MCQ, REAL_WORLD_QA, VSTAR
 from saccade.evaluation.benchmarks.rules.strict import STRICT
-from saccade.evaluation.benchmarks.rules.vlmevalkit_options import OPTIONS
+from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FIRST_OF_FIVE, OPTIONS
 
-_OPTIONS = ("index", "question", "answer", "A", "B")
+TWO_OPTIONS = ("index", "question", "answer", "A", "B")
 
 
 def _vstar_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
     """``text`` holds question and options, ``label`` the letter."""
     return lettered(str(row["text"]), row, index=row.get("question_id"), answer=row["label"])
+
+
+def _question_with_options(row: Mapping[str, object]) -> Mapping[str, object]:
+    return lettered(str(row["question"]), row)
+
+
+def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """The column ``multi-choice options`` is the text of a list of ``(A) ...``."""
+    texts = [text[4:] for text in list_of(fields.get("multi-choice options", ""))]
+    return {**fields, **dict(zip("ABCDE", texts))}
+
+
+def _cv_bench_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+    choices = row["choices"]
+    listed = choices if isinstance(choices, list) else []
+    answer = str(row["answer"]).strip("()")
+    return with_choices(row, listed, index=row.get("idx"), answer=answer, split=row.get("type"), category=row["task"])
+
+
+def _is_2d(fields: Mapping[str, str]) -> bool:
+    return fields.get("split", "2D") == "2D"
+
+
+def _is_3d(fields: Mapping[str, str]) -> bool:
+    return fields.get("split", "3D") == "3D"
 
 
 V_STAR = Benchmark(
@@ -25,7 +55,7 @@ V_STAR = Benchmark(
     layout=Layout(
         releases=(Release(file="VStarBench.tsv", md5="b18854d7075574be06b631cd5f7d2d6a"),),
         hub="lmms-lab-encoder/vstar-bench",
-        columns=_OPTIONS,
+        columns=TWO_OPTIONS,
         from_hub=_vstar_from_hub,
     ),
     size=191,
@@ -35,4 +65,144 @@ V_STAR = Benchmark(
     aggregate=accuracy("category"),
     published_as=("VStarBench", "V*"),
     trap="in the original file the right option is always the first: figures of unshuffled options are 5 points higher",
+)
+
+
+def _hrbench(size: str, md5: str) -> Benchmark:
+    return Benchmark(
+        name=f"hrbench-{size.lower()}",
+        title=f"HR-Bench {size}",
+        layout=Layout(
+            releases=(
+                Release(file=f"HRBench{size}.tsv", md5=md5),
+                Release(file=f"hr_bench_{size.lower()}.tsv", md5=md5),
+            ),
+            hub="DreamMr/HR-Bench",
+            columns=(*TWO_OPTIONS, "category", "cycle_category"),
+            split=f"hrbench_{size.lower()}",
+        ),
+        size=800,
+        prompt=options_prompt,
+        cluster=same_pictures,
+        readings=(OPTIONS, LMMS_HRBENCH, STRICT),
+        aggregate=mean_of_cycles,
+        published_as=(f"HRBench{size}",),
+        trap="rows are 200 questions in 4 cycles of their options; lmms-eval needs a judge where its rule reads nothing",
+    )
+
+
+HRBENCH_4K = _hrbench("4K", "f6b041b03d49543494b8a56d2e35be65")
+HRBENCH_8K = _hrbench("8K", "274c9c7f89329b804a4723178a00219c")
+
+MME_REALWORLD_LITE = Benchmark(
+    name="mme-realworld-lite",
+    title="MME-RealWorld-Lite",
+    layout=Layout(
+        releases=(
+            Release(file="MME-RealWorld-Lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+            Release(file="mme_realworld_lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+        ),
+        columns=("index", "question", "answer", "multi-choice options", "category"),
+        prepare=_real_world_options,
+    ),
+    size=1919,
+    prompt=real_world_prompt,
+    cluster=same_pictures,
+    readings=(FIRST_OF_FIVE, STRICT),
+    aggregate=accuracy("l2-category", "category"),
+    published_as=("MME-RealWorld-Lite",),
+    trap="the rule takes the first capital A to E anywhere: an empty reply is A, THE CORRECT is E",
+)
+
+REALWORLDQA = Benchmark(
+    name="realworldqa",
+    title="RealWorldQA",
+    layout=Layout(
+        releases=(
+            Release(file="RealWorldQA.tsv", md5="4de008f55dc4fd008ca9e15321dc44b7", date="2024-12-30"),
+            Release(file="RealWorldQA.tsv", md5="92321028"),
+        ),
+        hub="lmms-lab-encoder/RealWorldQA",
+        columns=TWO_OPTIONS,
+        from_hub=_question_with_options,
+    ),
+    size=765,
+    prompt=options_prompt,
+    cluster=same_pictures,
+    readings=(OPTIONS, REAL_WORLD_QA, STRICT),
+    aggregate=accuracy("category"),
+    published_as=("RealWorldQA",),
+    trap="the file changed on 30 December 2024 under the same name",
+)
+
+CV_BENCH_2D = Benchmark(
+    name="cv-bench-2d",
+    title="CV-Bench 2D",
+    layout=Layout(
+        releases=(Release(file="CV-Bench-2D.tsv", md5="a7cff4cc2857cc237ee2b89e62bccb2d"),),
+        hub="nyu-visionx/CV-Bench",
+        columns=(*TWO_OPTIONS, "prompt", "source"),
+        from_hub=_cv_bench_from_hub,
+        keep=_is_2d,
+    ),
+    size=1438,
+    prompt=own_prompt,
+    cluster=same_pictures,
+    readings=(OPTIONS, CV_BENCH, STRICT),
+    aggregate=mean_of_groups("source", "category"),
+    published_as=("CV-Bench-2D",),
+    trap="the mean of ADE20K's and COCO's accuracies; Argos' CV-Bench may be 2D and 3D together",
+)
+
+CV_BENCH_3D = Benchmark(
+    name="cv-bench-3d",
+    title="CV-Bench 3D",
+    layout=Layout(
+        releases=(Release(file="CV-Bench-3D.tsv", md5="bb94c0d568d652d15b60e001ac40a170"),),
+        hub="nyu-visionx/CV-Bench",
+        columns=(*TWO_OPTIONS, "prompt", "source"),
+        from_hub=_cv_bench_from_hub,
+        keep=_is_3d,
+    ),
+    size=1200,
+    prompt=own_prompt,
+    cluster=same_pictures,
+    readings=(OPTIONS, CV_BENCH, STRICT),
+    aggregate=accuracy("category"),
+    published_as=("CV-Bench-3D",),
+    trap="lmms-eval takes the first letter of the reply: The answer is (B) reads as T",
+)
+
+TREEBENCH = Benchmark(
+    name="treebench",
+    title="TreeBench",
+    layout=Layout(
+        releases=(Release(file="TreeBench.tsv"),),
+        columns=(*TWO_OPTIONS, "category", "target_instances"),
+    ),
+    size=405,
+    prompt=letter_prompt,
+    cluster=same_pictures,
+    readings=(FIRST_OF_FIVE, STRICT),
+    aggregate=with_box_recall,
+    published_as=("TreeBench",),
+    trap="boxes count in pixels of the published picture and only as <box>[x1,y1,x2,y2]</box> without spaces",
+)
+
+MMSTAR = Benchmark(
+    name="mmstar",
+    title="MMStar",
+    layout=Layout(
+        releases=(Release(file="MMStar.tsv", md5="e1ecd2140806c1b1bbf54b43372efb9e"),),
+        hub="Lin-Chen/MMStar",
+        columns=(*TWO_OPTIONS, "category"),
+        from_hub=_question_with_options,
+    ),
+    size=1500,
+    prompt=options_prompt,
+    cluster=same_pictures,
+    readings=(OPTIONS, MCQ.with_aggregate(mean_of_groups("l2-category")), STRICT),
+    aggregate=accuracy("category"),
+    published_as=("MMStar",),
+    trap="lmms-eval reports the mean over finer categories, VLMEvalKit the mean over questions",
 )

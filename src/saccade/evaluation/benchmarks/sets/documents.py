@@ -1,0 +1,62 @@
+"""Benchmarks of documents of many pages."""
+
+from collections.abc import Mapping
+
+from saccade.evaluation.benchmarks.aggregates import document_scores, word_scores
+from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.clusters import same_document
+from saccade.evaluation.benchmarks.prompts import question_prompt
+from saccade.evaluation.benchmarks.rules.documents import (
+    DOCUMENT_JUDGED,
+    DOCUMENT_WHOLE,
+    SLIDES_JUDGED,
+    SLIDES_WHOLE,
+)
+from saccade.evaluation.benchmarks.rules.strict import STRICT
+
+
+def _slides_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+    """``page_1`` to ``page_20`` are the deck."""
+    pages = [row[f"page_{number}"] for number in range(1, 21) if row.get(f"page_{number}") is not None]
+    rest = {name: value for name, value in row.items() if not name.startswith("page_")}
+    return {**rest, "index": row.get("qa_id"), "images": pages}
+
+
+SLIDEVQA = Benchmark(
+    name="slidevqa-test",
+    title="SlideVQA test",
+    layout=Layout(
+        releases=(
+            Release(file="SLIDEVQA.tsv", md5="5e822c2f800e94c1e23badfd478326b6"),
+            Release(file="SLIDEVQA_MINI.tsv", md5="6d9a8d8814fa5b7669deb2af3a3208eb"),
+        ),
+        hub="NTT-hil-insight/SlideVQA",
+        from_hub=_slides_from_hub,
+    ),
+    size=2215,
+    prompt=question_prompt,
+    cluster=same_document,
+    readings=(SLIDES_JUDGED, SLIDES_WHOLE, STRICT),
+    aggregate=word_scores,
+    source="slidevqa",
+    published_as=("SLIDEVQA",),
+    trap="Lang2Act shows the 3 pages that retrieval finds and asks Qwen2.5-72B; VLMEvalKit shows all of them, in grids",
+)
+
+MMLONGBENCH_DOC = Benchmark(
+    name="mmlongbench-doc-all",
+    title="MMLongBench-Doc",
+    layout=Layout(
+        releases=(Release(file="MMLongBench_DOC.tsv", md5="75f5d29965d0db68254993f6170da7c2"),),
+        columns=("index", "question", "answer", "answer_format"),
+    ),
+    size=1082,
+    prompt=question_prompt,
+    cluster=same_document,
+    readings=(DOCUMENT_JUDGED, DOCUMENT_WHOLE, STRICT),
+    aggregate=document_scores,
+    source="mmlongbench-doc",
+    keeps_lists=True,
+    published_as=("MMLongBench_DOC",),
+    trap="VLMEvalKit shows up to 120 pages; Lang2Act has 859 of the 1,082 questions and the 3 pages that retrieval finds",
+)
