@@ -56,8 +56,8 @@ def _mathvista_decided(row: BenchmarkRow, reply: str) -> Extracted | None:
     read = _mathvista_credit(row, reply)
     if row.fields.get("question_type") == "multi_choice":
         return read if read.text else None
-    if read.text == "None" and row.fields.get("answer_type") not in ("integer", "float"):
-        return read
+    if row.fields.get("answer_type") not in ("integer", "float"):
+        return read if read.credit == 1.0 else None
     return read if read.credit == 1.0 and float(read.text) != 0 else None
 
 
@@ -81,7 +81,8 @@ def same_value(said: str, gold: str) -> bool:
     said, gold = said.lower().strip(), gold.lower().strip()
     if said == gold:
         return True
-    values = evaluate(said), evaluate(gold)
+    # Neither reads an equation as a value, which our calculator does.
+    values = [None if "=" in text else evaluate(text) for text in (said, gold)]
     known = [value for value in values if value is not None and value.unit == ""]
     return len(known) == 2 and abs(known[0].value - known[1].value) < SAME_VALUE
 

@@ -58,5 +58,5 @@ MMLONGBENCH_DOC = Benchmark(
     source="mmlongbench-doc",
     keeps_lists=True,
     published_as=("MMLongBench_DOC",),
-    trap="VLMEvalKit shows up to 120 pages; Lang2Act has 859 of the 1,082 questions and the 3 pages that retrieval finds",
+    trap="VLMEvalKit shows up to 120 pages; Lang2Act asks 859 of the 1,082 questions, of 3 retrieved pages",
 )

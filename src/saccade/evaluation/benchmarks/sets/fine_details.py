@@ -87,7 +87,7 @@ def _hrbench(size: str, md5: str) -> Benchmark:
         readings=(OPTIONS, LMMS_HRBENCH, STRICT),
         aggregate=mean_of_cycles,
         published_as=(f"HRBench{size}",),
-        trap="rows are 200 questions in 4 cycles of their options; lmms-eval needs a judge where its rule reads nothing",
+        trap="rows are 200 questions in 4 cycles of their options; lmms-eval needs a judge where its rule fails",
     )
 
 

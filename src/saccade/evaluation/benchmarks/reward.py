@@ -1,0 +1,30 @@
+"""A benchmark's reading as the reward of an evaluation, so that reports count as right what the headline counts."""
+
+from collections.abc import Mapping
+
+from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, ReadingName
+from saccade.rewards.reward import Reward
+from saccade.types import Score, Task, Term, Trajectory
+
+
+def benchmark_reward(
+    benchmark: Benchmark, rows: Mapping[str, BenchmarkRow], reading: ReadingName | None = None
+) -> Reward:
+    """Credit and right or wrong by a reading without a judge, the headline unless another is named; rows by task id.
+
+    None, no verdict, where the rule needs a judge. What is read is the final answer, as a harness would be told it.
+    """
+    rule = benchmark.reading(reading or benchmark.headline)
+
+    def reward(task: Task, trajectory: Trajectory) -> Score | None:
+        extracted = rule.read(rows[task.id], final_reply(trajectory))
+        if extracted.credit is None:
+            return None
+        return Score(terms=(Term("answer", extracted.credit),), is_right=extracted.is_right)
+
+    return reward
+
+
+def final_reply(trajectory: Trajectory) -> str:
+    """The answer of the last turn; empty where there is none."""
+    return trajectory.answer or ""

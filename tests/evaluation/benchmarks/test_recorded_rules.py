@@ -1,0 +1,68 @@
+"""Our readings against calls of the harnesses' own functions, which ``record_rules.py`` recorded."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow, Extracted
+from saccade.evaluation.benchmarks.boxes import best_iou
+from saccade.evaluation.benchmarks.rows import row_of
+
+_FILE = json.loads(Path(__file__).with_name("recorded_rules.json").read_text(encoding="utf-8"))
+_KEYS = ("benchmark", "reading", "row", "reply", "judge", "read", "credit")
+RECORDED = [{**dict(zip(_KEYS, case)), "row": _FILE["rows"][case[2]]} for case in _FILE["cases"]]
+
+
+def read(case: dict[str, object], row: BenchmarkRow) -> Extracted:
+    """By the reading, its judge answered by the recorded texts."""
+    reading = BENCHMARKS[str(case["benchmark"])].reading(str(case["reading"]))
+    reply = str(case["reply"])
+    if not case["judge"]:
+        return reading.read(row, reply)
+    assert reading.judging is not None
+    asking = reading.judging(row, reply)
+    texts = iter(case["judge"])
+    try:
+        next(asking)
+        while True:
+            asking.send(next(texts))
+    except StopIteration as end:
+        return end.value
+
+
+def disagreements() -> Iterator[str]:
+    for case in RECORDED:
+        row = row_of(BENCHMARKS[case["benchmark"]], case["row"], ())
+        if case["reading"] == "boxes":
+            iou = best_iou(case["reply"], row.fields["target_instances"])
+            if abs(iou - case["credit"]) > 1e-9:
+                yield f"{case} -> {iou}"
+            continue
+        ours = read(case, row)
+        is_same = ours.credit == case["credit"] or (
+            ours.credit is not None and case["credit"] is not None and abs(ours.credit - case["credit"]) < 1e-9
+        )
+        if not is_same or (case["read"] is not None and ours.text != case["read"]):
+            yield f"{case} -> {ours}"
+
+
+def test_both_compatible_readings_agree_with_every_recorded_case() -> None:
+    assert list(disagreements()) == []
+
+
+def test_cases_are_recorded_of_every_benchmark_that_a_harness_has() -> None:
+    by_set = Counter((case["benchmark"], case["reading"]) for case in RECORDED)
+    harness_readings = {
+        (one.name, reading.name)
+        for one in BENCHMARKS.values()
+        for reading in one.readings
+        if reading.name != "strict" and not one.layout.data_set
+    }
+    same_rule = {"hrbench-8k": "hrbench-4k", "cv-bench-3d": "cv-bench-2d", "ai2d-test-no-mask": "ai2d-test"}
+    covered = {(same_rule.get(name, name), reading) for name, reading in harness_readings}
+    covered = {
+        ("mathverse-vision-only" if name.startswith("mathverse") else name, reading) for name, reading in covered
+    }
+    assert len(RECORDED) >= 300
+    assert covered <= set(by_set)
