@@ -114,8 +114,8 @@ def mmmu_cases():
         row = {"index": "9", "question": "How many?", "answer": answer}
         gold = ["two", "2"] if answer.startswith("[") else answer
         for reply in (
-            answer, "It is 24/7.", "The answer is 14", "So x = 14", "14.001", "1,400", "two of them", "2", "", "Final answer x",
-            "could be 3.14 or so\nthe result is 3.1416", "x", "example", "1e3", "**14**",
+            answer, "It is 24/7.", "The answer is 14", "So x = 14", "14.001", "1,400", "two of them", "2", "",
+            "Final answer x", "could be 3.14 or so\nthe result is 3.1416", "x", "example", "1e3", "**14**",
         ):  # fmt: skip
             credit = mmmu.eval_open(gold, mmmu.parse_open_response(reply))
             yield case("mmmu-val", NAME, row, reply, None, credit)

@@ -66,7 +66,7 @@ def _in_lines(lines: list[str]) -> str:
         found = _LONE.fullmatch(line) or _LABELLED.match(line)
         if found:
             return str(found[1]).upper()
-        letters = {letter.upper() for letter in _INLINE.findall(line)}
+        letters: set[str] = {letter.upper() for letter in _INLINE.findall(line)}
         if len(letters) == 1:
             return letters.pop()
     return ""
