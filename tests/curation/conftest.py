@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from saccade.curation.codedance.solutions import REPLAYED
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.sandbox import Sandbox
 from saccade.tasks.procedural import generate
 from saccade.tools.code import python_tool

@@ -12,7 +12,6 @@ from PIL import Image
 
 from saccade.curation.examples import read_tool_examples
 from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.reports import ImitationReport
 from saccade.curation.vista.densifying import Refused, SeenTurn, at_length, densified
 from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
@@ -22,6 +21,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.gym import VistaQuestions, gym_tools
 from saccade.miniature.gym_lessons import careful
 from saccade.protocols.tagged import tagged_protocol, write
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.tasks.files import read_tasks
 from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, ExpertTurn, Message, Task, ToolCall

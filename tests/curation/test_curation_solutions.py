@@ -11,10 +11,10 @@ from saccade.chat.chat_model import ChatModel
 from saccade.curation.codedance.outcomes import Rejected
 from saccade.curation.codedance.settings import CurationSettings, Way
 from saccade.curation.codedance.solutions import Solved, Solver, answer_of
-from saccade.curation.playing import play, up_to_stop
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.geometry import Box
+from saccade.rollout.conversation import play, up_to_stop
 from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, Malformed, Message, Target, ToolCall
 

@@ -7,7 +7,15 @@ import pytest
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
-from saccade.evaluation.evaluate import FIRST_PASS, TwoPasses, evaluation_requests, play, play_with_views, view_metrics
+from saccade.evaluation.evaluate import (
+    FIRST_PASS,
+    TwoPasses,
+    at_engine,
+    evaluation_requests,
+    play,
+    play_with_views,
+    view_metrics,
+)
 from saccade.evaluation.views import CropSettings, Views
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
@@ -88,16 +96,13 @@ class Stage:
     ) -> TwoPasses:
         return play_with_views(
             self.tasks,
-            engine=self.engine,
-            chat=CHAT,
+            playing=at_engine(self.engine, CHAT, reward, on_finished),
             media=self.media,
             first=self.one_pass(self.first_protocol, self.first_tools, self.max_turns),
             second=self.one_pass(textual_protocol(style=self.style)),
             views=self.views,
-            reward=reward,
             seed=3,
             name="look",
-            on_finished=on_finished,
         )
 
     def plain(self) -> list[Trajectory]:

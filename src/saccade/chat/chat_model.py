@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
+from saccade.chat.wire import ChatReply
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
@@ -24,6 +25,23 @@ class ChatModel(Protocol):
     ) -> Sequence[str]:
         """``samples`` texts that go on from the last message; ``MachineError`` when the model cannot answer now."""
         ...
+
+
+@runtime_checkable
+class CountingChat(Protocol):
+    """A chat model that says of each reply what it cost and whether a limit on tokens ended it."""
+
+    async def counted_reply(self, messages: Sequence[Message], *, temperature: float, seed: int) -> ChatReply:
+        """One text that goes on from the last message; raises as ``ChatModel`` does."""
+        ...
+
+
+async def reply_of(model: ChatModel, messages: Sequence[Message], *, temperature: float, seed: int) -> ChatReply:
+    """One reply of any chat model; one that counts nothing has used no tokens."""
+    if isinstance(model, CountingChat):
+        return await model.counted_reply(messages, temperature=temperature, seed=seed)
+    [text] = await model(messages, temperature=temperature, samples=1, seed=seed)
+    return ChatReply(texts=(text,))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -116,6 +116,11 @@ class ChatClient:
             texts += reply.texts
             rounds += 1
         return texts[:samples]
+
+    async def counted_reply(self, messages: Sequence[Message], *, temperature: float, seed: int) -> ChatReply:
+        """One text with its tokens as the server counted them, and whether a limit ended it."""
+        found = await self._reply(messages, temperature=temperature, samples=1, seed=seed)
+        return replace(found, texts=found.texts[:1], cut_off=found.cut_off[:1])
 
     async def prompt_logprobs(self, messages: Sequence[Message]) -> ScoredPrompt:
         """Log-probabilities of the tokens of a conversation whose last message, the assistant's, is not over.

@@ -7,7 +7,7 @@ another one. What is asked of a ``ChatThread`` goes out over the same connection
 import asyncio
 import logging
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
@@ -22,6 +22,7 @@ from saccade.types import Message
 if TYPE_CHECKING:
     # Its package ``openai`` is needed by those who make a client.
     from saccade.chat.openai_chat import ChatClient
+    from saccade.chat.wire import ChatReply
 
 T = TypeVar("T")
 
@@ -95,23 +96,30 @@ class ChatThread:
     async def __call__(
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
     ) -> Sequence[str]:
+        return await self._in_thread(
+            lambda: self._client(messages, temperature=temperature, samples=samples, seed=seed)
+        )
+
+    async def counted_reply(self, messages: Sequence[Message], *, temperature: float, seed: int) -> "ChatReply":
+        """One text with its tokens as the server counted them, and whether a limit ended it."""
+        return await self._in_thread(lambda: self._client.counted_reply(messages, temperature=temperature, seed=seed))
+
+    async def _in_thread(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         if self._running is None:
             raise RuntimeError("the thread of this client is not running; ask inside of a with")
         thread, places = self._running
 
-        async def asked() -> Sequence[str]:
+        async def asked() -> T:
             async with places:
-                return await self._asked(messages, temperature=temperature, samples=samples, seed=seed)
+                return await self._asked(ask)
 
         # To stop waiting also stops the request.
         return await asyncio.wrap_future(thread.submit(asked()))
 
-    async def _asked(
-        self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
-    ) -> Sequence[str]:
+    async def _asked(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         passed = self._breaker.enter()
         try:
-            texts = await self._client(messages, temperature=temperature, samples=samples, seed=seed)
+            answered = await ask()
         except MachineError:
             self._breaker.failed(passed)
             raise
@@ -120,7 +128,7 @@ class ChatThread:
             self._breaker.given_up(passed)
             raise
         self._breaker.succeeded(passed)
-        return texts
+        return answered
 
     def __enter__(self) -> Self:
         self._running = LoopThread("saccade-chat"), asyncio.Semaphore(self._at_once)

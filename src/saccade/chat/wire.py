@@ -56,12 +56,15 @@ class ChatReply:
     texts: tuple[str, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cut_off: tuple[bool, ...] = ()
+    """Whether a limit on tokens ended each text; empty where that is not known."""
 
     def as_json(self) -> dict[str, Json]:
         return {
             "texts": list(self.texts),
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
+            **({"cut_off": list(self.cut_off)} if any(self.cut_off) else {}),
         }
 
 
@@ -130,6 +133,7 @@ def read_reply(body: str) -> ChatReply:
         texts=tuple(_text(choice) for choice in choices),
         prompt_tokens=_count(usage, "prompt_tokens"),
         completion_tokens=_count(usage, "completion_tokens"),
+        cut_off=tuple(isinstance(one, dict) and one.get("finish_reason") == "length" for one in choices),
     )
 
 
@@ -234,4 +238,6 @@ def _reply(value: Json) -> ChatReply | None:
     known = tuple(text for text in texts if isinstance(text, str))
     if not known or len(known) != len(texts):
         return None
-    return ChatReply(texts=known, prompt_tokens=asked, completion_tokens=answered)
+    cut_off = value.get("cut_off")
+    ends = tuple(bool(one) for one in cut_off) if isinstance(cut_off, list) else ()
+    return ChatReply(texts=known, prompt_tokens=asked, completion_tokens=answered, cut_off=ends)

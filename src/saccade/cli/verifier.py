@@ -108,10 +108,10 @@ def agreement(
 
 def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, opened: ExitStack) -> "Verifier":
     from saccade.config import apply_overrides
-    from saccade.curation.playing import ORIGINAL_VIEW
     from saccade.recipes.argos_back_ends import BackEndSettings, back_ends
     from saccade.rewards.argos import VerifierForms
     from saccade.rewards.judges import JudgeSettings
+    from saccade.rollout.conversation import ORIGINAL_VIEW
 
     settings = apply_overrides(BackEndSettings(), overrides)
     judge = JudgeSettings(kind="none")

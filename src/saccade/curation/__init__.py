@@ -13,8 +13,8 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.curation.examples import read_examples
     from saccade.curation.journal import Journal
-    from saccade.curation.playing import play
     from saccade.curation.rows import PassRates, read_pass_rates
+    from saccade.rollout.conversation import play
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

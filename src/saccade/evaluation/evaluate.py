@@ -55,6 +55,32 @@ def play(
     return score_attempts(attempts, reward)
 
 
+Playing = Callable[[Sequence[RolloutRequest], PlayedAs], list[Attempt]]
+"""Plays requests in a way and scores them: at an engine, at a server, or from a journal."""
+
+
+def at_engine(
+    engine: Engine,
+    chat: Chat,
+    reward: AnyReward,
+    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
+) -> Playing:
+    """Playing at an engine, where nothing is kept."""
+
+    def playing(requests: Sequence[RolloutRequest], how: PlayedAs) -> list[Attempt]:
+        return play(
+            requests,
+            engine=engine,
+            chat=chat,
+            make_env=how.make_env,
+            settings=how.settings,
+            reward=reward,
+            on_finished=on_finished,
+        )
+
+    return playing
+
+
 def evaluation_requests(tasks: Sequence[Task], *, seed: int, name: str, samples: int = 1) -> list[RolloutRequest]:
     """``samples`` requests per task; the seed of each depends on the task alone, not on what else is evaluated."""
     return [
@@ -87,43 +113,29 @@ class TwoPasses:
 def play_with_views(
     tasks: Sequence[Task],
     *,
-    engine: Engine,
-    chat: Chat,
+    playing: Playing,
     media: MediaStore,
     first: PlayedAs | Sequence[Attempt],
     second: PlayedAs,
     views: Views,
-    reward: AnyReward,
     seed: int,
     name: str,
-    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
 ) -> TwoPasses:
-    """Both passes over all tasks, scored by the same ``reward``; the views are added to ``media``.
+    """Both passes over all tasks by the same ``playing``; the views are added to ``media``.
 
     ``first`` says how the first pass is played, or is one that has been played on these tasks already.
-    ``name`` is that of the evaluation, on which the seeds depend. ``on_finished`` is told of each trajectory that was
-    played.
+    ``name`` is that of the evaluation, on which the seeds depend.
     """
-
-    def played(requests: Sequence[RolloutRequest], how: PlayedAs) -> list[Attempt]:
-        return play(
-            requests,
-            engine=engine,
-            chat=chat,
-            make_env=how.make_env,
-            settings=how.settings,
-            reward=reward,
-            on_finished=on_finished,
-        )
-
-    looked = played(_first_requests(tasks, seed=seed, name=name), first) if isinstance(first, PlayedAs) else first
+    looked = playing(_first_requests(tasks, seed=seed, name=name), first) if isinstance(first, PlayedAs) else first
     cut = tuple(
         cut_views(one.task.images[0], readable_boxes(one.trajectory), views, media) if one.task.images else ()
         for one in looked
     )
     shown = [with_views(task, of_task) for task, of_task in zip(tasks, cut, strict=True)]
     requests = evaluation_requests(shown, seed=seed, name=name)
-    answered = iter(played([request for request, one in zip(requests, looked) if not _is_lost(one.trajectory)], second))
+    answered = iter(
+        playing([request for request, one in zip(requests, looked) if not _is_lost(one.trajectory)], second)
+    )
     return TwoPasses(
         first=tuple(looked),
         views=cut,

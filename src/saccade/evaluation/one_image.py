@@ -9,7 +9,7 @@ from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError
-from saccade.evaluation.evaluate import play_with_views
+from saccade.evaluation.evaluate import at_engine, play_with_views
 from saccade.evaluation.views import ViewKind, Views
 from saccade.geometry import Box
 from saccade.models.checkpoint import BRIEF_BELOW_VOCABULARY
@@ -86,13 +86,13 @@ def answer_one(
         )
         passes = play_with_views(
             [task],
-            engine=engine or local_engine(EngineContext(model=model, load=LoadSettings())),
-            chat=model.chat,
+            playing=at_engine(
+                engine or local_engine(EngineContext(model=model, load=LoadSettings())), model.chat, _unjudged
+            ),
             media=model.media,
             first=one_turn(grounded_protocol(style=style, max_turns=1)),
             second=one_turn(textual_protocol(style=style, max_turns=1)),
             views=views,
-            reward=_unjudged,
             seed=seed,
             name="one",
         )

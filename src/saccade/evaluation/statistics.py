@@ -1,4 +1,4 @@
-"""Uncertainty of measured numbers: confidence intervals of shares and of paired differences."""
+"""Uncertainty of measured numbers: intervals, paired tests, several comparisons, agreement of raters."""
 
 import math
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saccade.seeding import Label, generator_for
 from saccade.types import Json
@@ -110,3 +111,165 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     left, right = Counter(one for one, _ in pairs), Counter(one for _, one in pairs)
     expected = sum(left[name] * right[name] for name in left) / n**2
     return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+POWER80 = 0.8416212335729143
+"""The 80 % quantile of the standard normal distribution."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusteredMean:
+    """A mean over samples of which those in one cluster are not independent, with its interval over clusters."""
+
+    mean: float | None
+    """None when nothing was counted."""
+    ci95: tuple[float, float]
+    n: int
+    clusters: int
+
+    def as_json(self) -> dict[str, Json]:
+        return {"mean": self.mean, "ci95": list(self.ci95), "n": self.n, "clusters": self.clusters}
+
+    def describe(self) -> str:
+        """``63.3% (57.2% to 68.9%)``."""
+        low, high = self.ci95
+        return "nothing scored" if self.mean is None else f"{self.mean:.1%} ({low:.1%} to {high:.1%})"
+
+
+def clustered_mean(
+    values: Sequence[float],
+    clusters: Sequence[str],
+    *,
+    seed: int = 0,
+    labels: Sequence[Label] = (),
+    resamples: int = 10_000,
+) -> ClusteredMean:
+    """The mean of all values with a percentile bootstrap over whole clusters.
+
+    Where every value is equal the bootstrap has no width and says too much: the interval is then Wilson's, with one
+    observation for each cluster. Clusters with equal sums and counts are drawn together, by a multinomial distribution:
+    the same bootstrap, for a hundred thousand clusters in milliseconds.
+    """
+    if len(values) != len(clusters):
+        raise ValueError(f"{len(values)} values do not fit {len(clusters)} clusters")
+    if not values:
+        return ClusteredMean(mean=None, ci95=(0.0, 1.0), n=0, clusters=0)
+    totals = _cluster_totals(values, clusters)
+    mean = math.fsum(values) / len(values)
+    if min(values) == max(values) and mean in (0.0, 1.0):
+        ci95 = wilson_interval(round(mean) * len(totals), len(totals))
+    else:
+        ci95 = _bootstrapped(totals, generator_for(seed, "cluster bootstrap", *labels), resamples)
+    return ClusteredMean(mean=mean, ci95=ci95, n=len(values), clusters=len(totals))
+
+
+def _cluster_totals(values: Sequence[float], clusters: Sequence[str]) -> NDArray[np.float64]:
+    """Sum and count of each cluster."""
+    numbers: dict[str, int] = {}
+    places = np.fromiter((numbers.setdefault(name, len(numbers)) for name in clusters), np.int64, len(clusters))
+    weights = np.asarray(values, dtype=np.float64)
+    return np.stack([np.bincount(places, weights), np.bincount(places).astype(np.float64)], axis=1)
+
+
+def _bootstrapped(totals: NDArray[np.float64], generator: np.random.Generator, resamples: int) -> tuple[float, float]:
+    kinds, counts = np.unique(totals, axis=0, return_counts=True)
+    means: list[float] = []
+    rows = max(1, 4_000_000 // len(kinds))
+    while len(means) < resamples:
+        size = min(rows, resamples - len(means))
+        drawn = generator.multinomial(len(totals), counts / len(totals), size=size) @ kinds
+        means += (drawn[:, 0] / drawn[:, 1]).tolist()
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def clustered_error(values: Sequence[float], clusters: Sequence[str]) -> float:
+    """The cluster-robust standard error of the mean: the root of the summed squares of cluster residuals, over n.
+
+    With one value for each cluster it is the standard error of independent values (with n in the denominator).
+    """
+    totals = _cluster_totals(values, clusters)
+    mean = totals[:, 0].sum() / totals[:, 1].sum()
+    residuals = totals[:, 0] - mean * totals[:, 1]
+    return float(np.sqrt(np.square(residuals).sum()) / totals[:, 1].sum())
+
+
+def smallest_difference(error: float) -> float:
+    """The smallest true difference that a paired test shows in 80 % of cases at 5 %, by its standard error."""
+    return (Z95 + POWER80) * error
+
+
+def planned_difference(n: int, *, share: float = 0.5, correlation: float = 0.5) -> float:
+    """The smallest difference that ``n`` independent questions can show, before anything is compared.
+
+    ``correlation`` is that of two models' outcomes on one question: paired variance ``2 p (1 - p) (1 - r)``.
+    """
+    return smallest_difference(math.sqrt(2 * share * (1 - share) * (1 - correlation) / n))
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """McNemar's exact two-sided p-value of the questions that only one of two models answered right.
+
+    ``min(1, 2 P[X <= min(b, c)])`` for X of the binomial distribution with b + c trials and 1/2; 1 without any.
+    """
+    n, least = only_first + only_second, min(only_first, only_second)
+    if n == 0:
+        return 1.0
+    # By logarithms, for thousands of discordant questions.
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(least + 1)]
+    tail = math.fsum(math.exp(log - n * math.log(2)) for log in logs)
+    return min(1.0, 2 * tail)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values (1979), in their order: the i-th smallest of m times ``m - i``, never falling."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RaterAgreement:
+    """Agreement of two raters on the same items: Cohen's kappa with its 95 % interval."""
+
+    kappa: float | None
+    """None where it is not defined: nothing was rated by both, or both gave one and the same verdict throughout."""
+    ci95: tuple[float, float] | None
+    agree: int
+    n: int
+
+    def as_json(self) -> dict[str, Json]:
+        ci95: Json = None if self.ci95 is None else list(self.ci95)
+        return {"kappa": self.kappa, "ci95": ci95, "agree": self.agree, "n": self.n}
+
+    def describe(self) -> str:
+        """``agree on 95 of 100, kappa 0.90 (0.81 to 0.99)``."""
+        text = f"agree on {self.agree:,} of {self.n:,}"
+        if self.kappa is None or self.ci95 is None:
+            return f"{text}, kappa not defined (only one verdict was ever given)"
+        return f"{text}, kappa {self.kappa:.2f} ({self.ci95[0]:.2f} to {self.ci95[1]:.2f})"
+
+
+def cohens_kappa(first: Sequence[str | bool], second: Sequence[str | bool]) -> RaterAgreement:
+    """Cohen's kappa (1960) of two raters' labels, with the interval of Fleiss, Cohen and Everitt's variance (1969)."""
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} labels of one rater and {len(second)} of the other are not pairs")
+    n = len(first)
+    agree = sum(one == other for one, other in zip(first, second))
+    names = {label: place for place, label in enumerate(dict.fromkeys([*first, *second]))}
+    table = np.zeros((len(names), len(names)))
+    for one, other in zip(first, second):
+        table[names[one], names[other]] += 1 / n
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    observed, expected = float(np.trace(table)), float(rows @ columns)
+    if n == 0 or expected >= 1.0:
+        return RaterAgreement(kappa=None, ci95=None, agree=agree, n=n)
+    kappa = (observed - expected) / (1 - expected)
+    diagonal = np.diag(table) @ np.square(1 - (rows + columns) * (1 - kappa))
+    off = table * np.square(columns[:, None] + rows[None, :])
+    variance = diagonal + (1 - kappa) ** 2 * (off.sum() - np.trace(off)) - (kappa - expected * (1 - kappa)) ** 2
+    half = Z95 * math.sqrt(max(0.0, float(variance)) / n) / (1 - expected)
+    return RaterAgreement(kappa=kappa, ci95=(max(-1.0, kappa - half), min(1.0, kappa + half)), agree=agree, n=n)

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.recipes.argos_back_ends import back_ends, check_scorers
 from saccade.recipes.argos_data import traces_to_imitate
 from saccade.recipes.argos_settings import ArgosSettings, PointingSettings
 from saccade.rewards.argos import Verifier
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.seeding import seed_for
 from saccade.tasks import Shuffled
 from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream

@@ -34,6 +34,10 @@ def ignore_trajectory(_: Trajectory) -> None:
     """For callers that need not know of single trajectories."""
 
 
+def ignore_placed(_: int, __: Trajectory) -> None:
+    """For callers that need not know of single trajectories and their places."""
+
+
 async def rollout(
     requests: Sequence[RolloutRequest],
     *,
@@ -41,13 +45,14 @@ async def rollout(
     chat: Chat,
     streams: Mapping[str, PlayedAs],
     on_finished: Callable[[Trajectory], None] = ignore_trajectory,
+    on_placed: Callable[[int, Trajectory], None] = ignore_placed,
 ) -> list[Trajectory]:
     """One trajectory per request, in the order of the requests; all streams are one batch of the engine.
 
     Each trajectory has its own environment from its stream's ``make_env``, at work in a pool of threads: a slow tool
     delays its own trajectory. A trajectory whose environment fails ends ``failed`` and the others go on. A batch whose
     engine ends is played anew; any other error of the engine is raised. ``on_finished`` is called once with each
-    trajectory as it ends, in no fixed order.
+    trajectory as it ends, in no fixed order, and ``on_placed`` with the place of its request as well.
     """
     finished: set[int] = set()
 
@@ -55,6 +60,7 @@ async def rollout(
         if index not in finished:
             finished.add(index)
             on_finished(trajectory)
+            on_placed(index, trajectory)
 
     for restarts_left in reversed(range(ENGINE_RESTARTS + 1)):
         try:

@@ -156,19 +156,38 @@ class Player:
     async def _attempt(
         self, what: str, operation: Callable[[], Result], *, is_repeatable: Callable[[], bool]
     ) -> Result:
-        """Runs an operation of the environment, again after a while when it raises; at last a MachineError."""
-        wait_s, retries = self.settings.retry_wait_s, self.settings.machine_retries
-        while True:
-            try:
-                return await self.run_blocking(operation)
-            except UserError:
-                raise
-            except Exception as error:  # Tools and environments are not ours: they may raise anything.
-                if retries == 0 or not is_repeatable():
-                    raise MachineError(f"{what} of the environment: {type(error).__name__}: {error}") from error
-                logger.info("trajectory %s: %s raised %r; trying again", self.request.label, what, error)
-            await asyncio.sleep(wait_s)
-            wait_s, retries = 2 * wait_s, retries - 1
+        return await attempt(
+            operation,
+            what=what,
+            label=self.request.label,
+            settings=self.settings,
+            run_blocking=self.run_blocking,
+            is_repeatable=is_repeatable,
+        )
+
+
+async def attempt(
+    operation: Callable[[], Result],
+    *,
+    what: str,
+    label: str,
+    settings: RolloutSettings,
+    run_blocking: RunBlocking,
+    is_repeatable: Callable[[], bool],
+) -> Result:
+    """Runs an operation of an environment, again after a while when it raises; at last a MachineError."""
+    wait_s, retries = settings.retry_wait_s, settings.machine_retries
+    while True:
+        try:
+            return await run_blocking(operation)
+        except UserError:
+            raise
+        except Exception as error:  # Tools and environments are not ours: they may raise anything.
+            if retries == 0 or not is_repeatable():
+                raise MachineError(f"{what} of the environment: {type(error).__name__}: {error}") from error
+            logger.info("trajectory %s: %s raised %r; trying again", label, what, error)
+        await asyncio.sleep(wait_s)
+        wait_s, retries = 2 * wait_s, retries - 1
 
 
 def demonstrate(

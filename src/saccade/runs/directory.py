@@ -25,7 +25,9 @@ _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.js
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 BESIDE_RECORDS = ("index", "signals", "clocks")
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, "nonfinite", "recipe"})
+_SAMPLES = ("journal", "samples")
+"""Made by evaluations alone."""
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe"})
 
 
 logger = logging.getLogger(__name__)
@@ -103,7 +105,7 @@ class RunDirectory:
     @property
     def has_records(self) -> bool:
         """Whether anything was worked out so far: a step, an evaluation, a checkpoint."""
-        written = (self.paths.root / name for name in ("checkpoints", "trajectories", "evaluations"))
+        written = (self.paths.root / name for name in ("checkpoints", "trajectories", "evaluations", "journal"))
         has_metrics = self.paths.metrics.exists() and self.paths.metrics.stat().st_size > 0
         return has_metrics or any(any(directory.iterdir()) for directory in written if directory.is_dir())
 

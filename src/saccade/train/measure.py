@@ -7,17 +7,18 @@ from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.envs.calls import tool_times
-from saccade.evaluation.evaluate import evaluation_requests, play, play_with_views, view_metrics
+from saccade.evaluation.evaluate import Playing, at_engine, evaluation_requests, play_with_views, view_metrics
 from saccade.evaluation.summary import StageSummary, summarise
-from saccade.rollout.batch import PlayedAs, ignore_trajectory
+from saccade.rollout.batch import PlayedAs
 from saccade.runs.asking import AskedIn
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.train.fitting import check_prompts_fit
+from saccade.train.kept_samples import KeptPasses
 from saccade.train.plan import EpisodeSpec, Evaluate
 from saccade.train.plan_record import way_of
 from saccade.train.rollout_metrics import rollout_metrics
-from saccade.train.state import NamedPass, RunState, check_scored, is_done
+from saccade.train.state import MeasuringState, NamedPass, RunState, check_scored, is_done
 from saccade.types import Attempt, Task, Trajectory
 
 
@@ -38,7 +39,7 @@ class _PlayedPass:
         return {**rollout_metrics(self.attempts), **named, **self.views}
 
 
-def evaluate_stage(run: RunState, stage: Evaluate) -> None:
+def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
     """Plays the stage's tasks, or reads what a run that was stopped had already played."""
     position = Position(stage=stage.name, step=1)
     path = run.directory.paths.evaluation(stage.name)
@@ -49,11 +50,12 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
         return
     tasks = stage.tasks()
     for episodes in _episodes_of(stage):
-        check_prompts_fit(f"evaluation {stage.name!r}", episodes, tasks, run.model)
+        if isinstance(run, RunState):
+            check_prompts_fit(f"evaluation {stage.name!r}", episodes, tasks, run.model)
     earlier = _earlier_pass(run, stage, tasks)
     has_first_pass = stage.first_pass_name is not None and earlier is None
     total = len(tasks) * stage.samples * (2 if has_first_pass else 1)
-    with run.progress.stage(stage.name, total=max(1, total), at_once=run.plan.load.engine.max_rows) as bar:
+    with run.progress.stage(stage.name, total=max(1, total), at_once=run.player.at_once) as bar:
         finished = itertools.count(1)
 
         def advance(_: Trajectory) -> None:
@@ -62,7 +64,8 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
                 bar.advance()
 
         with run.media.temporary():
-            played = _play(run, stage, tasks, earlier=earlier, on_finished=advance)
+            playing = KeptPasses(run=run, stage=stage, on_finished=advance)
+            played = _play(run, stage, tasks, playing, earlier=earlier)
             run.metrics.write(position, {**played.metrics, **timed(_episodes_of(stage))})
             run.asked.evaluated(stage.name, _asked_in(run, stage, tasks, boxes_of=played.boxes_of))
             if stage.first_pass_name is not None and played.first_pass:
@@ -72,8 +75,10 @@ def evaluate_stage(run: RunState, stage: Evaluate) -> None:
                 _remember(run, first_pass, tasks, played.first_pass)
                 first_path = run.directory.paths.evaluation(stage.first_pass_name)
                 write_attempts(run, first_path, position, played.first_pass)
+                playing.write(stage.first_pass_name, played.first_pass)
                 run.summaries[stage.first_pass_name] = _summary(stage.first_pass_name, played.first_pass)
             write_attempts(run, path, position, played.attempts)
+            playing.write(stage.name, played.attempts)
             check_scored(played.attempts, f"evaluation {stage.name!r}")
             if stage.first_pass_name is None:
                 _remember(run, stage, tasks, played.attempts)
@@ -91,7 +96,7 @@ def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
 def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, float]:
     """Metrics of an evaluation in the middle of a training stage."""
     tasks = evaluation.tasks()
-    played = _play(run, evaluation, tasks)
+    played = _play(run, evaluation, tasks, at_engine(run.engine, run.model.chat, evaluation.reward))
     run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
     held_out = {metric.HELD_OUT_PREFIX + name: value for name, value in played.metrics.items()}
     return {**held_out, **timed(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}
@@ -103,32 +108,24 @@ def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]
     return {metric.TIME_PREFIX + prefix + name: value for name, value in times.items()}
 
 
-def write_attempts(run: RunState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
+def write_attempts(run: MeasuringState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
     """Trajectories with their pictures, into the run's directory."""
     write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)
 
 
 def _play(
-    run: RunState,
-    stage: Evaluate,
-    tasks: Sequence[Task],
-    *,
-    earlier: NamedPass | None = None,
-    on_finished: Callable[[Trajectory], None] = ignore_trajectory,
+    run: MeasuringState, stage: Evaluate, tasks: Sequence[Task], playing: Playing, *, earlier: NamedPass | None = None
 ) -> _PlayedPass:
     if stage.first_pass is not None and stage.views is not None and stage.views.is_any:
         passes = play_with_views(
             tasks,
-            engine=run.engine,
-            chat=run.model.chat,
+            playing=playing,
             media=run.media,
             first=_pass(run, stage, stage.first_pass) if earlier is None else earlier.attempts,
             second=_pass(run, stage, stage.episodes),
             views=stage.views,
-            reward=stage.reward,
             seed=run.seed,
             name=stage.name,
-            on_finished=on_finished,
         )
         return _PlayedPass(
             attempts=passes.second,
@@ -136,51 +133,42 @@ def _play(
             boxes_of=stage.first_pass_name if earlier is None else earlier.name,
             views=view_metrics(passes),
         )
-    once = _pass(run, stage, stage.episodes)
-    attempts = play(
-        evaluation_requests(tasks, seed=run.seed, name=stage.name, samples=stage.samples),
-        engine=run.engine,
-        chat=run.model.chat,
-        make_env=once.make_env,
-        settings=once.settings,
-        reward=stage.reward,
-        on_finished=on_finished,
-    )
-    return _PlayedPass(attempts=attempts)
+    requests = evaluation_requests(tasks, seed=run.seed, name=stage.name, samples=stage.samples)
+    return _PlayedPass(attempts=playing(requests, _pass(run, stage, stage.episodes)))
 
 
-def _earlier_pass(run: RunState, stage: Evaluate, tasks: Sequence[Task]) -> NamedPass | None:
+def _earlier_pass(run: MeasuringState, stage: Evaluate, tasks: Sequence[Task]) -> NamedPass | None:
     """The evaluation that has played this one's first pass, as greedily and by the same weights."""
     if stage.first_pass_name is None or stage.temperature > 0:
         return None
     return next((one for one in run.passes if one.episodes == stage.first_pass and one.tasks == tuple(tasks)), None)
 
 
-def _remember(run: RunState, stage: Evaluate, tasks: Sequence[Task], attempts: Sequence[Attempt]) -> None:
+def _remember(run: MeasuringState, stage: Evaluate, tasks: Sequence[Task], attempts: Sequence[Attempt]) -> None:
     if stage.temperature == 0:
         played = NamedPass(name=stage.name, episodes=stage.episodes, tasks=tuple(tasks), attempts=tuple(attempts))
         run.passes.append(played)
 
 
-def _asked_in(run: RunState, stage: Evaluate, tasks: Sequence[Task], *, boxes_of: str | None = None) -> AskedIn:
+def _asked_in(run: MeasuringState, stage: Evaluate, tasks: Sequence[Task], *, boxes_of: str | None = None) -> AskedIn:
     views = stage.views
     shown = () if views is None else (*(["crops"] if views.crops else []), *(["union"] if views.union else []))
     return AskedIn(
-        way=way_of(stage.episodes, run.model.view),
+        way=way_of(stage.episodes, run.player.view),
         novelty=run.trained.novelty(tasks),
         first_pass=boxes_of,
         views=shown,
     )
 
 
-def _pass(run: RunState, stage: Evaluate, episodes: EpisodeSpec) -> PlayedAs:
+def _pass(run: MeasuringState, stage: Evaluate, episodes: EpisodeSpec) -> PlayedAs:
     return PlayedAs(
-        make_env=lambda: episodes.environment(run.media, run.model.view),
+        make_env=lambda: episodes.environment(run.media, run.player.view),
         settings=replace(episodes.rollout, temperature=stage.temperature),
     )
 
 
-def _read_summaries(run: RunState, stage: Evaluate) -> None:
+def _read_summaries(run: MeasuringState, stage: Evaluate) -> None:
     for name in (stage.first_pass_name, stage.name):
         # A first pass that another evaluation had played has no file of its own.
         if name is not None and run.directory.paths.evaluation(name).exists():

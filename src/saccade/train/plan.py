@@ -3,17 +3,20 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
+from saccade.chat.chat_model import ConnectedChat
 from saccade.chat.resources import Resources
 from saccade.config.settings import check_settings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.engines.process import ProcessEngine
 from saccade.errors import UserError
+from saccade.evaluation.samples import default_cluster
 from saccade.evaluation.views import Views
+from saccade.media.resize import ViewRule
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
@@ -24,7 +27,7 @@ from saccade.tasks.curriculum import TaskSampler
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.artefacts import Derive
 from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
-from saccade.types import Attempt, Example, Task
+from saccade.types import Attempt, Example, Json, Task
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -52,6 +55,10 @@ class Evaluate:
     """Views of the second pass beside the original; one without crops and union is a plain evaluation."""
     samples: int = 1
     """How often each task is played; more than once gives pass rates, at a temperature above 0."""
+    cluster: Callable[[Task], str] = default_cluster
+    """Questions of one cluster are not independent: on one picture, of one document, cycles of one question."""
+    set_apart: Mapping[str, Json] = field(default_factory=dict)
+    """What else tells it from other evaluations of these tasks: its benchmark, its probe."""
     on_finished: Callable[[Iterable[Attempt]], None] | None = None
     """Told of what was played, also where a resumed run reads it from its files: a later stage may go by it."""
 
@@ -60,6 +67,19 @@ class Evaluate:
         """The name under which the first pass is recorded; None where there is none."""
         is_played = self.first_pass is not None and self.views is not None and self.views.is_any
         return f"{self.name}_first_pass" if is_played else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedPolicy:
+    """A policy that answers in texts, at a server: it can be measured, and not be trained."""
+
+    model: ConnectedChat
+    """Entered with the run, as one of ``Plan.resources``."""
+    identity: Mapping[str, Json]
+    """What tells it from other policies: the server, its name there, and all that shapes a reply."""
+    view: ViewRule
+    """How large it sees pictures, and in which frame it writes coordinates."""
+    at_once: int = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +168,8 @@ class Plan:
     engine: Callable[[EngineContext], Engine] = local_engine
     """Makes the engine that samples; it is given new weights after each step and closed with the run. See also
     ``applied_engine``."""
+    served: ServedPolicy | None = None
+    """Stands for model and engine, in a plan of evaluations alone."""
     remarks: tuple[str, ...] = ()
     """Sentences for output and report on how it asks, where the user has not said it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
@@ -204,6 +226,8 @@ class Plan:
         """Raises UserError for a plan that cannot run."""
         if not self.stages:
             raise UserError("the recipe returned a plan without stages; add at least one")
+        if self.served is not None and not all(isinstance(stage, Evaluate) for stage in self.stages):
+            raise UserError("the plan's policy is at a server, and is to be trained; give it evaluations alone")
         names = [name for stage in self.stages for name in _names_of(stage)]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise UserError(f"two stages are named {', '.join(repeated)}; give each stage its own name")

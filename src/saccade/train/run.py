@@ -40,6 +40,8 @@ from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.stage_learner import model_at, stage_learner
 from saccade.train.state import (
+    Keeping,
+    MeasuringState,
     RunState,
     SkippedSteps,
     check_scored,
@@ -47,6 +49,7 @@ from saccade.train.state import (
     first_policy_at,
     is_done,
     open_run,
+    open_served,
     repeatable,
 )
 from saccade.types import Attempt, Json
@@ -68,6 +71,7 @@ def run_plan(
     accepted: Collection[str] = (),
     progress: Progress | None = None,
     company: Company | None = None,
+    keeping: Keeping = Keeping(),
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
@@ -76,7 +80,8 @@ def run_plan(
     ``inputs`` names what the plan was made from (data, model), ``source`` is the recipe's own; a run is not resumed
     with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
-    ranks, which runs the plan; the others ``follow_plan``.
+    ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
+    ``keeping`` says which they take.
     """
     plan.check()
     if company is not None:
@@ -111,12 +116,20 @@ def run_plan(
             tell_of_own_algorithms(plan)
             if source is not None:
                 source.save(paths.recipe)
-            run = open_run(
-                plan, directory, stack, media=media, seed=seed, progress=progress or Progress(), company=company
-            )
-            check_training_fits(run)
-            for stage in plan.stages:
-                _run_stage(run, stage)
+            progress = progress or Progress()
+            run: MeasuringState
+            if plan.served is not None:
+                run = open_served(
+                    plan, plan.served, directory, stack, media=media, seed=seed, progress=progress, keeping=keeping
+                )
+                _measure(run)
+            else:
+                run = open_run(
+                    plan, directory, stack, media=media, seed=seed, progress=progress, company=company, keeping=keeping
+                )
+                check_training_fits(run)
+                for stage in plan.stages:
+                    _run_stage(run, stage)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -125,6 +138,12 @@ def run_plan(
             raise
         directory.finish("finished")
         return run.summaries
+
+
+def _measure(run: MeasuringState) -> None:
+    for stage in run.plan.stages:
+        assert isinstance(stage, Evaluate)
+        evaluate_stage(run, stage)
 
 
 def _check_shards(plan: Plan) -> None:

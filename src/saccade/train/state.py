@@ -1,9 +1,10 @@
 """A run in progress: what its stages share, how it resumes from its newest checkpoint, and when it must stop."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
@@ -13,8 +14,10 @@ from saccade.errors import MachineError, UserError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
+from saccade.models.identity import model_hash
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.players import ChatPlayer, SamplePlayer, TokenPlayer
 from saccade.runs.asking import AskedFile, AskingRecord, open_asked
 from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
 from saccade.runs.directory import RunDirectory
@@ -23,7 +26,7 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.leading import Orders
-from saccade.train.plan import EpisodeSpec, Plan, Stage
+from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
 from saccade.train.plan_record import asking_of
 from saccade.train.stage_learner import model_at
 from saccade.types import Attempt, Json, Task
@@ -100,9 +103,19 @@ class NamedPass:
     attempts: tuple[Attempt, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keeping:
+    """What an evaluation does with samples that are kept already: in its own journal, or in those of other runs."""
+
+    retry_failed: bool = False
+    """Plays samples again that the machine failed."""
+    reuse: tuple[Path, ...] = ()
+    """Directories of runs from which samples are taken that are the same by their key."""
+
+
 @dataclass(kw_only=True)
-class RunState:
-    """State that all stages of a run share."""
+class MeasuringState:
+    """State of a run that evaluations need: all of it, where the policy is a server's model."""
 
     plan: Plan
     seed: int
@@ -111,19 +124,29 @@ class RunState:
     metrics: MetricsWriter
     progress: Progress
     stages: tuple[str, ...]
-    model: VisionLanguageModel
-    engine: Engine
     reached: Checkpoint | None
     """The newest checkpoint; None before the first."""
-    asking: AskingRecord
-    """How the plan asks; every checkpoint carries it."""
     trained: TrainedOn
     asked: AskedFile
-    orders: Orders | None = None
-    """The way to the other ranks, where several learn together."""
+    player: SamplePlayer
+    identity: Callable[[], Mapping[str, Json]]
+    """Identity of the policy as it is now, for the keys of journals."""
+    keeping: Keeping = Keeping()
     summaries: dict[str, StageSummary] = field(default_factory=dict)
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
+
+
+@dataclass(kw_only=True)
+class RunState(MeasuringState):
+    """State that all stages of a run share."""
+
+    model: VisionLanguageModel
+    engine: Engine
+    asking: AskingRecord
+    """How the plan asks; every checkpoint carries it."""
+    orders: Orders | None = None
+    """The way to the other ranks, where several learn together."""
 
     @property
     def records(self) -> Mapping[str, Mapping[str, Json]]:
@@ -140,6 +163,7 @@ def open_run(
     seed: int,
     progress: Progress,
     company: Company | None = None,
+    keeping: Keeping = Keeping(),
 ) -> RunState:
     """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
     paths = directory.paths
@@ -168,11 +192,47 @@ def open_run(
         stages=stages,
         model=model,
         engine=engine,
+        player=TokenPlayer(engine=engine, chat=model.chat, view=model.view, at_once=plan.load.engine.max_rows),
+        identity=lambda: {"weights": model_hash(model)},
+        keeping=keeping,
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),
         asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained),
         orders=None if company is None else Orders(company, media),
+    )
+
+
+def open_served(
+    plan: Plan,
+    served: ServedPolicy,
+    directory: RunDirectory,
+    stack: ExitStack,
+    *,
+    media: MediaStore,
+    seed: int,
+    progress: Progress,
+    keeping: Keeping = Keeping(),
+) -> MeasuringState:
+    """The run whose policy is a server's model: evaluations alone, from the first on."""
+    paths = directory.paths
+    stages = tuple(stage.name for stage in plan.stages)
+    directory.rewind(None, stages)
+    metrics = MetricsWriter.open(paths.metrics, stages=stages, keep_until=None, tensorboard=paths.tensorboard)
+    return MeasuringState(
+        plan=plan,
+        seed=seed,
+        media=media,
+        directory=directory,
+        metrics=stack.enter_context(metrics),
+        progress=progress,
+        stages=stages,
+        player=ChatPlayer(model=served.model, view=served.view, at_once=served.at_once),
+        identity=lambda: served.identity,
+        keeping=keeping,
+        reached=None,
+        trained=TrainedOn(is_complete=False),
+        asked=open_asked(paths.asked, remarks=plan.remarks, streams={}),
     )
 
 
@@ -193,7 +253,7 @@ def _updates_until(plan: Plan, position: Position | None) -> int:
     return 0
 
 
-def is_done(run: RunState, position: Position) -> bool:
+def is_done(run: MeasuringState, position: Position) -> bool:
     """Whether the checkpoint that the run continues from is at this position or beyond."""
     return run.reached is not None and not position.is_after(run.reached.position, run.stages)
 

@@ -7,9 +7,9 @@ import pytest
 from saccade.chat import connect
 from saccade.cli import run_command
 from saccade.curation.argos.run import view_of
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.testing import ScriptedTeacher
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)

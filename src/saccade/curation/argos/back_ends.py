@@ -9,7 +9,6 @@ from pathlib import Path
 from saccade.chat.answer_scoring import AnswerScorer, CheckpointTeacher, ServerTeacher
 from saccade.chat.chat_model import ChatServerSettings, is_checkpoint, is_server
 from saccade.curation.argos.marks import MarkFinder, PointerMarks, RegionMarks
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -18,6 +17,7 @@ from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
 from saccade.rewards.argos.pointers import PointUnits, VisionPointer
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import ExactRegions, Regions
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.services.client.configured import TOKEN_VARIABLE
 from saccade.services.client.remote_regions import RemoteRegions
 from saccade.services.client.remote_tools import RemoteTools

@@ -27,13 +27,13 @@ from typing import Literal
 from saccade.curation.argos.marks import Mark
 from saccade.curation.argos.traces import imitable_turn
 from saccade.curation.codedance.prompts import question_of
-from saccade.curation.playing import up_to_stop
 from saccade.media.resize import ViewRule
 from saccade.protocols.markup import is_unicode
 from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.points import find_points, has_point_tag, points_to_original, with_points, written_point
 from saccade.protocols.tagged import STOP, parse
 from saccade.rewards.repetition import repetition
+from saccade.rollout.conversation import up_to_stop
 from saccade.types import Answer, ExpertTurn, Malformed, Task, Turn
 
 MAX_REPLY_CHARS = 1 << 16

@@ -23,13 +23,13 @@ from saccade.curation.argos.traces import as_lines, equal_sets, pictures_of, tra
 from saccade.curation.argos.verifying import verified, written_turn
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.pointed import pointed_protocol
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.selection import Selection
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.seeding import seed_for
 from saccade.types import ExpertTurn, ImageRef, Message, Score, Task, Turn
 

@@ -19,7 +19,6 @@ from saccade.curation.argos.pipeline import Tracing
 from saccade.curation.argos.report import TracingReport
 from saccade.curation.argos.settings import TracingSettings
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
@@ -31,6 +30,7 @@ from saccade.rewards.argos.pointers import PointUnits
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
 from saccade.rewards.argos.video_judge import FramesJudge
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.tasks.procedural import generate
 from saccade.types import Json, Task
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.errors import MachineError, UserError
 from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.points import points_to_original
 from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.selection import Selection, selection_to_json
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.types import ExpertTurn, Score, Task, Trajectory, Turn
 
 

@@ -12,12 +12,13 @@ from saccade.curation.codedance.settings import CurationSettings, Level, Way
 from saccade.curation.codedance.solutions import PLAYED, Checker, MakeSeededEnvironment, Solved, Solver
 from saccade.curation.examples import EXAMPLES, code_kind, example_row
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.playing import final_answer, play
+from saccade.curation.playing import final_answer
 from saccade.curation.reports import Counts, CurationReport, curation_report
 from saccade.curation.rows import IMAGES, PassRates, level_of
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rollout.conversation import play
 from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Target, Task

@@ -15,13 +15,13 @@ from saccade.curation.codedance.pipeline import Curation, Player, Roles
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.codedance.solutions import REPLAYED, MakeSeededEnvironment
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.reports import CurationReport
 from saccade.curation.rows import check_covered, read_chains
 from saccade.curation.teachers import Teachers
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.sandbox import Sandbox
 from saccade.sandbox.results import Isolation
 from saccade.tasks.procedural import generate

@@ -9,18 +9,13 @@ from saccade.curation.codedance.outcomes import Reason, Rejected, Step, StepVerd
 from saccade.curation.codedance.prompts import read_boxes, read_verdict
 from saccade.curation.codedance.rewriting import contradiction, mismatches, read_rewritten
 from saccade.curation.codedance.settings import CurationSettings, Kind, Way
-from saccade.curation.playing import (
-    as_example,
-    demonstration_fault,
-    final_answer,
-    play,
-    replay,
-)
+from saccade.curation.playing import as_example, demonstration_fault, final_answer, replay
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.llm_judge import spoken
 from saccade.rewards.tool_use import call_outcome
+from saccade.rollout.conversation import play
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Answer, Example, ExpertTurn, Message, Target, Task, ToolCall, Turn

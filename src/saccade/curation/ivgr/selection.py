@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.playing import ORIGINAL_VIEW, up_to_stop
 from saccade.curation.reports import Counts, SelectionReport
 from saccade.curation.rows import IMAGES, boxes_of, question_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import TEXTUAL, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rollout.conversation import ORIGINAL_VIEW, up_to_stop
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
 from saccade.tasks.rows.fields import Row, RowError, optional_number, required_text

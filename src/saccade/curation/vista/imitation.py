@@ -15,7 +15,7 @@ from typing import Literal, cast, get_args
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.examples import EXAMPLES, read_tool_turns, tool_example_row, tool_turn_rows
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.playing import as_example, demonstration_fault, final_answer, no_fault, play, replay
+from saccade.curation.playing import as_example, demonstration_fault, final_answer, replay
 from saccade.curation.reports import ImitationReport, imitation_report
 from saccade.curation.rows import IMAGES
 from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified
@@ -23,6 +23,7 @@ from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rollout.conversation import no_fault, play
 from saccade.seeding import seed_for
 from saccade.tasks.rows.fields import Row, RowError, listed, mapping, required_text
 from saccade.types import Example, ExpertTurn, Json, Task, ToolCall, Turn

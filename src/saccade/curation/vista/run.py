@@ -9,7 +9,6 @@ from saccade.chat.chat_model import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
-from saccade.curation.playing import ORIGINAL_VIEW
 from saccade.curation.reports import ImitationReport
 from saccade.curation.teachers import Teachers
 from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
@@ -17,6 +16,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.services.client.configured import Tools, configured_tools
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tools.tool import Tool

@@ -1,0 +1,275 @@
+"""Figures of an evaluation from its stored samples: how right, how sure, at what cost, with which errors.
+
+Nothing here plays or scores: a hundred thousand samples are summed up in seconds, again and again.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from saccade.evaluation.prices import Price
+from saccade.evaluation.repeats import Repeats, repeats
+from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.evaluation.statistics import ClusteredMean, clustered_mean, planned_difference
+from saccade.types import Json
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MEGAPIXEL_BOUNDS = (0.0, 0.25, 1.0, 4.0, 16.0)
+"""Lower bounds of the bands of picture sizes, in megapixels of a question's largest picture."""
+MOST_TURNS = 6
+"""Samples with as many turns or more are one band."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spending:
+    """Tokens, pictures, seconds and money of the samples that were played."""
+
+    tokens_in: int
+    tokens_out: int
+    images: int
+    calls: int
+    samples: int
+    wall_s: tuple[float, float] | None
+    """Median and 95 % quantile of a sample; None where seconds were not kept."""
+    tool_s: tuple[float, float] | None
+    money: float | None
+    """In the currency of the price file; None without one."""
+    currency: str = ""
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "images": self.images,
+            "calls": self.calls,
+            "samples": self.samples,
+            "wall_s": _quantiles_json(self.wall_s),
+            "tool_s": _quantiles_json(self.tool_s),
+            "money": self.money,
+            "currency": self.currency,
+        }
+
+    def describe(self) -> str:
+        """``1,204 tokens in and 85 out a sample, 1.9 pictures, 0.8 calls, 2.1 s (p95 4.0), 0.52 USD in all``."""
+        n = max(1, self.samples)
+        text = f"{self.tokens_in / n:,.0f} tokens in and {self.tokens_out / n:,.0f} out a sample, "
+        text += f"{self.images / n:.1f} pictures, {self.calls / n:.1f} calls"
+        if self.wall_s is not None:
+            text += f", {self.wall_s[0]:.1f} s (p95 {self.wall_s[1]:.1f})"
+        return text if self.money is None else f"{text}, {self.money:,.2f} {self.currency} in all"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationFigures:
+    """All figures of one evaluation."""
+
+    header: SampleHeader
+    failed: int
+    """Samples that the machine failed, or a judge gave no verdict on: in no figure."""
+    cut_off: int
+    """Samples that a limit on tokens ended before they answered: wrong in every figure."""
+    total: int
+    repeats: Repeats
+    chance: float | None
+    """Accuracy of a guess: one of the options, or else the most frequent answer of the set."""
+    smallest_difference: float
+    """The smallest difference that a paired comparison on so many questions shows with 80 % power."""
+    categories: Mapping[str, ClusteredMean]
+    """By family and bucket, where there are several."""
+    by_turns: Mapping[str, ClusteredMean]
+    by_pixels: Mapping[str, ClusteredMean]
+    by_option: Mapping[str, Json]
+    """By the place of the right option: n, accuracy, and the share of all answers that picked this place."""
+    all_cycles: ClusteredMean | None
+    """Questions right in every rotation of their options, where they were cycled."""
+    errors: Mapping[str, int]
+    """Samples with each kind of error with tools that rules find."""
+    tools: Mapping[str, int]
+    """Calls that ran, by tool."""
+    spending: Spending
+
+    @property
+    def accuracy(self) -> ClusteredMean:
+        return self.repeats.avg
+
+    @property
+    def is_complete(self) -> bool:
+        return self.failed == 0
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "name": self.header.name,
+            "model": dict(self.header.model),
+            "total": self.total,
+            "failed": self.failed,
+            "cut_off": self.cut_off,
+            **self.repeats.as_json(),
+            "chance": self.chance,
+            "smallest_difference": self.smallest_difference,
+            "categories": _means_json(self.categories),
+            "by_turns": _means_json(self.by_turns),
+            "by_pixels": _means_json(self.by_pixels),
+            "by_option": dict(self.by_option),
+            "all_cycles": None if self.all_cycles is None else self.all_cycles.as_json(),
+            "errors": dict(self.errors),
+            "tools": dict(self.tools),
+            "spending": self.spending.as_json(),
+        }
+
+    def describe(self) -> str:
+        """``direct: 63.3% (57.2% to 68.9%) of 256 questions in 240 clusters; chance 25.0%``, and what is missing."""
+        accuracy = self.accuracy
+        text = f"{self.header.name}: {accuracy.describe()}, {accuracy.n:,} questions in {accuracy.clusters:,} clusters"
+        if self.chance is not None:
+            text += f"; chance {self.chance:.1%}"
+        if self.repeats.k > 1:
+            text += f"; {self.repeats.describe()}"
+        if self.all_cycles is not None:
+            text += f"; right in all cycles {self.all_cycles.describe()}"
+        if self.failed:
+            text += f"; INCOMPLETE: {self.failed:,} of {self.total:,} samples failed and are in no figure"
+        return f"{text}; {self.cut_off:,} cut off by a token limit" if self.cut_off else text
+
+
+def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price | None = None) -> EvaluationFigures:
+    """The figures of a set of samples."""
+    samples = found.samples
+    scored = [one for one in samples if one.right is not None]
+    repeated = repeats(samples)
+    error_kinds = Counter(kind for one in scored for kind in one.errors)
+    tools: Counter[str] = Counter()
+    for one in samples:
+        tools.update(one.calls)
+    return EvaluationFigures(
+        header=found.header,
+        failed=len(samples) - len(scored),
+        cut_off=sum(one.status == "token_limit" for one in scored),
+        total=len(samples),
+        repeats=repeated,
+        chance=chance(scored),
+        smallest_difference=planned_difference(max(1, repeated.avg.clusters), share=_share_of(repeated.avg.mean)),
+        categories=_categories(scored),
+        by_turns=_grouped(scored, lambda one: f"{MOST_TURNS}+" if one.turns >= MOST_TURNS else str(one.turns)),
+        by_pixels=_grouped(scored, _pixel_band),
+        by_option=_by_option(scored),
+        all_cycles=_all_cycles(scored) if found.header.asked.get("probe") == "cycled" else None,
+        errors=dict(sorted(error_kinds.items())),
+        tools=dict(tools.most_common()),
+        spending=_spending(samples, times, price),
+    )
+
+
+def chance(samples: Sequence[StoredSample]) -> float | None:
+    """The accuracy of a guess: 1 over the options; without options the share of the most frequent right answer."""
+    if not samples:
+        return None
+    free = Counter(one.gold.strip().casefold() for one in samples if not one.choices)
+    likeliest = max(free.values()) if free else 0
+    return (math.fsum(1 / one.choices for one in samples if one.choices) + likeliest) / len(samples)
+
+
+def _share_of(mean: float | None) -> float:
+    """For planning: at 0 and 1 nothing would be seen to vary."""
+    return 0.5 if mean is None else min(0.95, max(0.05, mean))
+
+
+def mean_right(samples: Sequence[StoredSample]) -> ClusteredMean:
+    """The accuracy of scored samples, with its interval over clusters."""
+    return clustered_mean([float(bool(one.right)) for one in samples], [one.cluster for one in samples])
+
+
+def _categories(samples: Sequence[StoredSample]) -> dict[str, ClusteredMean]:
+    found: dict[str, list[StoredSample]] = {}
+    for one in samples:
+        for name in dict.fromkeys((one.family, *one.buckets)):
+            found.setdefault(name, []).append(one)
+    return {name: mean_right(found[name]) for name in sorted(found)} if len(found) > 1 else {}
+
+
+def _grouped(samples: Sequence[StoredSample], name: Callable[[StoredSample], str]) -> dict[str, ClusteredMean]:
+    found: dict[str, list[StoredSample]] = {}
+    for one in samples:
+        found.setdefault(name(one), []).append(one)
+    return {band: mean_right(found[band]) for band in sorted(found, key=_band_order)}
+
+
+def _band_order(band: str) -> tuple[float, str]:
+    number = band.split("+")[0].split(" ")[-2 if band.endswith("MP") else 0]
+    return (float(number) if number.replace(".", "").isdigit() else -1.0), band
+
+
+def _pixel_band(sample: StoredSample) -> str:
+    if not sample.pixels:
+        return "no picture"
+    low = max(bound for bound in MEGAPIXEL_BOUNDS if bound <= sample.pixels / 1e6)
+    return f"from {low:g} MP"
+
+
+def _by_option(samples: Sequence[StoredSample]) -> dict[str, Json]:
+    asked = [one for one in samples if one.option >= 0]
+    if not asked:
+        return {}
+    picks = Counter(one.picked for one in asked)
+    places = range(1 + max(max(one.option, one.picked) for one in asked))
+    found: dict[str, Json] = {}
+    for place in places:
+        right = [bool(one.right) for one in asked if one.option == place]
+        share = sum(right) / len(right) if right else None
+        found[LETTERS[place % 26]] = {"n": len(right), "accuracy": share, "picked": picks[place] / len(asked)}
+    found["none"] = {"n": 0, "accuracy": None, "picked": picks[-1] / len(asked)}
+    return found
+
+
+def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
+    questions: dict[str, list[StoredSample]] = {}
+    for one in samples:
+        questions.setdefault(one.id.rpartition("#cycle")[0], []).append(one)
+    right = [float(all(one.right for one in of)) for of in questions.values()]
+    return clustered_mean(right, [of[0].cluster for of in questions.values()])
+
+
+def _spending(samples: Sequence[StoredSample], times: Sequence[SampleTimes], price: Price | None) -> Spending:
+    tokens_in, tokens_out = sum(one.tokens_in for one in samples), sum(one.tokens_out for one in samples)
+    return Spending(
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        images=sum(one.images for one in samples),
+        calls=sum(sum(one.calls.values()) for one in samples),
+        samples=len(samples),
+        wall_s=_quantiles([one.wall_s for one in times]),
+        tool_s=_quantiles([one.tool_s for one in times]),
+        money=None if price is None else price.of(tokens_in, tokens_out),
+        currency="" if price is None else price.currency,
+    )
+
+
+def _quantiles(seconds: Sequence[float]) -> tuple[float, float] | None:
+    if not seconds:
+        return None
+    median, high = np.percentile(seconds, [50, 95])
+    return float(median), float(high)
+
+
+def _quantiles_json(quantiles: tuple[float, float] | None) -> Json:
+    return None if quantiles is None else {"p50": quantiles[0], "p95": quantiles[1]}
+
+
+def _means_json(means: Mapping[str, ClusteredMean]) -> dict[str, Json]:
+    return {name: mean.as_json() for name, mean in means.items()}
+
+
+def table(found: Iterable[EvaluationFigures]) -> str:
+    """Lines for the terminal: each evaluation, its categories, its cost, its errors and tools."""
+    lines = []
+    for one in found:
+        lines.append(one.describe())
+        lines += [f"    {name}: {mean.describe()} of {mean.n:,}" for name, mean in one.categories.items()]
+        lines.append(f"    cost: {one.spending.describe()}")
+        if one.tools:
+            lines.append("    tools: " + ", ".join(f"{name} {count:,}" for name, count in one.tools.items()))
+        if one.errors:
+            lines.append("    errors: " + ", ".join(f"{kind} {count:,}" for kind, count in one.errors.items()))
+    return "\n".join(lines)

@@ -1,0 +1,244 @@
+"""Journal of an evaluation: each finished sample is on disk at once, by a key of all that shapes it.
+
+``journal/NAME.jsonl`` is only ever appended to, in the order in which samples end. A run that was killed plays what is
+not in it; another run that asks the same of the same model takes samples from it by their keys.
+"""
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from saccade.atomic import disk_errors
+from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore
+from saccade.rollout.batch import PlayedAs
+from saccade.rollout.episodes import RolloutRequest
+from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
+from saccade.runs.records import images_of
+from saccade.runs.task_json import BrokenRecordError, Fields
+from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
+from saccade.types import Attempt, ImageRef, Json, Message, Task, Trajectory
+
+FOLDER = "journal"
+_VERSION = 1
+
+logger = logging.getLogger(__name__)
+
+
+def sample_key(
+    request: RolloutRequest, *, prompt: Sequence[Message], asked: Mapping[str, Json], model: Mapping[str, Json]
+) -> str:
+    """SHA-256 of all that shapes the sample of a request.
+
+    These are the messages with their pictures, what tools may look at, how it is asked and sampled (``asked``:
+    protocol, tools, limits, temperature), the identity of the model, and the seed.
+    """
+    task = request.task
+    shaped: Json = {
+        "version": _VERSION,
+        "model": dict(model),
+        "asked": dict(asked),
+        "prompt": [[message.role, [_part(part) for part in message.parts]] for message in prompt],
+        "images": [image.hash for image in task.images],
+        "choices": list(task.choices),
+        "corpus": [task.corpus, task.document],
+        "times": list(task.frame_times_s),
+        "seed": request.seed,
+        "sample": request.sample,
+    }
+    return hashlib.sha256(json.dumps(shaped, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _part(part: str | ImageRef) -> Json:
+    return part if isinstance(part, str) else {"image": part.hash}
+
+
+class SampleJournal:
+    """A journal that this process appends to; ``played`` holds what was in it, by key, the newest of each."""
+
+    def __init__(self, path: Path, *, media: MediaStore, media_directory: Path, retry_failed: bool = False) -> None:
+        """Reads what is there. A line that a killed process was in the middle of is cut off.
+
+        ``retry_failed`` leaves samples that the machine failed out. UserError for a line that cannot be read.
+        """
+        self._path, self._media, self._directory = path, media, media_directory
+        with disk_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            media_directory.mkdir(parents=True, exist_ok=True)
+        _cut_unfinished(path)
+        self.played = dict(_readable(path, media_directory, retry_failed=retry_failed))
+        with disk_errors(path):
+            self._file: IO[bytes] = path.open("ab")
+
+    def add(self, key: str, task: Task, played: PlayedSample) -> PlayedSample:
+        """Keeps a sample, its pictures first; it is on the disk when this returns."""
+        kept = replace(played, trajectory=without_logprobs(played.trajectory))
+        cost = kept.cost
+        line: dict[str, Json] = {
+            "key": key,
+            "tokens_in": cost.tokens_in,
+            "tokens_out": cost.tokens_out,
+            "wall_s": cost.wall_s,
+            "tool_s": cost.tool_s,
+            "trajectory": trajectory_to_json(kept.trajectory),
+        }
+        with disk_errors(self._directory):
+            for image in {one.hash: one for one in images_of(Attempt(task=task, trajectory=kept.trajectory))}.values():
+                self._media.export(image, self._directory)
+        try:
+            self._file.write((json.dumps(line) + "\n").encode("ascii"))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise MachineError(f"{self._path}: {error.strerror}; free some space and go on with --resume") from error
+        self.played[key] = kept
+        return kept
+
+    def restore(self, played: PlayedSample) -> None:
+        """The pictures of a kept sample, into the store."""
+        for image in _shown(played.trajectory):
+            if image.hash not in self._media:
+                self._media.add_file(self._directory / f"{image.hash}.png")
+
+    def take(self, other: Path, key: str, task: Task, played: PlayedSample) -> None:
+        """A sample from another run's directory: its pictures, then itself."""
+        for image in _shown(played.trajectory):
+            if image.hash not in self._media:
+                self._media.add_file(other / "media" / f"{image.hash}.png")
+        self.add(key, task, played)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def without_logprobs(trajectory: Trajectory) -> Trajectory:
+    """The trajectory without its log-probabilities, which differ by rounding with the company in a batch."""
+    return replace(trajectory, segments=tuple(replace(segment, logprobs=()) for segment in trajectory.segments))
+
+
+def play_missing(
+    requests: Sequence[RolloutRequest],
+    keys: Sequence[str],
+    *,
+    player: SamplePlayer,
+    how: PlayedAs,
+    journal: SampleJournal,
+    reuse: Iterable[Path] = (),
+    on_finished: Callable[[Trajectory], None],
+) -> list[PlayedSample]:
+    """A sample for each request: those of the journal, equal ones of other runs, and the rest played now.
+
+    ``reuse`` are directories of other runs; what the machine failed there is played. Equal requests are played once.
+    """
+    wanted = dict(zip(keys, requests))
+    for run in reuse:
+        lacking = {key for key in wanted if key not in journal.played}
+        for key, played in _of_other_run(run, lacking):
+            journal.take(run, key, wanted[key].task, played)
+    missing = [key for key in wanted if key not in journal.played]
+    for key in wanted:
+        if key in journal.played:
+            journal.restore(journal.played[key])
+            on_finished(journal.played[key].trajectory)
+    if len(missing) < len(wanted):
+        logger.info(
+            "%d of %d samples are kept from before; %d are played",
+            len(wanted) - len(missing),
+            len(wanted),
+            len(missing),
+        )
+
+    def keep(index: int, played: PlayedSample) -> None:
+        kept = journal.add(missing[index], wanted[missing[index]].task, played)
+        on_finished(kept.trajectory)
+
+    if missing:
+        player.play([wanted[key] for key in missing], how, keep)
+    return [_as_requested(journal.played[key], request) for key, request in zip(keys, requests)]
+
+
+def _as_requested(played: PlayedSample, request: RolloutRequest) -> PlayedSample:
+    """Two questions that are asked alike may have other ids, and are played once."""
+    trajectory = replace(
+        played.trajectory,
+        task_id=request.task.id,
+        family=request.task.family,
+        stream=request.stream,
+        sample=request.sample,
+        seed=request.seed,
+    )
+    return replace(played, trajectory=trajectory)
+
+
+def _of_other_run(run: Path, keys: set[str]) -> Iterable[tuple[str, PlayedSample]]:
+    files = sorted((run / FOLDER).glob("*.jsonl"))
+    if not files:
+        raise UserError(f"--reuse {run}: there is no journal of an evaluation (journal/NAME.jsonl)")
+    for file in files:
+        for key, played in _readable(file, run / "media", retry_failed=True):
+            if key in keys:
+                yield key, played
+
+
+def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[str, PlayedSample]]:
+    """The samples of a journal whose pictures are all there, in its order."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                # Another run that is still being written.
+                return
+            try:
+                key, played = _from_line(line)
+            except (ValueError, RecursionError, BrokenRecordError) as error:
+                raise UserError(f"{path}:{number}: {error}; delete this line, and its sample is played again") from None
+            if retry_failed and played.trajectory.status == "failed":
+                continue
+            if all((media / f"{image.hash}.png").exists() for image in _shown(played.trajectory)):
+                yield key, played
+
+
+def _from_line(line: bytes) -> tuple[str, PlayedSample]:
+    fields = Fields(json.loads(line), "the sample")
+    cost = SampleCost(
+        tokens_in=fields.whole("tokens_in"),
+        tokens_out=fields.whole("tokens_out"),
+        wall_s=fields.number("wall_s"),
+        tool_s=fields.number("tool_s"),
+    )
+    trajectory = trajectory_from_json(fields.values["trajectory"] if fields.has("trajectory") else None)
+    return fields.text("key"), PlayedSample(trajectory=trajectory, cost=cost)
+
+
+def _shown(trajectory: Trajectory) -> list[ImageRef]:
+    """Pictures that tools made; those of the question come with the question."""
+    shown: dict[str, ImageRef] = {}
+    for turn in trajectory.turns:
+        for images in (turn.result and turn.result.images, turn.observation and turn.observation.images):
+            shown |= {image.hash: image for image in images or ()}
+    return list(shown.values())
+
+
+def _cut_unfinished(path: Path) -> None:
+    if not path.exists():
+        return
+    with disk_errors(path):
+        content = path.read_bytes()
+        complete = content.rfind(b"\n") + 1
+        if complete < len(content):
+            os.truncate(path, complete)

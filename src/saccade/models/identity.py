@@ -1,0 +1,38 @@
+"""Identity of a model: a hash of its weights and of how texts and pictures become its input."""
+
+import hashlib
+from pathlib import Path
+
+import torch
+
+from saccade.models.vlm import VisionLanguageModel, named_weights
+
+_INPUT_FILES = (
+    "tokenizer*",
+    "chat_template*",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "vocab*",
+    "merges*",
+)
+
+
+def model_hash(model: VisionLanguageModel) -> str:
+    """SHA-256 over every weight by name, type and shape, and over the files of tokenizer and processor.
+
+    The same for a copy of the checkpoint elsewhere; another for one that was trained a step further.
+    """
+    digest = hashlib.sha256()
+    for name, weight in sorted(named_weights(model), key=lambda one: one[0]):
+        digest.update(f"{name} {weight.dtype} {tuple(weight.shape)}\n".encode())
+        # As bytes, for numpy knows no bfloat16.
+        digest.update(weight.detach().contiguous().cpu().flatten().view(torch.uint8).numpy().data)
+    for path in _input_files(model.checkpoint):
+        digest.update(path.name.encode() + b"\n" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _input_files(checkpoint: Path | None) -> list[Path]:
+    if checkpoint is None:
+        return []
+    return sorted({path for pattern in _INPUT_FILES for path in checkpoint.glob(pattern) if path.is_file()})

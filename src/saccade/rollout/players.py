@@ -1,0 +1,284 @@
+"""Players: a policy that plays questions in environments, by tokens at an engine or by texts at a chat model.
+
+Both play the same episodes: protocol, tools, sandbox and turns are those of the environment.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from saccade.chat.chat_model import ChatModel
+from saccade.chat.wire import ChatReply, RefusedRequestError
+from saccade.engines.engine import Engine
+from saccade.envs.environment import Environment
+from saccade.errors import MachineError, UserError
+from saccade.media.resize import ViewRule
+from saccade.models.chat import Chat
+from saccade.rollout.batch import PlayedAs, rollout
+from saccade.rollout.conversation import ORIGINAL_VIEW, play
+from saccade.rollout.episodes import RolloutRequest
+from saccade.rollout.trajectory import Result, RunBlocking, attempt
+from saccade.types import Answer, Message, ToolCall, Trajectory, TrajectoryStatus, Turn
+from saccade.waiting import run_to_end
+
+FAILURES_IN_A_ROW = 16
+"""So many trajectories that the machine fails one after another end a run at a server: it is gone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleCost:
+    """SampleCost of one trajectory."""
+
+    tokens_in: int = 0
+    """Tokens that the model was given, the whole context of each turn, as servers bill it."""
+    tokens_out: int = 0
+    """Tokens that it wrote."""
+    wall_s: float = 0.0
+    """From the reset of its environment to its end, the wait for a place in the batch included."""
+    tool_s: float = 0.0
+    """In turns that called a tool, within the environment."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayedSample:
+    """A trajectory and its cost."""
+
+    trajectory: Trajectory
+    cost: SampleCost
+
+
+OnPlayed = Callable[[int, PlayedSample], None]
+"""Is told of each trajectory as it ends, with the place of its request; from any thread, one call at a time."""
+
+
+class SamplePlayer(Protocol):
+    """Plays requests; an engine with its chat template, or a chat model."""
+
+    @property
+    def view(self) -> ViewRule:
+        """How large the policy sees pictures, and in which frame it writes coordinates."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many trajectories are under way at a time."""
+        ...
+
+    def play(self, requests: Sequence[RolloutRequest], how: PlayedAs, on_played: OnPlayed) -> list[PlayedSample]:
+        """One trajectory per request, in their order; one that the machine fails ends ``failed``."""
+        ...
+
+
+@dataclass(slots=True)
+class TimedEnvironment:
+    """An environment with the seconds that its episode takes."""
+
+    env: Environment
+    started_s: float = 0.0
+    tool_s: float = 0.0
+
+    @property
+    def prompt(self) -> tuple[Message, ...]:
+        return self.env.prompt
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return self.env.turns
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        return self.env.stop
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[object, dict[str, object]]:
+        self.started_s = self.started_s or time.monotonic()
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
+        began_s = time.monotonic()
+        taken = self.env.step(action)
+        if isinstance(self.env.turns[-1].action, ToolCall):
+            self.tool_s += time.monotonic() - began_s
+        return taken
+
+    def close(self) -> None:
+        self.env.close()
+
+    @property
+    def wall_s(self) -> float:
+        """Since the reset."""
+        return time.monotonic() - self.started_s if self.started_s else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenPlayer:
+    """A policy at an engine: what it writes is tokens, and its trajectories own them."""
+
+    engine: Engine
+    chat: Chat
+    view: ViewRule
+    at_once: int = 64
+
+    def play(self, requests: Sequence[RolloutRequest], how: PlayedAs, on_played: OnPlayed) -> list[PlayedSample]:
+        timed: list[TimedEnvironment] = []
+
+        def make_env() -> Environment:
+            timed.append(TimedEnvironment(how.make_env()))
+            return timed[-1]
+
+        finished: dict[int, PlayedSample] = {}
+
+        def finish(index: int, trajectory: Trajectory) -> None:
+            # A batch whose engine was lost is played anew, in environments of its own: the newest are at the end.
+            env = timed[len(timed) - len(requests) + index]
+            finished[index] = PlayedSample(trajectory=trajectory, cost=_token_cost(trajectory, env))
+            on_played(index, finished[index])
+
+        run_to_end(
+            rollout(
+                requests,
+                engine=self.engine,
+                chat=self.chat,
+                streams={request.stream: PlayedAs(make_env=make_env, settings=how.settings) for request in requests},
+                on_placed=finish,
+            )
+        )
+        return [finished[index] for index in range(len(requests))]
+
+
+def _token_cost(trajectory: Trajectory, env: TimedEnvironment) -> SampleCost:
+    context = tokens_in = tokens_out = 0
+    for segment in trajectory.segments:
+        if segment.role == "action":
+            tokens_in += context
+            tokens_out += len(segment.ids)
+        context += len(segment.ids)
+    return SampleCost(tokens_in=tokens_in, tokens_out=tokens_out, wall_s=env.wall_s, tool_s=env.tool_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatPlayer:
+    """A policy that answers in texts: a server's model, with pictures as they are.
+
+    Its trajectories have turns and no tokens. It is asked at the temperature of the episodes; how long a reply may be
+    is the chat model's own setting.
+    """
+
+    model: ChatModel
+    view: ViewRule = ORIGINAL_VIEW
+    at_once: int = 8
+
+    def play(self, requests: Sequence[RolloutRequest], how: PlayedAs, on_played: OnPlayed) -> list[PlayedSample]:
+        return run_to_end(self._play(requests, how, on_played))
+
+    async def _play(self, requests: Sequence[RolloutRequest], how: PlayedAs, on_played: OnPlayed) -> list[PlayedSample]:
+        """MachineError when many trajectories in a row fail, UserError where the server refuses all it is asked."""
+        finished: dict[int, PlayedSample] = {}
+        left = iter(enumerate(requests))
+        in_a_row = 0
+        pool = ThreadPoolExecutor(max_workers=how.settings.tool_threads, thread_name_prefix="environment")
+
+        def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
+            return asyncio.get_running_loop().run_in_executor(pool, operation)
+
+        async def work() -> None:
+            nonlocal in_a_row
+            for index, request in left:
+                played = await _Conversation(request=request, env=TimedEnvironment(how.make_env())).play(
+                    self.model, how, run_blocking
+                )
+                finished[index] = played
+                on_played(index, played)
+                in_a_row = in_a_row + 1 if played.trajectory.status == "failed" else 0
+                if in_a_row >= FAILURES_IN_A_ROW:
+                    raise MachineError(
+                        f"{in_a_row} trajectories in a row failed, the last one because: {played.trajectory.failure}. "
+                        "What was played is kept: mend the cause, then go on with --resume --retry-failed"
+                    )
+
+        workers = [asyncio.create_task(work()) for _ in range(min(self.at_once, len(requests)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+        return [finished[index] for index in range(len(requests))]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Conversation:
+    """One request under way at a chat model."""
+
+    request: RolloutRequest
+    env: TimedEnvironment
+    replies: list[ChatReply] = field(default_factory=list)
+
+    async def play(self, model: ChatModel, how: PlayedAs, run_blocking: RunBlocking) -> PlayedSample:
+        status: TrajectoryStatus
+        failure = ""
+        try:
+            turns = await self._turns(model, how, run_blocking)
+            status = self._status(turns)
+        except RefusedRequestError as error:
+            if not error.is_about_one_request:
+                raise
+            status, failure = "failed", str(error)
+        except (MachineError, UserError) as error:
+            status, failure = "failed", str(error)
+        finally:
+            self.env.close()
+        request = self.request
+        trajectory = Trajectory(
+            task_id=request.task.id,
+            family=request.task.family,
+            stream=request.stream,
+            sample=request.sample,
+            seed=request.seed,
+            policy_version=0,
+            segments=(),
+            turns=self.env.turns,
+            status=status,
+            failure=failure,
+        )
+        tokens_in = sum(reply.prompt_tokens for reply in self.replies)
+        tokens_out = sum(reply.completion_tokens for reply in self.replies)
+        cost = SampleCost(tokens_in=tokens_in, tokens_out=tokens_out, wall_s=self.env.wall_s, tool_s=self.env.tool_s)
+        return PlayedSample(trajectory=trajectory, cost=cost)
+
+    async def _turns(self, model: ChatModel, how: PlayedAs, run_blocking: RunBlocking) -> Sequence[Turn]:
+        def persistently(operation: Callable[[], Result], /) -> Awaitable[Result]:
+            before = len(self.env.turns)
+            return attempt(
+                operation,
+                what="turn",
+                label=self.request.label,
+                settings=how.settings,
+                run_blocking=run_blocking,
+                is_repeatable=lambda: len(self.env.turns) == before,
+            )
+
+        return await play(
+            model,
+            self.env,
+            self.request.task,
+            temperature=how.settings.temperature,
+            seed=self.request.seed,
+            run_blocking=persistently,
+            fault=lambda _: "the reply was cut off" if self._is_cut_off else "",
+            on_reply=self.replies.append,
+        )
+
+    @property
+    def _is_cut_off(self) -> bool:
+        return bool(self.replies) and any(self.replies[-1].cut_off)
+
+    def _status(self, turns: Sequence[Turn]) -> TrajectoryStatus:
+        if turns and isinstance(turns[-1].action, Answer):
+            return "answered"
+        return "token_limit" if self._is_cut_off else "turn_limit"
