@@ -1,6 +1,5 @@
 """The commands, but for those that measure Saccade itself."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,9 @@ import click
 from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.curate import curate
+from saccade.cli.evaluate import evaluate
 from saccade.cli.index import index, search
+from saccade.cli.measured import compare, figures
 from saccade.cli.plan_memory import plan_memory
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
@@ -23,29 +24,6 @@ from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from typing import Literal
-
-    from saccade.config.context import RecipeContext
-    from saccade.protocols.named import ProtocolName
-    from saccade.train.plan import Plan
-
-# Written out, since the help must not wait for the recipes to be imported.
-PROTOCOLS = (
-    "tagged",
-    "direct",
-    "code",
-    "grounded",
-    "textual",
-    "grounded_with_crop",
-    "pointed",
-    "pointed_with_tools",
-    "described",
-    "toolchain",
-    "vanilla",
-    "structured",
-    "tree_of_thoughts",
-    "graph_of_thoughts",
-    "evidence_first",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -63,6 +41,9 @@ saccade.add_command(plan_memory)
 saccade.add_command(recipes)
 saccade.add_command(settings)
 saccade.add_command(show)
+saccade.add_command(evaluate)
+saccade.add_command(compare)
+saccade.add_command(figures)
 saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(mcp)
@@ -148,130 +129,6 @@ def train(
         threads=threads,
         quiet=quiet,
     )
-
-
-@saccade.command("eval")
-@click.option("--model", type=PATH, required=True, help="Checkpoint directory to measure.")
-@click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
-@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family.")
-@click.option(
-    "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
-)
-@click.option(
-    "--protocol",
-    "protocols",
-    type=click.Choice(PROTOCOLS),
-    multiple=True,
-    help="How questions are asked; repeatable. By default as the checkpoint's record says; one without a record is "
-    "asked with all image tools (tagged) and without (direct).",
-)
-@click.option(
-    "--tools",
-    multiple=True,
-    metavar="NAME,...|tools.toml|http://...",
-    help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
-    "tool service. Repeatable.",
-)
-@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools.")
-@click.option(
-    "--toolbox",
-    type=PATH,
-    metavar="FILE",
-    help="Linguistic tools for the protocol toolchain, as `saccade curate tools` writes them; by default those that "
-    "the checkpoint was trained with.",
-)
-@click.option(
-    "--test-time",
-    multiple=True,
-    metavar="crops,union",
-    help="A second look: boxes from a grounded pass, then a textual one on their crops, the crop around them all, or "
-    "both. Repeatable.",
-)
-@click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong and the format.")
-@click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
-@click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
-@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
-@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
-@run_options(default_out=None)
-def evaluate(
-    model: Path,
-    data: Path | None,
-    family: str | None,
-    count: int | None,
-    protocols: "tuple[ProtocolName, ...]",
-    tools: tuple[str, ...],
-    turns: int | None,
-    toolbox: Path | None,
-    test_time: tuple[str, ...],
-    reward: str | None,
-    greedy: bool,
-    temperature: float | None,
-    image_root: Path | None,
-    max_frames: int | None,
-    skip_bad_rows: bool,
-    out: Path,
-    seed: int,
-    overrides: tuple[str, ...],
-    resume: bool,
-    accepted: tuple[str, ...],
-    threads: int | None,
-    quiet: bool,
-) -> None:
-    """Measure a checkpoint on your own tasks or on procedural ones, asked as it was trained to be asked."""
-    if (data is None) == (family is None):
-        raise UserError("give either --data PATH or --family NAME, so that there is something to measure on")
-    if greedy and temperature:
-        raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
-    threads = prepare_machine(threads)
-    from saccade.config.sources import recipe_source
-    from saccade.protocols import read_toolbox
-    from saccade.recipes.evaluation import evaluation, view_words
-    from saccade.rewards import OutcomeReward
-    from saccade.rewards.reward import own_reward, reward_file
-
-    scored_by = OutcomeReward() if reward is None else own_reward(reward)
-
-    named = None if toolbox is None else read_toolbox(toolbox)
-    looks = [view_words(text) for text in test_time]
-    given = [name.strip() for text in tools for name in text.split(",")]
-    context = task_context(
-        data=data,
-        model=model,
-        overrides=overrides,
-        seed=seed,
-        skip_bad_rows=skip_bad_rows,
-        image_root=image_root,
-        max_frames=max_frames,
-    )
-
-    def recipe(context: "RecipeContext") -> "Plan":
-        return evaluation(
-            context,
-            family=family,
-            count=count,
-            temperature=temperature or 0.0,
-            protocols=protocols,
-            tools=given,
-            turns=turns,
-            toolbox=named,
-            test_time=looks,
-            reward=scored_by,
-        )
-
-    measured = {
-        "family": family,
-        "reward": reward,
-        "reward_sha256": None if reward is None else recipe_source(reward, reward_file(reward)).sha256,
-        "n": count,
-        "temperature": temperature,
-        "protocol": ",".join(protocols) or None,
-        "tools": ",".join(given) or None,
-        "turns": turns,
-        **({} if named is None else {"toolbox": json.dumps(named.to_json())}),
-        "test_time": " ".join(",".join(words) for words in looks) or None,
-    }
-    start(recipe, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, measured=measured)
 
 
 @saccade.command()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from saccade.config.sources import RecipeSource
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
+    from saccade.train.state import Keeping
 
 DEFAULT_THREADS = 1
 """Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
@@ -96,6 +97,7 @@ def start(
     quiet: bool,
     source: "Callable[[], RecipeSource] | None" = None,
     measured: Mapping[str, object] | None = None,
+    keeping: "Keeping | None" = None,
 ) -> None:
     """Run a recipe into ``out``, write its report, and say where it is.
 
@@ -113,7 +115,7 @@ def start(
         _run, plan, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, source=source
     )
     if fleet.learners == 1:
-        run(measured=measured)
+        run(measured=measured, keeping=keeping)
         return
     from saccade.learner.processes import PeerError, joined
     from saccade.train.following import follow_plan
@@ -141,6 +143,7 @@ def _run(
     source: "Callable[[], RecipeSource] | None",
     measured: Mapping[str, object] | None,
     company: "Company | None" = None,
+    keeping: "Keeping | None" = None,
 ) -> None:
     arguments: list[str] = click.get_current_context().obj
     from saccade.config.settings import to_json
@@ -150,6 +153,7 @@ def _run(
     from saccade.runs.progress import Progress
     from saccade.runs.runinfo import RunPaths
     from saccade.train.run import run_plan
+    from saccade.train.state import Keeping
     from saccade.viewer.report import write_report
     from saccade.viewer.story import seen_text
 
@@ -166,6 +170,7 @@ def _run(
         accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),
         company=company,
+        keeping=keeping or Keeping(),
     )
     write_report(RunPaths(root=out))
     for remark in plan.remarks:

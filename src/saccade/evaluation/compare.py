@@ -139,7 +139,7 @@ def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
     }
     of_first, of_second = _hashes(first), _hashes(second)
     both = of_first.keys() & of_second.keys()
-    if changed := sum(of_first[id] != of_second[id] for id in both):
+    if changed := sum(of_first[name] != of_second[name] for name in both):
         found["questions"] = f"{changed:,} of {len(both):,} questions of one id have other words, options or pictures"
     elif missing := len(of_first.keys() ^ of_second.keys()):
         found["questions"] = f"{missing:,} questions were asked of one of them only, {len(both):,} of both"
@@ -170,7 +170,7 @@ def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], alth
         models=labels,
         before=clustered_mean(before, clusters),
         after=clustered_mean(after, clusters),
-        difference=clustered_mean(changes, clusters, labels=("difference",)),
+        difference=clustered_mean(changes, clusters, is_share=False),
         only_before=only_before,
         only_after=only_after,
         p_mcnemar=p_mcnemar,
@@ -231,7 +231,7 @@ def _by_category(pairs: Sequence[PairedQuestion]) -> dict[str, ClusteredMean]:
     if len(found) < 2:
         return {}
     return {
-        name: clustered_mean([one.after - one.before for one in of], [one.cluster for one in of], labels=(name,))
+        name: clustered_mean([one.after - one.before for one in of], [one.cluster for one in of], is_share=False)
         for name, of in sorted(found.items())
     }
 

@@ -14,6 +14,7 @@ from saccade.protocols import (
     ChatProtocol,
     LinguisticToolbox,
     ProtocolName,
+    Style,
     known_name,
     protocol_named,
 )
@@ -43,9 +44,12 @@ class Ways:
     """Makes the episodes of an evaluation; ``maker.resources`` are what its run enters."""
 
     checkpoint: Path
+    """The checkpoint's directory; of a server's model its name alone, below which no file is."""
     asking: AskingRecord | None
     wishes: Wishes
     maker: Toolmaker
+    style: Style | None = None
+    """Of the instructions; None is as fits the checkpoint."""
     remarks: list[str] = field(default_factory=list)
     """Remarks that the user should read."""
 
@@ -116,7 +120,7 @@ class Ways:
     def episodes(self, protocol: ProtocolName, way: Way | None, defaults: EpisodeSpec) -> EpisodeSpec:
         """``defaults`` say limits and turns; tools and words are the way's where the user wants no others."""
         turns = self._turns(way, defaults, protocol)
-        style = way.style if way else instruction_style(self.checkpoint)
+        style = way.style if way else self.style or instruction_style(self.checkpoint)
         asked = protocol_named(
             protocol,
             style=style,

@@ -104,7 +104,7 @@ class KeptPasses:
             )
         header = SampleHeader(
             name=name,
-            model={"name": self.run.plan.title, **self._model},
+            model={"name": self.run.plan.title.removeprefix("Evaluation of "), **self._model},
             asked={
                 **self._asked(episodes),
                 "samples": self.stage.samples,

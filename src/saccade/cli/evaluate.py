@@ -1,0 +1,230 @@
+"""``saccade eval``: measures a checkpoint, or a model behind a server."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.measured import existing_run, show_figures
+from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.config.context import RecipeContext
+    from saccade.evaluation.probes import ProbeName
+    from saccade.protocols.named import ProtocolName
+    from saccade.train.plan import Plan
+
+# Written out, since the help must not wait for the recipes to be imported.
+PROTOCOLS = (
+    "tagged",
+    "direct",
+    "code",
+    "grounded",
+    "textual",
+    "grounded_with_crop",
+    "pointed",
+    "pointed_with_tools",
+    "described",
+    "toolchain",
+    "vanilla",
+    "structured",
+    "tree_of_thoughts",
+    "graph_of_thoughts",
+    "evidence_first",
+)
+PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question")
+
+
+@click.command("eval")
+@click.option("--model", type=PATH, help="Checkpoint directory to measure.")
+@click.option(
+    "--server",
+    metavar="URL",
+    help="Or: a server that speaks OpenAI's chat completions (vLLM, SGLang, a cloud), as in http://localhost:8000/v1.",
+)
+@click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's.")
+@click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family.")
+@click.option(
+    "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
+)
+@click.option(
+    "--protocol",
+    "protocols",
+    type=click.Choice(PROTOCOLS),
+    multiple=True,
+    help="How questions are asked; repeatable. By default as the checkpoint's record says; one without a record is "
+    "asked with all image tools (tagged) and without (direct).",
+)
+@click.option(
+    "--tools",
+    multiple=True,
+    metavar="NAME,...|tools.toml|http://...",
+    help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
+    "tool service. Repeatable.",
+)
+@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools.")
+@click.option(
+    "--toolbox",
+    type=PATH,
+    metavar="FILE",
+    help="Linguistic tools for the protocol toolchain, as `saccade curate tools` writes them; by default those that "
+    "the checkpoint was trained with.",
+)
+@click.option(
+    "--test-time",
+    multiple=True,
+    metavar="crops,union",
+    help="A second look: boxes from a grounded pass, then a textual one on their crops, the crop around them all, or "
+    "both. Repeatable.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Answers to each question, for avg@k, pass@k and maj@k; needs a --temperature above 0.",
+)
+@click.option(
+    "--probe",
+    "probes",
+    type=click.Choice(PROBES),
+    multiple=True,
+    help="Also ask with something taken away: blank or other pictures, results of tools withheld, options shuffled, "
+    "cycled, or without the question. Repeatable.",
+)
+@click.option("--retry-failed", is_flag=True, help="With --resume: play samples again that the machine failed.")
+@click.option("--reuse", type=PATH, multiple=True, metavar="RUN_DIR", help="Take equal samples of a run. Repeatable.")
+@click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to say what was spent.")
+@click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong and the format.")
+@click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default.")
+@click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead.")
+@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
+@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@run_options(default_out=None)
+def evaluate(
+    model: Path | None,
+    server: str | None,
+    server_model: str | None,
+    data: Path | None,
+    family: str | None,
+    count: int | None,
+    protocols: "tuple[ProtocolName, ...]",
+    tools: tuple[str, ...],
+    turns: int | None,
+    toolbox: Path | None,
+    test_time: tuple[str, ...],
+    samples: int,
+    probes: "tuple[ProbeName, ...]",
+    retry_failed: bool,
+    reuse: tuple[Path, ...],
+    prices: Path | None,
+    reward: str | None,
+    greedy: bool,
+    temperature: float | None,
+    image_root: Path | None,
+    max_frames: int | None,
+    skip_bad_rows: bool,
+    out: Path,
+    seed: int,
+    overrides: tuple[str, ...],
+    resume: bool,
+    accepted: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
+    if (data is None) == (family is None):
+        raise UserError("give either --data PATH or --family NAME, so that there is something to measure on")
+    served = _served(model, server, server_model)
+    if samples > 1 and not temperature:
+        raise UserError(f"--samples {samples} at temperature 0 are all the same; add --temperature 0.7, say")
+    if retry_failed and not resume:
+        raise UserError("--retry-failed has no effect without --resume, which goes on with an earlier run")
+    if greedy and temperature:
+        raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
+    threads = prepare_machine(threads)
+    from saccade.config.sources import recipe_source
+    from saccade.protocols import read_toolbox
+    from saccade.recipes.evaluation import ServedModel, evaluation, view_words
+    from saccade.rewards import OutcomeReward
+    from saccade.rewards.reward import own_reward, reward_file
+    from saccade.train.state import Keeping
+
+    scored_by = OutcomeReward() if reward is None else own_reward(reward)
+
+    named = None if toolbox is None else read_toolbox(toolbox)
+    looks = [view_words(text) for text in test_time]
+    given = [name.strip() for text in tools for name in text.split(",")]
+    context = task_context(
+        data=data,
+        model=model,
+        overrides=overrides,
+        seed=seed,
+        skip_bad_rows=skip_bad_rows,
+        image_root=image_root,
+        max_frames=max_frames,
+    )
+
+    def recipe(context: "RecipeContext") -> "Plan":
+        return evaluation(
+            context,
+            family=family,
+            count=count,
+            temperature=temperature or 0.0,
+            protocols=protocols,
+            tools=given,
+            turns=turns,
+            toolbox=named,
+            test_time=looks,
+            reward=scored_by,
+            server=None if served is None else ServedModel(url=served[0], name=served[1]),
+            samples=samples,
+            probes=probes,
+        )
+
+    measured = {
+        "family": family,
+        "reward": reward,
+        "reward_sha256": None if reward is None else recipe_source(reward, reward_file(reward)).sha256,
+        "n": count,
+        "temperature": temperature,
+        "protocol": ",".join(protocols) or None,
+        "tools": ",".join(given) or None,
+        "turns": turns,
+        **({} if named is None else {"toolbox": json.dumps(named.to_json())}),
+        "test_time": " ".join(",".join(words) for words in looks) or None,
+        "server": None if served is None else " ".join(served),
+        "samples": samples if samples > 1 else None,
+        "probes": ",".join(probes) or None,
+    }
+    start(
+        recipe,
+        context,
+        out=out,
+        resume=resume,
+        accepted=accepted,
+        threads=threads,
+        quiet=quiet,
+        measured=measured,
+        keeping=Keeping(retry_failed=retry_failed, reuse=tuple(existing_run(one) for one in reuse)),
+    )
+    show_figures(out, prices)
+
+
+def _served(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:
+    """Address and name of the server's model; None for a checkpoint."""
+    if (model is None) == (server is None):
+        raise UserError("give either --model DIR, a checkpoint, or --server URL with --server-model NAME")
+    if server is None:
+        if name is not None:
+            raise UserError(f"--server-model {name} has no effect without --server URL")
+        return None
+    if not server.startswith(("http://", "https://")):
+        raise UserError(f"--server {server} is no address; it looks like http://localhost:8000/v1")
+    if not name:
+        raise UserError(f"--server {server} needs --server-model NAME, one of those that {server}/models lists")
+    return server, name

@@ -1,0 +1,124 @@
+"""Stored samples, read again: ``saccade figures`` sums them up, ``saccade compare`` sets runs side by side."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.evaluation.figures import EvaluationFigures
+    from saccade.evaluation.samples import SampleSet
+
+MAX_FLIPPED = 20
+"""Questions that are named in the terminal; the JSON has all."""
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN_DIR")
+@click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to say what was spent.")
+@click.option("--json", "json_path", type=PATH, metavar="FILE", help="Write all figures there as well.")
+def figures(run_directory: Path, prices: Path | None, json_path: Path | None) -> None:
+    """Figures of an evaluation from its samples: intervals over clusters, cost, errors, tools, by turns and pixels."""
+    found = show_figures(existing_run(run_directory), prices)
+    if json_path is not None:
+        _write(json_path, {"evaluations": [one.as_json() for one in found]})
+
+
+@click.command()
+@click.argument("runs", type=PATH, nargs=-1, required=True, metavar="RUN_A RUN_B [RUN_C ...]")
+@click.option("--name", metavar="EVALUATION", help="Only this evaluation; by default all that the runs share.")
+@click.option(
+    "--although",
+    multiple=True,
+    metavar="WHAT",
+    help="Compare although this was asked differently (max_pixels, say); it is said beside the figures. Repeatable.",
+)
+@click.option("--json", "json_path", type=PATH, metavar="FILE", help="Write everything, all flipped questions too.")
+def compare(runs: tuple[Path, ...], name: str | None, although: tuple[str, ...], json_path: Path | None) -> None:
+    """Compare evaluations question by question, the later runs against the first."""
+    if len(runs) < 2:
+        raise UserError(f"one run, {runs[0]}, cannot be compared; give two or more")
+    from saccade.evaluation.compare import compare as compared
+    from saccade.evaluation.compare import with_holm
+
+    labels = _labels(runs)
+    sets = [_sets(existing_run(run)) for run in runs]
+    results = [
+        result for of_name in _shared(sets, labels, name) for result in compared(of_name, labels, although=although)
+    ]
+    results = with_holm(results)
+    for one in results:
+        click.echo(f"{one.models[0]} -> {one.models[1]}")
+        click.echo(one.describe())
+        for question in one.flipped[:MAX_FLIPPED]:
+            before, after = question.answers
+            click.echo(f"    flipped {question.id}: {before!r} -> {after!r}, right is {question.gold!r}")
+        if len(one.flipped) > MAX_FLIPPED:
+            click.echo(f"    and {len(one.flipped) - MAX_FLIPPED:,} more; --json FILE has them all")
+    if json_path is not None:
+        _write(json_path, {"comparisons": [one.as_json() for one in results]})
+
+
+def show_figures(run: Path, prices: Path | None) -> "list[EvaluationFigures]":
+    """Prints the figures of a run's evaluations and returns them."""
+    from saccade.evaluation.figures import figures as figures_of
+    from saccade.evaluation.figures import table
+    from saccade.evaluation.prices import read_price
+    from saccade.evaluation.samples import read_samples, read_times, sample_files
+
+    found = []
+    for path in sample_files(run).values():
+        kept = read_samples(path)
+        price = (
+            None
+            if prices is None
+            else read_price(prices, str(kept.header.model.get("model", kept.header.model["name"])))
+        )
+        found.append(figures_of(kept, times=read_times(path), price=price))
+    click.echo(table(found))
+    return found
+
+
+def existing_run(path: Path) -> Path:
+    """The path of a run or of a file of samples; UserError when nothing is there."""
+    if not path.exists():
+        raise UserError(f"{path}: there is no such run (looked for from {Path.cwd()})")
+    return path
+
+
+def _sets(run: Path) -> "dict[str, SampleSet]":
+    from saccade.evaluation.samples import read_samples, sample_files
+
+    return {name: read_samples(path) for name, path in sample_files(run).items()}
+
+
+def _shared(sets: "list[dict[str, SampleSet]]", labels: list[str], name: str | None) -> "list[list[SampleSet]]":
+    """For each evaluation that all runs have, theirs; of runs with one each, those, whatever their names."""
+    if name is not None:
+        for of, label in zip(sets, labels):
+            if name not in of:
+                raise UserError(f"{label} has no evaluation {name!r}; it has {', '.join(of)}")
+        return [[of[name] for of in sets]]
+    names = [one for one in sets[0] if all(one in of for of in sets)]
+    if not names and all(len(of) == 1 for of in sets):
+        return [[next(iter(of.values())) for of in sets]]
+    if not names:
+        listed = "; ".join(f"{label}: {', '.join(of)}" for of, label in zip(sets, labels))
+        raise UserError(f"the runs share no evaluation by name ({listed}); ask alike, or give files of samples")
+    return [[of[one] for of in sets] for one in names]
+
+
+def _labels(runs: tuple[Path, ...]) -> list[str]:
+    """The runs' own names; their paths where two have one name."""
+    names = [run.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]
+
+
+def _write(path: Path, content: object) -> None:
+    from saccade.atomic import write_text_atomic
+
+    write_text_atomic(path, json.dumps(content, indent=2) + "\n")
