@@ -19,6 +19,8 @@ class Served:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     after_s: float = 0.0
+    cut_to: int | None = None
+    """The connection is closed after so many bytes of the body, of which the header promises more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +85,8 @@ class ChatServer:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(body[: served.cut_to])
+                self.close_connection = self.close_connection or served.cut_to is not None
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
                 """Nothing: a test reads ``received``."""
