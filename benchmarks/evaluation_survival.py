@@ -28,7 +28,9 @@ from saccade.types import Json
 
 REPLY_S = 0.05
 TIMEOUT_S = 3.0
-LOOK = '<think>look</think><tool_call>{"name": "crop", "arguments": {"box": [4, 4, 40, 40], "image": 1}}</tool_call>'
+LOOK = (
+    '<think>look</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [4, 4, 40, 40], "image": 1}}</tool_call>'
+)
 FAULTS = ("429", "500", "half a body", "nonsense", "nothing")
 
 

@@ -134,7 +134,7 @@ def test_the_command_measures_both_passes_and_remembers_what_it_was_asked(
     assert said[0].startswith(
         f"{base_checkpoint()} has no saccade_asking.json that says how it was trained to be asked"
     )
-    assert [line.split(":")[0] for line in said[1:-1]] == names
+    assert [line.split(":")[0] for line in said[1 : 1 + len(names)]] == names
     assert sorted(path.stem for path in (run / "evaluations").iterdir()) == sorted(names)
     inputs = json.loads((run / "settings.json").read_text())["inputs"]
     assert (inputs["protocol"], inputs["test_time"]) == ("textual", "crops,union")
