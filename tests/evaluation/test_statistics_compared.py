@@ -13,23 +13,23 @@ from statsmodels.stats.multitest import multipletests
 from saccade.evaluation.statistics import (
     clustered_error,
     clustered_mean,
-    cohens_kappa,
+    exact_mcnemar,
     holm,
-    mcnemar_exact,
     planned_difference,
+    rater_agreement,
     wilson_interval,
 )
 
 
 def test_mcnemar_is_the_exact_binomial_test_of_the_discordant_questions() -> None:
-    assert mcnemar_exact(0, 0) == 1.0
+    assert exact_mcnemar(0, 0) == 1.0
     # 2 * (1 + 5) / 2^5
-    assert mcnemar_exact(1, 4) == pytest.approx(0.375)
+    assert exact_mcnemar(1, 4) == pytest.approx(0.375)
     for only_first, only_second in ((0, 1), (3, 3), (2, 9), (12, 30), (700, 800)):
         expected = binomtest(only_first, only_first + only_second).pvalue
-        assert mcnemar_exact(only_first, only_second) == pytest.approx(expected, rel=1e-9)
+        assert exact_mcnemar(only_first, only_second) == pytest.approx(expected, rel=1e-9)
     table = [[10, 2], [9, 20]]
-    assert mcnemar_exact(2, 9) == pytest.approx(mcnemar(table, exact=True).pvalue)
+    assert exact_mcnemar(2, 9) == pytest.approx(mcnemar(table, exact=True).pvalue)
 
 
 def test_holm_is_that_of_statsmodels() -> None:
@@ -43,7 +43,7 @@ def test_kappa_and_its_interval_are_those_of_statsmodels() -> None:
     generator = random.Random(1)
     first = [generator.random() < 0.6 for _ in range(300)]
     second = [one if generator.random() < 0.85 else not one for one in first]
-    found = cohens_kappa(first, second)
+    found = rater_agreement(first, second)
     table = np.array(
         [[sum(a is x and b is y for a, b in zip(first, second)) for y in (False, True)] for x in (False, True)]
     )
@@ -54,11 +54,11 @@ def test_kappa_and_its_interval_are_those_of_statsmodels() -> None:
 
 
 def test_kappa_is_not_defined_where_only_one_verdict_was_given() -> None:
-    assert cohens_kappa([True] * 5, [True] * 5).kappa is None
-    assert cohens_kappa([], []).kappa is None
-    assert "not defined" in cohens_kappa([True], [True]).describe()
+    assert rater_agreement([True] * 5, [True] * 5).kappa is None
+    assert rater_agreement([], []).kappa is None
+    assert "not defined" in rater_agreement([True], [True]).describe()
     # Agreement by chance alone is 0 by hand: (0.5 - 0.5) / (1 - 0.5).
-    assert cohens_kappa([True, True, False, False], [True, False, True, False]).kappa == pytest.approx(0.0)
+    assert rater_agreement([True, True, False, False], [True, False, True, False]).kappa == pytest.approx(0.0)
 
 
 def test_an_interval_over_clusters_is_wider_where_clusters_agree() -> None:

@@ -14,8 +14,8 @@ from saccade.evaluation.statistics import (
     ClusteredMean,
     clustered_error,
     clustered_mean,
+    exact_mcnemar,
     holm,
-    mcnemar_exact,
     smallest_difference,
 )
 from saccade.types import Json
@@ -162,7 +162,7 @@ def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], alth
     changes = [late - early for early, late in zip(before, after)]
     only_before = sum(pair.has_flipped and pair.before > pair.after for pair in pairs)
     only_after = sum(pair.has_flipped and pair.after > pair.before for pair in pairs)
-    p_mcnemar, error = mcnemar_exact(only_before, only_after), clustered_error(changes, clusters)
+    p_mcnemar, error = exact_mcnemar(only_before, only_after), clustered_error(changes, clusters)
     is_simple = len(set(clusters)) == len(pairs) and set(before + after) <= {0.0, 1.0}
     p_value = p_mcnemar if is_simple else _two_sided(math.fsum(changes) / len(changes), error)
     return PairedResult(

@@ -207,20 +207,6 @@ def planned_difference(n: int, *, share: float = 0.5, correlation: float = 0.5) 
     return smallest_difference(math.sqrt(2 * share * (1 - share) * (1 - correlation) / n))
 
 
-def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """McNemar's exact two-sided p-value of the questions that only one of two models answered right.
-
-    ``min(1, 2 P[X <= min(b, c)])`` for X of the binomial distribution with b + c trials and 1/2; 1 without any.
-    """
-    n, least = only_first + only_second, min(only_first, only_second)
-    if n == 0:
-        return 1.0
-    # By logarithms, for thousands of discordant questions.
-    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(least + 1)]
-    tail = math.fsum(math.exp(log - n * math.log(2)) for log in logs)
-    return min(1.0, 2 * tail)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values (1979), in their order: the i-th smallest of m times ``m - i``, never falling."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
@@ -253,21 +239,21 @@ class RaterAgreement:
         return f"{text}, kappa {self.kappa:.2f} ({self.ci95[0]:.2f} to {self.ci95[1]:.2f})"
 
 
-def cohens_kappa(first: Sequence[str | bool], second: Sequence[str | bool]) -> RaterAgreement:
-    """Cohen's kappa (1960) of two raters' labels, with the interval of Fleiss, Cohen and Everitt's variance (1969)."""
+def rater_agreement(first: Sequence[str | bool], second: Sequence[str | bool]) -> RaterAgreement:
+    """Agreement of two raters' labels, with the interval of Fleiss, Cohen and Everitt's variance of kappa (1969)."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} labels of one rater and {len(second)} of the other are not pairs")
-    n = len(first)
-    agree = sum(one == other for one, other in zip(first, second))
-    names = {label: place for place, label in enumerate(dict.fromkeys([*first, *second]))}
+    n, pairs = len(first), [(str(one), str(other)) for one, other in zip(first, second)]
+    agree = sum(one == other for one, other in pairs)
+    kappa = cohens_kappa(pairs)
+    if kappa is None:
+        return RaterAgreement(kappa=None, ci95=None, agree=agree, n=n)
+    names = {label: place for place, label in enumerate(dict.fromkeys(label for pair in pairs for label in pair))}
     table = np.zeros((len(names), len(names)))
-    for one, other in zip(first, second):
+    for one, other in pairs:
         table[names[one], names[other]] += 1 / n
     rows, columns = table.sum(axis=1), table.sum(axis=0)
-    observed, expected = float(np.trace(table)), float(rows @ columns)
-    if n == 0 or expected >= 1.0:
-        return RaterAgreement(kappa=None, ci95=None, agree=agree, n=n)
-    kappa = (observed - expected) / (1 - expected)
+    expected = float(rows @ columns)
     diagonal = np.diag(table) @ np.square(1 - (rows + columns) * (1 - kappa))
     off = table * np.square(columns[:, None] + rows[None, :])
     variance = diagonal + (1 - kappa) ** 2 * (off.sum() - np.trace(off)) - (kappa - expected * (1 - kappa)) ** 2
