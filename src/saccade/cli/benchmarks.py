@@ -1,0 +1,50 @@
+"""``saccade benchmarks``: the public benchmarks, which are ready, and what file to put where."""
+
+import json
+from pathlib import Path
+
+import click
+
+from saccade.cli.running import PATH
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--dir", "folder", type=PATH, default=Path("benchmarks-data"), show_default=True, help="Their files.")
+@click.option("--suite", "suite_name", help="The benchmarks of a paper: ivgr, codedance, vista, argos, lang2act.")
+@click.option("--check", is_flag=True, help="Read what is there: is it what was published?")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, check: bool, as_json: bool) -> None:
+    """List public benchmarks: ready, or which file to put where. With NAMES, these alone and in detail."""
+    from saccade.evaluation.benchmarks import BENCHMARKS, benchmark_named, suite_named
+    from saccade.evaluation.benchmarks.describing import benchmark_details, benchmark_lines, readiness_json
+    from saccade.evaluation.benchmarks.opening import find_benchmark
+
+    chosen = [benchmark_named(name) for name in names]
+    if suite_name is not None:
+        chosen += [row.benchmark for row in suite_named(suite_name).rows]
+    found = [find_benchmark(one, folder) for one in chosen or BENCHMARKS.values()]
+    if as_json:
+        click.echo(json.dumps([readiness_json(one) for one in found], indent=2))
+    elif names:
+        click.echo("\n\n".join(benchmark_details(one) for one in found))
+    else:
+        click.echo("\n".join(benchmark_lines(found)))
+    if check:
+        _check([one.benchmark.name for one in found if one.is_ready], folder)
+
+
+def _check(names: list[str], folder: Path) -> None:
+    from saccade.errors import UserError
+    from saccade.evaluation.benchmarks import open_benchmark
+    from saccade.media.store import MediaStore
+
+    wrong = 0
+    for name in names:
+        try:
+            click.echo(f"{name}: {open_benchmark(name, folder, media=MediaStore()).describe()}")
+        except UserError as error:
+            wrong += 1
+            click.echo(f"{name}: {error}")
+    if wrong:
+        raise UserError(f"{wrong} of {len(names)} files cannot be used")

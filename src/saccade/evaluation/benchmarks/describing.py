@@ -1,0 +1,56 @@
+"""Benchmarks in words: what is there, what is missing, and how each is asked and read."""
+
+from collections.abc import Sequence
+
+from saccade.evaluation.benchmarks.opening import Readiness
+from saccade.evaluation.benchmarks.published import published, spread
+from saccade.types import Json
+
+
+def benchmark_lines(found: Sequence[Readiness]) -> list[str]:
+    """A line for each benchmark, and how many are ready."""
+    width = max(len(one.benchmark.name) for one in found)
+    lines = [f"{one.benchmark.name:<{width}}  {_size(one)}  {_state(one)}" for one in found]
+    return [*lines, "", f"{sum(one.is_ready for one in found)} of {len(found)} are ready."]
+
+
+def _size(found: Readiness) -> str:
+    return f"{found.benchmark.size:>6,}" if found.benchmark.size else "     ?"
+
+
+def _state(found: Readiness) -> str:
+    return f"ready: {found.file}" if found.file else f"put {found.wanted}"
+
+
+def benchmark_details(found: Readiness) -> str:
+    """Everything about one benchmark that a figure of it needs beside it."""
+    one = found.benchmark
+    lines = [f"{one.name}: {one.title}, {_size(found).strip()} questions", f"  file      {_state(found)}"]
+    lines += [f"  known     {release.file}, md5 {release.md5}" for release in one.layout.releases if release.md5]
+    lines.append(f"  options   {one.options}; pictures as they are, {one.pixels.encoding.upper()}")
+    for reading in one.readings:
+        star = "*" if reading.name == one.headline else " "
+        judge = ", asks a judge where its rule does not decide" if reading.judging else ""
+        lines.append(f"  reading {star} {reading.name}{judge}{f'; {reading.differs}' if reading.differs else ''}")
+    if one.trap:
+        lines.append(f"  trap      {one.trap}")
+    for model, (low, high, count) in spread(published(one)).items():
+        value = f"{low:g}" if low == high else f"{low:g} to {high:g}, {count} figures"
+        lines.append(f"  published {model}: {value}")
+    return "\n".join(lines)
+
+
+def readiness_json(found: Readiness) -> Json:
+    """For programs."""
+    one = found.benchmark
+    return {
+        "name": one.name,
+        "title": one.title,
+        "questions": one.size or None,
+        "ready": found.is_ready,
+        "file": str(found.file) if found.file else None,
+        "wanted": found.wanted,
+        "readings": [reading.name for reading in one.readings],
+        "headline": one.headline,
+        "md5": [release.md5 for release in one.layout.releases if release.md5],
+    }
