@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from saccade.cli.running import PATH
+from saccade.errors import UserError
 
 
 @click.command()
@@ -17,12 +18,22 @@ from saccade.cli.running import PATH
 )
 @click.option("--token-env", metavar="NAME", help="Environment variable with a token that pages must bring.")
 @click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option("--export", type=PATH, metavar="OUT.html", help="Write one file that needs no server instead.")
+@click.option(
+    "--filter", "query", default="", metavar="QUERY", help="What it holds, as in a list's address: right=0&stage=rl."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1, max=500), default=200, show_default=True, help="Trajectories in it at most."
+)
 def view(
     paths: tuple[Path, ...],
     host: str,
     port: int | None,
     token_env: str | None,
     no_open: bool,
+    export: Path | None,
+    query: str,
+    limit: int,
 ) -> None:
     """Show runs, evaluations and other trainers' trajectories below each PATH (by default this folder).
 
@@ -30,6 +41,13 @@ def view(
     JSON lines of messages.
     """
     paths = paths or (Path(),)
+    if export is not None:
+        from saccade.viewer.app.exporting import write_export
+
+        click.echo(f"Export: {export}, {write_export(export, paths, query, limit).describe()}")
+        return
+    if query:
+        raise UserError(f"--filter {query!r} chooses what --export writes; add --export OUT.html")
     from saccade.viewer.app.server import serve_view, token_from
 
     def ready(address: str) -> None:

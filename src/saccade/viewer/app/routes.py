@@ -46,10 +46,10 @@ def _add_runs(app: FastAPI, viewer: Viewer) -> None:
     def curves(run: str) -> Response:
         found = viewer.collection.run(run)
         found.curves.refresh()
-        return reply({**curves_json(found.curves, _samples(found)), "notes": list[Json](found.curves.notes)})
+        return reply({**curves_json(found.curves, samples_by_step(found)), "notes": list[Json](found.curves.notes)})
 
 
-def _samples(run: Run) -> dict[str, dict[int, int]]:
+def samples_by_step(run: Run) -> dict[str, dict[int, int]]:
     """Trajectories by stage and step, as far as they are indexed."""
     view = run.table.view()
     samples: dict[str, dict[int, int]] = {}
