@@ -12,7 +12,7 @@ import pytest
 from served import Served, wait_for
 
 from saccade.errors import UserError
-from saccade.services.http.server import check_reach
+from saccade.services.http.listening import check_reach
 from saccade.services.settings import serving_of
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
 
@@ -93,12 +93,12 @@ def test_beyond_loopback_a_token_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("host", "is_open"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("::", False)])
 def test_only_loopback_may_do_without_a_token(host: str, is_open: bool) -> None:
     serving = serving_of(ToolsFile(tools=(ToolSettings(name="crop"),)), {"host": host})
-    check_reach(serving, "secret")
+    check_reach(serving.server.host, "secret")
     if is_open:
-        check_reach(serving, None)
+        check_reach(serving.server.host, None)
     else:
         with pytest.raises(UserError, match="SACCADE_TOKEN"):
-            check_reach(serving, None)
+            check_reach(serving.server.host, None)
 
 
 def test_a_server_with_a_token_answers_only_those_who_bring_it(tmp_path: Path) -> None:

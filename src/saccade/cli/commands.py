@@ -17,6 +17,7 @@ from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.cli.serve import mcp, openenv, serve
+from saccade.cli.serve_agent import serve_agent
 from saccade.cli.show import explain_pages, judge_run, show, star_run
 from saccade.cli.tools import tools
 from saccade.cli.verifier import verifier
@@ -48,6 +49,7 @@ saccade.add_command(compare)
 saccade.add_command(figures)
 saccade.add_command(tools)
 saccade.add_command(serve)
+saccade.add_command(serve_agent)
 saccade.add_command(mcp)
 saccade.add_command(openenv)
 saccade.add_command(verifier)

@@ -145,6 +145,27 @@ class SamplesBeside(Protocol):
     has_own_weights: bool
 
 
+class OpenBatch(Protocol):
+    """A batch that trajectories join one by one and leave as they end: what a server needs."""
+
+    def join(self, label: str) -> SequenceSlot:
+        """A slot for one more trajectory. SaccadeError after the engine has stopped."""
+        ...
+
+    async def ended(self) -> None:
+        """Returns when the engine has stopped by an error; every open turn has raised it."""
+        ...
+
+
+@runtime_checkable
+class TakesComers(Protocol):
+    """An engine that can be served: trajectories join while others are being sampled."""
+
+    def open_batch(self) -> AbstractAsyncContextManager[OpenBatch]:
+        """A batch without trajectories yet; like any other, it is the only one while it is open."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineContext:
     """The run that an engine is made for; ``Plan.engine`` gets one and returns an ``Engine``."""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
-from saccade.engines.engine import Engine, EngineContext, ScoreRequest, WeightSource
+from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
@@ -29,6 +29,20 @@ class _Placeholders:
 
     def count_in(self, ids: Sequence[int]) -> int:
         return ids.count(self._image_token_id)
+
+
+class _Comers:
+    """The local engine's ``OpenBatch``."""
+
+    def __init__(self, scheduler: Scheduler, serving: asyncio.Task[None]) -> None:
+        self._scheduler = scheduler
+        self._serving = serving
+
+    def join(self, label: str) -> LocalSequence:
+        return self._scheduler.join(label)
+
+    async def ended(self) -> None:
+        await asyncio.wait([self._serving])
 
 
 class LocalEngine:
@@ -117,6 +131,20 @@ class LocalEngine:
 
         In deterministic mode nothing is sampled until every slot has asked for its first turn or closed.
         """
+        async with self._batch(labels) as (scheduler, _):
+            yield scheduler.sequences
+
+    @asynccontextmanager
+    async def open_batch(self) -> AsyncIterator[OpenBatch]:
+        """A batch that trajectories join as they come; what is computed together is a matter of time."""
+        async with self._batch((), stays_open=True) as (scheduler, serving):
+            yield _Comers(scheduler, serving)
+
+    @asynccontextmanager
+    async def _batch(
+        self, labels: Sequence[str], *, stays_open: bool = False
+    ) -> AsyncIterator[tuple[Scheduler, asyncio.Task[None]]]:
+        """The scheduler of a batch and the task that runs its steps."""
         if self._rows is not None:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
         scheduler = Scheduler(
@@ -125,21 +153,21 @@ class LocalEngine:
             max_rows=self._max_rows,
             cache_tokens=self._cache_tokens,
             deterministic=self._deterministic,
+            stays_open=stays_open,
         )
+        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
         rows = self._rows = Rows(
             self.model,
             self._features,
             self._token_bytes,
-            cache=empty_cache(
-                self.model, rows=min(self._max_rows, len(labels)), first_pages=self._pages, paged=self._paged
-            ),
+            cache=empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged),
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
         )
         with self._evaluating():
             serving = asyncio.create_task(_serve(scheduler, rows))
             try:
-                yield scheduler.sequences
+                yield scheduler, serving
             finally:
                 scheduler.fail(SaccadeError("the batch has ended"))
                 serving.cancel()

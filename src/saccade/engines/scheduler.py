@@ -148,6 +148,8 @@ class Scheduler:
     """The sequences of one batch; at most ``max_rows`` hold a row, the others queue in the order of their labels.
 
     With ``cache_tokens`` one gets a row only where what all may write in their turns then fits, or where none has any.
+    A batch that ``stays_open`` takes sequences that ``join`` it and goes on without any; time decides what is computed
+    together, so it is never deterministic.
     """
 
     def __init__(
@@ -158,16 +160,25 @@ class Scheduler:
         max_rows: int,
         deterministic: bool,
         cache_tokens: int | None = None,
+        stays_open: bool = False,
     ) -> None:
         self.image_tokens = image_tokens
         self.sequences = tuple(LocalSequence(self, label) for label in labels)
         self.step = -1
         self._max_rows = max_rows
         self._cache_tokens = cache_tokens
-        self._deterministic = deterministic
+        self._deterministic = deterministic and not stays_open
+        self._stays_open = stays_open
         self._present = list(self.sequences)
         self._news = asyncio.Event()
         self._failure: BaseException | None = None
+
+    def join(self, label: str) -> LocalSequence:
+        """One more sequence of a batch that stays open; SaccadeError after the engine has stopped."""
+        self.check_usable()
+        sequence = LocalSequence(self, label)
+        self._present.append(sequence)
+        return sequence
 
     def report(self) -> None:
         """Called by a sequence that asks for a turn or closes."""
@@ -181,7 +192,7 @@ class Scheduler:
         """Ends all open turns and all later ones with this error, so that none waits for ever."""
         if self._failure is None:
             self._failure = error
-            for sequence in self.sequences:
+            for sequence in self._present:
                 sequence.refuse(error)
 
     def finish(self, sequence: LocalSequence, finish: Finish) -> None:
@@ -192,7 +203,7 @@ class Scheduler:
             turn.answer.set_result(Completion(ids=tuple(turn.ids), logprobs=tuple(turn.logprobs), finish=finish))
 
     async def next_step(self) -> StepPlan | None:
-        """Waits until the next step may run; None when every sequence is closed."""
+        """Waits until the next step may run; None when every sequence is closed and none can join."""
         self.step += 1
         leaving: list[LocalSequence] = []
         while True:
@@ -206,7 +217,7 @@ class Scheduler:
                 return StepPlan(
                     leaving=tuple(leaving), decoding=decoding, joining=tuple(joining), waiting=tuple(waiting)
                 )
-            if not self._present:
+            if not self._present and not self._stays_open:
                 return None
             await self._skip_idle_steps()
 

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from saccade.errors import SaccadeError, missing_extra
 from saccade.frames import BrokenFrameError
 from saccade.services.http.app import create_app
-from saccade.services.http.server import check_reach
+from saccade.services.http.listening import check_reach
 from saccade.services.http.service import ToolService
 from saccade.services.images import ImageShelf, image_directory
 from saccade.services.logs import log_as_json
@@ -164,7 +164,7 @@ class ToolFront:
 
 def application(serving: Serving, token: str | None = None) -> "serve.Application":
     """The Ray Serve application, for ``serve.run`` or a configuration of your own."""
-    check_reach(serving, token)
+    check_reach(serving.server.host, token)
     server = serving.server
     handles = {
         group.name: serve.deployment(

@@ -125,8 +125,8 @@ def evaluation(
     """
     path = Path(server.name) if server is not None else context.model or base_checkpoint()
     asking = None if server is not None else read_asking(path)
-    settings = _settings(
-        context, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
+    settings = settings_of_way(
+        context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
     )
     ways = Ways(
         checkpoint=path,
@@ -143,7 +143,7 @@ def evaluation(
 
     def episodes(protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec:
         recorded = way or ways.of_protocol(protocol)
-        of_way = _settings(context, asking, recorded, is_served=server is not None)
+        of_way = settings_of_way(context.overrides, asking, recorded, is_served=server is not None)
         # What is asked in a way is the way's; this only says how long and how often.
         limits = EpisodeSpec(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
         return ways.episodes(protocol, recorded, limits)
@@ -271,15 +271,15 @@ def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     return view_words(",".join(words))
 
 
-def _settings(
-    context: RecipeContext, asking: AskingRecord | None, way: Way | None, *, is_served: bool
+def settings_of_way(
+    overrides: Sequence[str], asking: AskingRecord | None, way: Way | None, *, is_served: bool = False
 ) -> EvaluationSettings:
     """Those of a way, or the defaults, as the user has changed them."""
     base = EvaluationSettings(rollout=SERVED_ROLLOUT) if is_served else EvaluationSettings()
     if asking is not None and way is not None:
         bounds = LoadSettings(min_pixels=asking.min_pixels, max_pixels=asking.max_pixels)
         base = EvaluationSettings(model=bounds, rollout=way.rollout, max_turns=way.max_turns)
-    return apply_overrides(base, context.overrides)
+    return apply_overrides(base, overrides)
 
 
 def _asked(

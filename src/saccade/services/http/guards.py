@@ -27,9 +27,26 @@ def error_bytes(kind: str, message: str, missing: Sequence[str] = (), *, retry_a
     return json.dumps({"error": error}).encode("ascii")
 
 
-async def answer(send: Send, status: int, kind: str, message: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+ErrorForm = Callable[[int, str, str], bytes]
+"""The body of a refusal, of its status, kind and message."""
+
+
+def service_error(status: int, kind: str, message: str) -> bytes:
+    """As tool services write refusals."""
+    return error_bytes(kind, message, retry_after_s=1.0 if status == 503 else None)
+
+
+async def answer(
+    send: Send,
+    status: int,
+    kind: str,
+    message: str,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    *,
+    form: ErrorForm = service_error,
+) -> None:
     """Refuses a request whose body may not have been read: the connection ends with it."""
-    body = error_bytes(kind, message, retry_after_s=1.0 if status == 503 else None)
+    body = form(status, kind, message)
     told = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
@@ -63,8 +80,9 @@ class _RefusedError(Exception):
 class UploadGuard:
     """An ASGI application in front of another: reads each body whole before that sees the request."""
 
-    def __init__(self, app: ASGIApp, *, limits: UploadLimits) -> None:
+    def __init__(self, app: ASGIApp, *, limits: UploadLimits, form: ErrorForm = service_error) -> None:
         self._app = app
+        self._form = form
         self._limits = limits
         self._held_bytes = 0
 
@@ -90,7 +108,7 @@ class UploadGuard:
 
             await self._app(scope, replay, send)
         except _RefusedError as refused:
-            await answer(send, refused.status, refused.kind, str(refused))
+            await answer(send, refused.status, refused.kind, str(refused), form=self._form)
         finally:
             self._held_bytes -= sum(map(len, chunks))
 
@@ -124,8 +142,17 @@ class OriginGuard:
     not known here.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str, has_token: bool, allow_hosts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str,
+        has_token: bool,
+        allow_hosts: Sequence[str] = (),
+        form: ErrorForm = service_error,
+    ) -> None:
         self._app = app
+        self._form = form
         self._host = host
         self._allowed = frozenset(name.lower() for name in allow_hosts)
         self._checks_names = is_loopback(host) or not has_token
@@ -137,7 +164,7 @@ class OriginGuard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": why[:120]})
         else:
-            await answer(send, 403, "origin", why)
+            await answer(send, 403, "origin", why, form=self._form)
 
     def _refusal(self, headers: list[tuple[bytes, bytes]]) -> str | None:
         """The reason to refuse a request with these headers, None for none."""
@@ -188,8 +215,9 @@ def _name(host: str) -> str:
 class TokenGate:
     """An ASGI application in front of another: requests with the server's bearer token go on."""
 
-    def __init__(self, app: ASGIApp, *, token: str) -> None:
+    def __init__(self, app: ASGIApp, *, token: str, form: ErrorForm = service_error) -> None:
         self._app = app
+        self._form = form
         self._token = token.encode("utf-8")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -197,7 +225,7 @@ class TokenGate:
         if is_asked and not self._brings_token(dict(scope["headers"])):
             challenge = ((b"www-authenticate", b"Bearer"),)
             message = "send the server's token in the header Authorization: Bearer ..."
-            await answer(send, 401, "token", message, challenge)
+            await answer(send, 401, "token", message, challenge, form=self._form)
             return
         await self._app(scope, receive, send)
 

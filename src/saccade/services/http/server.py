@@ -3,17 +3,16 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError, missing_extra
 from saccade.services.http.app import create_app
 from saccade.services.http.connections import protocol_within
+from saccade.services.http.listening import BACKLOG, SignalledServer, check_reach, listening
 from saccade.services.http.service import ToolService
 from saccade.services.images import image_directory
 from saccade.services.logs import log_as_json
@@ -31,45 +30,15 @@ except ImportError as error:
 logger = logging.getLogger(__name__)
 
 
-BACKLOG = 2048
-"""Connections that may wait to be accepted."""
-
-
-class _ToolServer(uvicorn.Server):
-    """One whose signals end it and no more: uvicorn raises them again, before workers and files are cleared away."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-
-
-def check_reach(serving: Serving, token: str | None) -> None:
-    """``UserError`` when others could reach the server and it would ask for no token."""
-    if not serving.server.is_loopback and not token:
-        raise UserError(
-            f"host={serving.server.host!r} can be reached from other machines and there is no token; set "
-            "SACCADE_TOKEN to a long random text, or serve on 127.0.0.1"
-        )
-
-
 def serve(serving: Serving, token: str | None = None) -> None:
     """Serve until SIGTERM or SIGINT, let calls that are out come to an end, and end the workers.
 
     ``UserError`` when it would be open to everybody, the port is taken, or a tool cannot be built.
     """
-    check_reach(serving, token)
+    check_reach(serving.server.host, token)
     log_as_json(logging.INFO)
-    with _listening(serving) as listener, image_directory(serving.server.image_mb << 20) as shelf:
+    server = serving.server
+    with listening(server.host, server.port) as listener, image_directory(server.image_mb << 20) as shelf:
         asyncio.run(_serve(serving, token, shelf, listener))
 
 
@@ -123,28 +92,7 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         timeout_graceful_shutdown=max(1, round(serving.server.drain_s)),
         backlog=BACKLOG,
     )
-    server = _ToolServer(config)
+    server = SignalledServer(config)
     await server.serve(sockets=[listener])
     if mistakes:
         raise mistakes[0]
-
-
-def _listening(serving: Serving) -> socket.socket:
-    """Before any worker is started, so that a port that is taken costs nothing."""
-    host, port = serving.server.host, serving.server.port
-    try:
-        family, kind, protocol, _, _ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise UserError(f"host={host!r} is no address of this machine: {error}") from error
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # A burst of small answers must not wait for the client's acknowledgements.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    try:
-        listener.bind((host, port))
-        # From here on connections only wait: the log names the port before the first request is taken.
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise UserError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
-    return listener

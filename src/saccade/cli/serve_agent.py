@@ -1,0 +1,106 @@
+"""``saccade serve-agent``: a policy with its tools behind the chat interface of OpenAI's clients."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.errors import UserError
+from saccade.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from saccade.protocols import ProtocolName
+
+
+@click.command("serve-agent")
+@click.option("--model", type=PATH, help="Checkpoint directory of the policy.")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How it is asked, by default as its record says.")
+@click.option(
+    "--tools",
+    multiple=True,
+    metavar="NAME,...|tools.toml|http://...",
+    help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
+    "tool service. Repeatable.",
+)
+@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns.")
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True, help="Unless asked for.")
+@click.option("--name", default="saccade", show_default=True, help="Name that requests give as model.")
+@click.option(
+    "--reply",
+    type=click.Choice(["answer", "transcript"]),
+    default="answer",
+    show_default=True,
+    help="The final answer alone, or all turns and what the tools said.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond loopback a token is needed.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8403, show_default=True, help="0 takes a free one.")
+@click.option("--queue", type=click.IntRange(min=1), default=512, show_default=True, help="Open episodes; then 429.")
+@click.option("--https", "allows_https", is_flag=True, help="Fetch pictures that are named by https addresses.")
+@click.option("--traces", type=click.IntRange(min=0), default=256, show_default=True, help="Requests kept for /traces.")
+@click.option(
+    "--token-env", default="SACCADE_TOKEN", show_default=True, help="Variable with the token that callers must bring."
+)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+def serve_agent(
+    model: Path | None,
+    protocol: "ProtocolName | None",
+    tools: tuple[str, ...],
+    turns: int | None,
+    temperature: float,
+    name: str,
+    reply: "Literal['answer', 'transcript']",
+    host: str,
+    port: int,
+    queue: int,
+    allows_https: bool,
+    traces: int,
+    token_env: str,
+    overrides: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Serve a policy with its whole tool loop as /v1/chat/completions until SIGTERM; each request is an episode."""
+    path = existing("--model", model)
+    if path is None:
+        raise UserError("give the policy to serve: --model DIR")
+    prepare_machine(threads)
+    from saccade.services.http.listening import check_reach, listening
+    from saccade.serving.settings import AgentServerSettings
+
+    settings = AgentServerSettings(
+        host=host, port=port, name=name, reply=reply, queue=queue, allows_https=allows_https, traces=traces
+    )
+    token = os.environ.get(token_env) or None
+    check_reach(host, token, variable=token_env)
+    # Before the model is loaded, which takes longer than to find the port taken.
+    with listening(host, port) as listener, contextlib.ExitStack() as entered:
+        from saccade.engines.local import local_engine
+        from saccade.recipes.serving import served_policy
+        from saccade.serving.server import serve_agent as serve
+
+        given = [tool.strip() for text in tools for tool in text.split(",")]
+        policy = served_policy(
+            path,
+            local_engine,
+            protocol=protocol,
+            tools=given,
+            turns=turns,
+            temperature=temperature,
+            overrides=overrides,
+        )
+        for resource in policy.resources:
+            entered.enter_context(resource)
+        click.echo(f"saccade: {policy.in_words}", err=True)
+        serve(
+            policy.agent,
+            settings,
+            media=policy.media,
+            tool_names=policy.tool_names,
+            token=token,
+            listener=listener,
+        )

@@ -1,0 +1,72 @@
+"""Settings of a served agent: where it listens, and limits on everything that a client may send or hold."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.errors import UserError
+from saccade.media.decode import ImageLimits
+from saccade.services.http.guards import is_loopback
+
+ReplyForm = Literal["answer", "transcript"]
+"""The final answer alone, or all turns with what the tools said."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentServerSettings:
+    """The server as a whole; sizes of a request are checked before any picture is decoded."""
+
+    host: str = "127.0.0.1"
+    port: int = 8403
+    """0 takes one that is free."""
+    name: str = "saccade"
+    """Name of the model in ``/v1/models``, which requests give as ``model``."""
+    reply: ReplyForm = "answer"
+    queue: int = 512
+    """Trajectories that may be open at a time, at work or waiting for a row; a request beyond that gets 429."""
+    most_samples: int = 64
+    """Largest ``n`` of a request."""
+    request_s: float = 30.0
+    """Within which a request's headers must have come, then its body, then each 64 KiB of its answer be read."""
+    deadline_s: float = 600.0
+    """From a request's body to its reply; then its trajectories end and it gets 504."""
+    max_body_mb: int = 64
+    uploads_mb: int = 512
+    """Limit of all bodies that are arriving or at work; a request beyond that gets 503."""
+    max_images: int = 64
+    """Pictures of a request."""
+    max_image_mp: int = 64
+    """Megapixels of one picture."""
+    max_images_mp: int = 128
+    """Megapixels of all pictures of a request."""
+    max_text_chars: int = 200_000
+    max_messages: int = 256
+    allows_https: bool = False
+    """Whether pictures may be named by ``https://`` addresses, which the server then fetches."""
+    traces: int = 256
+    """Requests whose trajectories are kept for ``/traces``; the oldest make room."""
+    traces_mb: int = 256
+    """Limit of their pictures, as pixels, and their texts."""
+    drain_s: float = 30.0
+    """At the end: how long requests that are out may take."""
+
+    def __post_init__(self) -> None:
+        sizes = ("max_body_mb", "uploads_mb", "max_images", "max_image_mp", "max_images_mp", "max_text_chars")
+        for name in ("queue", "most_samples", "max_messages", *sizes):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)} must be 1 or more")
+        if self.traces < 0 or self.traces_mb < 0:
+            raise UserError(f"traces={self.traces} and traces_mb={self.traces_mb} must not be negative; 0 keeps none")
+        if self.request_s <= 0 or self.deadline_s <= 0:
+            raise UserError(f"request_s={self.request_s} and deadline_s={self.deadline_s} must be above 0")
+        if not self.name or len(self.name) > 200 or not self.name.isprintable():
+            raise UserError(f"the model's name {self.name[:60]!r} must be 1 to 200 printable characters; see --name")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    @property
+    def image_limits(self) -> ImageLimits:
+        """Limits of one picture."""
+        return ImageLimits(max_bytes=self.max_body_mb << 20, max_pixels=self.max_image_mp * 1_000_000)

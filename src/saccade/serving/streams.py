@@ -1,0 +1,78 @@
+"""A reply as server-sent events: each turn as it ends, then the reply, then the sums of its tokens."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from saccade.serving import replies
+from saccade.serving.agent import Played
+from saccade.serving.episodes import EpisodesOfRequests, Request
+from saccade.serving.questions import AskedWrongError
+from saccade.serving.settings import ReplyForm
+from saccade.types import Turn
+
+_QUIET_S = 10.0
+"""After which a comment is sent, so that nothing between here and the client takes the connection for dead."""
+
+
+async def events(episodes: EpisodesOfRequests, request: Request) -> AsyncGenerator[bytes]:
+    """The events of a request until ``[DONE]``; an error after the beginning is an event too.
+
+    Closing it, as a server does whose client has left, ends the episodes.
+    """
+    name, form, asked = episodes.settings.name, episodes.settings.reply, request.asked
+    turns: asyncio.Queue[tuple[int, Turn]] = asyncio.Queue()
+    playing = asyncio.ensure_future(episodes.play(request, lambda sample, turn: turns.put_nowait((sample, turn))))
+    try:
+        for sample in range(asked.samples):
+            yield replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, "", role="assistant")))
+        async for sample, turn in _until_done(turns, playing):
+            if turn is None:
+                yield b": at work\n\n"
+                continue
+            said = "\n".join(filter(None, [turn.text, replies.shown(turn)])) + "\n" if form == "transcript" else None
+            step = replies.step_event(sample, turn)
+            yield replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, said), saccade=step))
+        played = playing.result()
+    except AskedWrongError as error:
+        yield replies.sse(replies.error_object(error.status, str(error), param=error.param, code=error.code))
+        yield b"data: [DONE]\n\n"
+        return
+    finally:
+        playing.cancel()
+        with contextlib.suppress(asyncio.CancelledError, AskedWrongError):
+            await playing
+    for event in _ending(request, name, form, played):
+        yield event
+
+
+def _ending(request: Request, name: str, form: ReplyForm, played: list[Played]) -> list[bytes]:
+    """The replies, and the sums where they are wanted."""
+    chunks = []
+    for sample, one in enumerate(played):
+        text, finish = replies.reply_of(one, form, request.asked.stop)
+        if form == "answer":
+            chunks.append(replies.chunk(request.ident, name, choices=replies.delta(sample, text)))
+        chunks.append(replies.chunk(request.ident, name, choices=replies.delta(sample, finish=finish)))
+    if request.asked.wants_usage:
+        trace = replies.trace_of(request.ident, played)
+        chunks.append(replies.chunk(request.ident, name, choices=[], usage=replies.usage(played), saccade=trace))
+    return [*map(replies.sse, chunks), b"data: [DONE]\n\n"]
+
+
+async def _until_done(
+    turns: "asyncio.Queue[tuple[int, Turn]]", playing: "asyncio.Future[list[Played]]"
+) -> AsyncIterator[tuple[int, Turn | None]]:
+    """Turns as they come until the play is over; None after each while without any."""
+    while not (playing.done() and turns.empty()):
+        coming = asyncio.ensure_future(turns.get())
+        both: set[asyncio.Future[tuple[int, Turn]] | asyncio.Future[list[Played]]] = {coming, playing}
+        await asyncio.wait(both, timeout=_QUIET_S, return_when=asyncio.FIRST_COMPLETED)
+        if coming.done():
+            yield coming.result()
+            continue
+        coming.cancel()
+        if not playing.done():
+            yield 0, None
+        elif turns.empty():
+            return
