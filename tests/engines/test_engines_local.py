@@ -88,6 +88,27 @@ def test_a_trajectory_alone_has_the_same_tokens_as_in_a_batch_of_32(model, pictu
         assert alone.finish == together[index].finish
 
 
+def test_trajectories_that_join_one_by_one_have_the_tokens_of_a_batch(model, picture, prompt):
+    prompts = [prompt(f"Question {index}", picture(index)) for index in range(6)]
+    samplings = [Sampling(seed=index, max_tokens=10) for index in range(6)]
+    together = asyncio.run(sample_all(LocalEngine(model), prompts, samplings))
+
+    async def come_and_go():
+        engine = LocalEngine(model, max_rows=2)
+        async with engine.open_batch() as batch:
+            tasks = []
+            for index, (tokens, sampling) in enumerate(zip(prompts, samplings)):
+                tasks.append(asyncio.ensure_future(one_turn(batch.join(str(index)), tokens, sampling)))
+                for _ in range(3 * index):
+                    await asyncio.sleep(0)
+            leaver = asyncio.ensure_future(one_turn(batch.join("leaves"), prompts[0], Sampling(seed=9, max_tokens=200)))
+            await asyncio.sleep(0)
+            leaver.cancel()
+            return await asyncio.gather(*tasks)
+
+    assert [one.ids for one in asyncio.run(come_and_go())] == [one.ids for one in together]
+
+
 def test_two_turn_trajectories_do_not_depend_on_their_batch(model, picture, prompt):
     engine = LocalEngine(model, max_rows=5)
 

@@ -251,3 +251,33 @@ def test_a_trajectory_draws_its_numbers_from_its_own_seed_alone():
 
     assert asyncio.run(numbers(5)) == asyncio.run(numbers(5))
     assert asyncio.run(numbers(5)) != asyncio.run(numbers(6))
+
+
+def test_sequences_join_a_batch_that_stays_open_and_leave_it():
+    async def run():
+        queue = Scheduler((), NoImages(), max_rows=2, deterministic=True, stays_open=True)
+        step = await is_waiting(queue.next_step())
+        a = queue.join("a")
+        asked = [ask(a)]
+        assert labels((await step).joining) == "a"
+        b = queue.join("b")
+        asked.append(ask(b))
+        await settle()
+        plan = await queue.next_step()
+        assert (labels(plan.decoding), labels(plan.joining)) == ("a", "b")
+        a.close()
+        plan = await queue.next_step()
+        assert (labels(plan.leaving), labels(plan.decoding)) == ("a", "b")
+        b.close()
+        step = await is_waiting(queue.next_step())
+        c = queue.join("c")
+        asked.append(ask(c))
+        assert (labels((await step).leaving), c.is_running) == ("b", True)
+        await asyncio.gather(*asked[:2], return_exceptions=True)
+        queue.fail(SaccadeError("gone"))
+        with pytest.raises(SaccadeError, match="gone"):
+            await asked[2]
+        with pytest.raises(SaccadeError, match="gone"):
+            queue.join("d")
+
+    asyncio.run(run())

@@ -13,7 +13,7 @@ from saccade.protocols import ProtocolName
 from saccade.recipes.evaluation import EvaluationSettings, settings_of_way
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.runs import Toolmaker, read_asking
-from saccade.serving.agent import EngineAgent
+from saccade.serving.agent import EngineAgent, spelled_tokens
 from saccade.train import EpisodeSpec
 
 
@@ -71,7 +71,7 @@ def served_policy(
     model = load_model(checkpoint, media, settings.model)
     engine = make_engine(EngineContext(model=model, load=settings.model))
     return ServedPolicy(
-        agent=EngineAgent(engine, model, spec),
+        agent=EngineAgent(engine, spec, chat=model.chat, view=model.view, special_tokens=spelled_tokens(model)),
         media=media,
         episodes=spec,
         resources=tuple(ways.maker.resources),

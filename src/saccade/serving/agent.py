@@ -45,10 +45,9 @@ class CountsWork(Protocol):
 
 
 def spelled_tokens(model: "VisionLanguageModel") -> tuple[str, ...]:
-    """Tokens of a model that no text of a client may spell: special ones, tags, and the environment's."""
+    """Tokens of a model that no text of a client may spell: special ones and tags."""
     added = model.tokenizer.added_tokens_decoder.values()
-    spelled = {token.content for token in added if token.special or _TAG.fullmatch(token.content)}
-    return tuple(sorted({*spelled, *_ENVIRONMENT_TAGS}))
+    return tuple(token.content for token in added if token.special or _TAG.fullmatch(token.content))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +94,7 @@ class Agent(Protocol):
 
     @property
     def special_tokens(self) -> Sequence[str]:
-        """Tokens that no text of a client may spell."""
+        """Tokens and tags that no text of a client may spell."""
         ...
 
     async def play(
@@ -126,15 +125,17 @@ class Agent(Protocol):
 class EngineAgent:
     """An agent whose policy runs at an engine of this process."""
 
-    def __init__(self, engine: Engine, model: "VisionLanguageModel", spec: EpisodeSpec) -> None:
+    def __init__(
+        self, engine: Engine, spec: EpisodeSpec, *, chat: Chat, view: ViewRule, special_tokens: Sequence[str] = ()
+    ) -> None:
         if not isinstance(engine, TakesComers):
             raise UserError(f"{type(engine).__name__} plays whole batches alone and cannot be served; use LocalEngine")
         self.engine = engine
         self.spec = spec
-        self.special_tokens: Sequence[str] = spelled_tokens(model)
+        self.special_tokens = tuple(sorted({*special_tokens, *_ENVIRONMENT_TAGS}))
         self._comers: TakesComers = engine
-        self._chat: Chat = model.chat
-        self._view: ViewRule = model.view
+        self._chat = chat
+        self._view = view
         self._batch: OpenBatch | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)

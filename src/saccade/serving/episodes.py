@@ -15,13 +15,13 @@ from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.serving.agent import Agent, Played, Sampled
 from saccade.serving.meters import AgentMeters
-from saccade.serving.pictures import EpisodePictures, FetchPicture, HeldPictures, read_pictures
-from saccade.serving.questions import Asked, AskedWrongError, read_request, taken_apart
+from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, read_pictures
+from saccade.serving.questions import AskedWrongError, ChatQuestion, read_request, taken_apart
 from saccade.serving.settings import AgentServerSettings
 from saccade.serving.traces import Traces
 from saccade.types import Task, Trajectory, Turn
 
-Read = TypeVar("Read")
+ReadValue = TypeVar("ReadValue")
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Request:
     """A request that has its place."""
 
     ident: str
-    asked: Asked
+    asked: ChatQuestion
     task: Task
     pictures: EpisodePictures
 
@@ -48,7 +48,7 @@ class EpisodesOfRequests:
     def __init__(
         self,
         agent: Agent,
-        held: HeldPictures,
+        held: PicturesInUse,
         settings: AgentServerSettings,
         meters: AgentMeters,
         fetch: FetchPicture | None = None,
@@ -180,5 +180,5 @@ class EpisodesOfRequests:
         logger.warning("an episode failed: %s", trajectory.failure)
         return AskedWrongError(f"the episode failed: {trajectory.failure}", status=500, code="episode_failed")
 
-    async def _read(self, read: Callable[[], Read], *, is_small: bool) -> Read:
+    async def _read(self, read: Callable[[], ReadValue], *, is_small: bool) -> ReadValue:
         return read() if is_small else await asyncio.get_running_loop().run_in_executor(self._readers, read)

@@ -23,7 +23,7 @@ FetchPicture = Callable[[str], bytes]
 """The bytes at an ``https://`` address; ``AskedWrongError`` when there are none."""
 
 
-class HeldPictures:
+class PicturesInUse:
     """Which pictures of a store are in use, and by how many; the store forgets those that nobody holds any more."""
 
     def __init__(self, media: MediaStore) -> None:
@@ -55,7 +55,7 @@ class HeldPictures:
 class EpisodePictures(MediaStore):
     """The store as one request sees it: what is added through it is held until ``close``. Safe to use from threads."""
 
-    def __init__(self, held: HeldPictures) -> None:
+    def __init__(self, held: PicturesInUse) -> None:
         super().__init__()
         self._held = held
         self._own: dict[str, ImageRef] = {}

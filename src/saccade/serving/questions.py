@@ -62,7 +62,7 @@ class SentPicture:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ChatQuestion:
     """A request."""
 
     question: str
@@ -82,7 +82,7 @@ class Asked:
     """Whether a stream ends with the sums of its tokens."""
 
 
-def read_request(body: bytes, settings: AgentServerSettings) -> Asked:
+def read_request(body: bytes, settings: AgentServerSettings) -> ChatQuestion:
     """Raises ``AskedWrongError``."""
     try:
         # Also of bytes that are no UTF-8, and of objects nested too deep.
@@ -96,7 +96,7 @@ def read_request(body: bytes, settings: AgentServerSettings) -> Asked:
     question, pictures = _conversation(value.get("messages"), settings)
     streams = _truth(value, "stream")
     options = value.get("stream_options")
-    return Asked(
+    return ChatQuestion(
         question=question,
         pictures=pictures,
         samples=_whole(value, "n", 1, settings.most_samples) or 1,

@@ -16,7 +16,7 @@ from saccade.serving.agent import Agent
 from saccade.serving.app import create_agent_app
 from saccade.serving.episodes import EpisodesOfRequests
 from saccade.serving.meters import AgentMeters
-from saccade.serving.pictures import HeldPictures
+from saccade.serving.pictures import PicturesInUse
 from saccade.serving.remote import fetch_picture
 from saccade.serving.settings import AgentServerSettings
 
@@ -44,43 +44,66 @@ def serve_agent(
     the model was loaded; without one the settings say where. ``UserError`` when the port is taken.
     """
     log_as_json(logging.INFO)
+    server = AgentServer(agent, settings, media=media, tool_names=tool_names, token=token)
     with listener or listening(settings.host, settings.port) as bound:
-        asyncio.run(_serve(agent, settings, media, tool_names, token, bound))
+        asyncio.run(server.run(bound))
 
 
-async def _serve(
-    agent: Agent,
-    settings: AgentServerSettings,
-    media: MediaStore,
-    tool_names: frozenset[str],
-    token: str | None,
-    listener: socket.socket,
-) -> None:
-    meters = AgentMeters(tool_names)
-    agent.add_gauges(meters.gauge)
-    fetch = fetch_picture(settings) if settings.allows_https else None
-    episodes = EpisodesOfRequests(agent, HeldPictures(media), settings, meters, fetch)
+class AgentServer:
+    """One server: its parts, and its life from the first request to the last."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        settings: AgentServerSettings,
+        *,
+        media: MediaStore,
+        tool_names: frozenset[str],
+        token: str | None = None,
+    ) -> None:
+        meters = AgentMeters(tool_names)
+        agent.add_gauges(meters.gauge)
+        fetch = fetch_picture(settings) if settings.allows_https else None
+        self.episodes = EpisodesOfRequests(agent, PicturesInUse(media), settings, meters, fetch)
+        self._agent = agent
+        self._tool_names = tool_names
+        self._address: tuple[str, int] = (settings.host, settings.port)
+        self._server = SignalledServer(
+            uvicorn.Config(
+                create_agent_app(self.episodes, token=token, lifespan=self._lifespan),
+                http=protocol_within(settings.request_s),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=max(1, round(settings.drain_s)),
+                backlog=BACKLOG,
+            )
+        )
+
+    @property
+    def has_started(self) -> bool:
+        return self._server.started
+
+    async def run(self, listener: socket.socket) -> None:
+        """Returns after SIGTERM, SIGINT or ``stop``, when no request is out any more."""
+        self._address = listener.getsockname()[:2]
+        await self._server.serve(sockets=[listener])
+
+    def stop(self) -> None:
+        """Called from any thread."""
+        self._server.should_exit = True
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        agent.start()
-        host, port = listener.getsockname()[:2]
-        fields = {"host": host, "port": port, "pid": os.getpid(), "model": settings.name, "tools": sorted(tool_names)}
+    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+        self._agent.start()
+        (host, port), name = self._address, self.episodes.settings.name
+        fields = {"host": host, "port": port, "pid": os.getpid(), "model": name, "tools": sorted(self._tool_names)}
         logger.info("serving", extra={"fields": fields})
-        yield
-        agent.close()
-        episodes.close()
-        logger.info("served")
-
-    config = uvicorn.Config(
-        create_agent_app(episodes, token=token, lifespan=lifespan),
-        http=protocol_within(settings.request_s),
-        ws="none",
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=max(1, round(settings.drain_s)),
-        backlog=BACKLOG,
-    )
-    await SignalledServer(config).serve(sockets=[listener])
+        try:
+            yield
+        finally:
+            self._agent.close()
+            self.episodes.close()
+            logger.info("served")

@@ -1,5 +1,6 @@
 """Models without weights: an engine and a teacher that say what the test says, and a chat whose tokens are letters."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -168,6 +169,20 @@ class ScriptedEngine:
             for slot in slots:
                 slot.close()
 
+    @asynccontextmanager
+    async def open_batch(self) -> AsyncIterator["ScriptedComers"]:
+        """Slots for labels as they come; the script must be a function."""
+        comers = ScriptedComers(engine=self)
+        try:
+            yield comers
+        finally:
+            for slot in comers.slots:
+                slot.close()
+
+    def joined(self, label: str) -> ScriptedSequence:
+        """A slot of the open batch."""
+        return ScriptedSequence(label=label, say=self._sayer(label, 0), chat=self.chat, asked=self.asked)
+
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Takes the version alone: a script has no weights."""
         self.policy_version = version
@@ -197,6 +212,21 @@ class ScriptedEngine:
             return script[index][turn]
 
         return say
+
+
+@dataclass(kw_only=True)
+class ScriptedComers:
+    """The scripted engine's open batch, which never stops by itself."""
+
+    engine: ScriptedEngine
+    slots: list[ScriptedSequence] = field(default_factory=list)
+
+    def join(self, label: str) -> ScriptedSequence:
+        self.slots.append(self.engine.joined(label))
+        return self.slots[-1]
+
+    async def ended(self) -> None:
+        await asyncio.Event().wait()
 
 
 Reply = Callable[[Sequence[Message]], str]
