@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.evaluation.probes import ProbeName
     from saccade.protocols.named import ProtocolName
+    from saccade.recipes.evaluation_benchmarks import Prompts
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
@@ -47,6 +48,28 @@ PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-
 @click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's.")
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family.")
+@click.option(
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME[=shuffled|=cycles],...",
+    help="Or: public benchmarks (`saccade benchmarks` lists them), with the options in another order. Repeatable.",
+)
+@click.option("--suite", metavar="NAME", help="Or: the benchmarks of a paper that are there: ivgr, codedance, ...")
+@click.option(
+    "--benchmarks-dir",
+    type=PATH,
+    default=Path("benchmarks-data"),
+    show_default=True,
+    help="Folder of the files of benchmarks.",
+)
+@click.option(
+    "--prompt",
+    type=click.Choice(["saccade", "vlmevalkit"]),
+    default="saccade",
+    show_default=True,
+    help="Words in which a benchmark's questions are put.",
+)
 @click.option(
     "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
 )
@@ -111,6 +134,10 @@ def evaluate(
     server_model: str | None,
     data: Path | None,
     family: str | None,
+    benchmarks: tuple[str, ...],
+    suite: str | None,
+    benchmarks_dir: Path,
+    prompt: "Prompts",
     count: int | None,
     protocols: "tuple[ProtocolName, ...]",
     tools: tuple[str, ...],
@@ -137,8 +164,12 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
-    if (data is None) == (family is None):
-        raise UserError("give either --data PATH or --family NAME, so that there is something to measure on")
+    named_benchmarks = [name.strip() for text in benchmarks for name in text.split(",")]
+    if (data is not None) + (family is not None) + bool(named_benchmarks or suite) != 1:
+        raise UserError(
+            "give one of --data PATH, --family NAME and --benchmark NAME (or --suite NAME), so that there is something "
+            "to measure on"
+        )
     served = _served(model, server, server_model)
     if samples > 1 and not temperature:
         raise UserError(f"--samples {samples} at temperature 0 are all the same; add --temperature 0.7, say")
@@ -150,8 +181,10 @@ def evaluate(
     from saccade.config.sources import recipe_source
     from saccade.protocols import read_toolbox
     from saccade.recipes.evaluation import ServedModel, evaluation, view_words
+    from saccade.recipes.evaluation_benchmarks import benchmark_report, measured_benchmarks
     from saccade.rewards import OutcomeReward
     from saccade.rewards.reward import own_reward, reward_file
+    from saccade.train.plan import Evaluate
     from saccade.train.state import Keeping
 
     scored_by = OutcomeReward() if reward is None else own_reward(reward)
@@ -169,8 +202,17 @@ def evaluate(
         max_frames=max_frames,
     )
 
+    measured_sets = (
+        measured_benchmarks(
+            named_benchmarks, benchmarks_dir, context, suite=suite, count=count, prompt=prompt, probes=probes
+        )
+        if named_benchmarks or suite
+        else []
+    )
+    stages: dict[str, list[str]] = {}
+
     def recipe(context: "RecipeContext") -> "Plan":
-        return evaluation(
+        plan = evaluation(
             context,
             family=family,
             count=count,
@@ -184,7 +226,12 @@ def evaluate(
             server=None if served is None else ServedModel(url=served[0], name=served[1]),
             samples=samples,
             probes=probes,
+            sets=[one.tasks for one in measured_sets],
         )
+        for stage in plan.stages:
+            if isinstance(stage, Evaluate) and "benchmark" in stage.set_apart:
+                stages.setdefault(stage.set_name, []).append(stage.name)
+        return plan
 
     measured = {
         "family": family,
@@ -200,6 +247,9 @@ def evaluate(
         "server": None if served is None else " ".join(served),
         "samples": samples if samples > 1 else None,
         "probes": ",".join(probes) or None,
+        "benchmarks": ",".join(named_benchmarks) or None,
+        "suite": suite,
+        "prompt": prompt if prompt != "saccade" else None,
     }
     start(
         recipe,
@@ -213,6 +263,8 @@ def evaluate(
         keeping=Keeping(retry_failed=retry_failed, reuse=tuple(existing_run(one) for one in reuse)),
     )
     show_figures(out, prices)
+    if measured_sets:
+        click.echo(benchmark_report(out, measured_sets, stages, suite))
 
 
 def _served(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:

@@ -168,6 +168,7 @@ def evaluation(
                 samples=samples,
                 cluster=of.cluster,
                 set_apart=of.set_apart,
+                set_name=of.name,
             ),
             probes,
             context,
@@ -185,6 +186,7 @@ def evaluation(
             views=views,
             cluster=of.cluster,
             set_apart=of.set_apart,
+            set_name=of.name,
         )
         for of in sets
         for name, views in looks.items()

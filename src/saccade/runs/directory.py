@@ -25,7 +25,7 @@ _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.js
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 BESIDE_RECORDS = ("index", "signals", "clocks")
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
-_SAMPLES = ("journal", "samples")
+_SAMPLES = ("journal", "samples", "benchmarks")
 """Made by evaluations alone."""
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe"})
 

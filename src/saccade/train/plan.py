@@ -59,6 +59,8 @@ class Evaluate:
     """Questions of one cluster are not independent: on one picture, of one document, cycles of one question."""
     set_apart: Mapping[str, Json] = field(default_factory=dict)
     """What else tells it from other evaluations of these tasks: its benchmark, its probe."""
+    set_name: str = ""
+    """Name of the set of questions, where several are measured."""
     on_finished: Callable[[Iterable[Attempt]], None] | None = None
     """Told of what was played, also where a resumed run reads it from its files: a later stage may go by it."""
 

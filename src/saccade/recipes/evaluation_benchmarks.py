@@ -1,0 +1,195 @@
+"""Public benchmarks in ``saccade eval``: their questions as sets to measure, and readings of what was answered."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from saccade.atomic import disk_errors, write_json_atomic, write_text_atomic
+from saccade.config import RecipeContext
+from saccade.errors import UserError
+from saccade.evaluation.benchmarks import (
+    Benchmark,
+    BenchmarkReading,
+    BenchmarkRow,
+    benchmark_named,
+    benchmark_reward,
+    open_benchmark,
+    published,
+    read_replies,
+    ready_rows,
+    spread,
+    suite_named,
+    suite_table,
+    with_options,
+)
+from saccade.evaluation.probes import ProbeName
+from saccade.recipes.evaluation import TaskSet
+from saccade.rewards.groups import is_without_verdict
+from saccade.runs.records import read_records
+from saccade.runs.runinfo import RunPaths
+from saccade.types import Attempt, Json, Task
+
+Options = Literal["published", "shuffled", "cycles"]
+Prompts = Literal["saccade", "vlmevalkit"]
+
+REORDERING: tuple[ProbeName, ...] = ("shuffled", "cycled")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredBenchmark:
+    """A benchmark that is measured: its rows, and the set of their questions."""
+
+    benchmark: Benchmark
+    rows: Mapping[str, BenchmarkRow]
+    file: str
+    """What is known of its file."""
+    tasks: TaskSet
+
+
+def measured_benchmarks(
+    names: Sequence[str],
+    folder: Path,
+    context: RecipeContext,
+    *,
+    suite: str | None = None,
+    count: int | None = None,
+    prompt: Prompts = "saccade",
+    probes: Sequence[ProbeName] = (),
+) -> list[MeasuredBenchmark]:
+    """The benchmarks that the user names (``NAME``, ``NAME=shuffled``, ``NAME=cycles``), and those of a suite.
+
+    ``UserError`` for an unknown name or policy, a missing file, and a probe that would fight with the option policy.
+    """
+    wanted = list(names)
+    if suite is not None:
+        wanted += [row.name for row in ready_rows(suite_named(suite), folder)]
+    if fighting := [probe for probe in probes if probe in REORDERING]:
+        policy = "shuffled" if fighting[0] == "shuffled" else "cycles"
+        raise UserError(f"--probe {fighting[0]} is an option policy of a benchmark: write --benchmark NAME={policy}")
+    return [_measured(one, folder, context, count=count, prompt=prompt) for one in dict.fromkeys(wanted)]
+
+
+def _measured(
+    wanted: str, folder: Path, context: RecipeContext, *, count: int | None, prompt: Prompts
+) -> MeasuredBenchmark:
+    name, _, said = wanted.partition("=")
+    benchmark = benchmark_named(name)
+    policy = next((one for one in get_args(Options) if one == (said or benchmark.options)), None)
+    if policy is None:
+        raise UserError(f"--benchmark {wanted}: {said!r} is no order of options; use {', '.join(get_args(Options))}")
+    opened = open_benchmark(benchmark, folder, media=context.media, take=count)
+    rows = list(with_options(opened.rows, policy, seed=context.seed))
+    # A rule that always asks a judge gives no verdict here: the strict one decides what the report calls right.
+    reading = benchmark.headline if benchmark.reading(benchmark.headline).judging is None else "strict"
+    by_id = {row.task.id: row for row in rows}
+    clusters = {row.task.id: benchmark.cluster(row) for row in rows}
+    tasks = [row.task if prompt == "saccade" else _in_its_words(benchmark, row) for row in rows]
+    apart: dict[str, Json] = {
+        "benchmark": benchmark.name,
+        "file_md5": opened.md5,
+        "options": policy,
+        "reading": reading,
+        "prompt": prompt,
+        "rows": count,
+    }
+    return MeasuredBenchmark(
+        benchmark=benchmark,
+        rows=by_id,
+        file=opened.describe(),
+        tasks=TaskSet(
+            tasks=tasks,
+            name=wanted,
+            reward=benchmark_reward(benchmark, by_id, reading),
+            cluster=lambda task: clusters.get(task.id, task.id),
+            set_apart=apart,
+        ),
+    )
+
+
+def _in_its_words(benchmark: Benchmark, row: BenchmarkRow) -> Task:
+    return replace(row.task, question=benchmark.prompt(row), wordings={})
+
+
+def benchmark_report(
+    out: Path, measured: Sequence[MeasuredBenchmark], stages: Mapping[str, Sequence[str]], suite: str | None
+) -> str:
+    """Reads every answer by each rule of its benchmark, writes ``benchmarks/`` of the run, and says it in lines.
+
+    ``stages`` are the names of the evaluations of each benchmark, by the name of its set.
+    """
+    paths = RunPaths(root=out)
+    with disk_errors(out):
+        (out / "benchmarks").mkdir(exist_ok=True)
+    lines: list[str] = []
+    tables: dict[str, dict[str, Sequence[BenchmarkReading]]] = {}
+    for one in measured:
+        lines.append(f"{one.benchmark.title}: {one.file}")
+        for stage in stages[one.tasks.name]:
+            readings = _readings(one, list(read_records(paths.evaluation(stage))))
+            way = stage.removeprefix(_file_name(one.tasks.name)).strip("_")
+            tables.setdefault(way, {})[one.benchmark.name] = readings
+            lines += [f"  {way}: {_said(one.benchmark, reading)}" for reading in readings]
+            write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings))
+        lines += [f"  published: {said}" for said in _published(one.benchmark)]
+    if suite is not None:
+        for way, found in tables.items():
+            table = suite_table(suite_named(suite), found)
+            write_text_atomic(out / "benchmarks" / f"{suite}_{way}.md", table + "\n")
+            lines += ["", f"{suite}, {way}:", table]
+    return "\n".join(lines)
+
+
+def _readings(one: MeasuredBenchmark, attempts: Sequence[Attempt]) -> list[BenchmarkReading]:
+    """Of the first sample of each question, as a harness would read it."""
+    first = [attempt for attempt in attempts if attempt.trajectory.sample == 0]
+    rows = [one.rows[attempt.task.id] for attempt in first]
+    replies = [_reply(attempt) for attempt in first]
+    transcripts = ["\n".join(turn.text for turn in attempt.trajectory.turns) for attempt in first]
+    names = [reading.name for reading in one.benchmark.readings]
+    return [read_replies(one.benchmark, name, rows, replies, transcripts) for name in names]
+
+
+def _reply(attempt: Attempt) -> str | None:
+    """The final answer; None where the machine failed, which a rule without a verdict is not."""
+    trajectory = attempt.trajectory
+    has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
+    return None if has_failed else trajectory.answer or ""
+
+
+def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:
+    star = "*" if reading.name == benchmark.headline else ""
+    figures = ", ".join(f"{one.name} {one.value:.1%} (n={one.n:,})" for one in reading.figures[:3]) or "no figure"
+    text = f"{reading.name}{star}: {figures}"
+    text += f"; INCOMPLETE: {reading.failed:,} failed" if reading.failed else ""
+    return text + (f"; {reading.no_verdict:,} without verdict" if reading.no_verdict else "")
+
+
+def _published(benchmark: Benchmark) -> Iterable[str]:
+    for model, (low, high, count) in spread(published(benchmark)).items():
+        yield f"{model} {low:g}" if low == high else f"{model} {low:g} to {high:g} in {count} sources"
+
+
+def _json(one: MeasuredBenchmark, stage: str, readings: Sequence[BenchmarkReading]) -> dict[str, Json]:
+    return {
+        "benchmark": one.benchmark.name,
+        "evaluation": stage,
+        "file": one.file,
+        "asked": dict(one.tasks.set_apart),
+        "headline": one.benchmark.headline,
+        "readings": [reading.as_json() for reading in readings],
+        "published": [
+            {
+                "model": figure.model,
+                "value": figure.value,
+                "tools": figure.tools,
+                "source": figure.source,
+                "date": figure.date,
+            }
+            for figure in published(one.benchmark)
+        ],
+    }
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in name)
