@@ -1,18 +1,19 @@
 """Search as a skill in miniature: a policy that must call ``search_pages`` itself, from no call at all, reinforced by
 right answers alone, against the same policy that is given the best three pages.
 
+    python benchmarks/lang2act_seeds.py --seeds 0 1 2 --variants "both stages"    # whose imitations these start from
     python benchmarks/search_skill.py --seeds 0 1 2 --at-once 2 --json docs/results/search_skill.json
 
-A question names a page by its head; no page is shown. The cold start teaches reading on pages that are given, and
-experts of whom most guess without a search. "search" is reinforced where it must search, "given" where the best three
-pages are brought for it. A tiny ColQwen2 and an index of all pages are made once for all seeds. Results are appended
-to results.jsonl in --out; what is there is not run again.
+A question names a page by its head; no page is shown. The model that Lang2Act's imitation made goes on to imitate
+experts who read pages that are given, and others that are given none, of whom most guess without a search. "search" is
+reinforced where it must search, "given" where the best three pages are brought for it. A tiny ColQwen2 and an index of
+all pages are made once for all seeds. Results are appended to results.jsonl in --out; what is there is not run again.
 """
 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -55,7 +56,7 @@ from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task, Tool
 from saccade.vision_models import load_page_encoder
 
 BASE = "search"
-VARIANTS: Variants = {BASE: ("reinforced=search",), "given": ("reinforced=given",)}
+VARIANTS: Variants = {BASE: ("reinforced=search",), "given": ("reinforced=given", "sft.steps=0")}
 SPLITS = {"train": 100, "validation": 40, "held_out": 40}
 """Documents of the imitation, of the reinforcement and of the measurement."""
 
@@ -68,14 +69,16 @@ SEARCH_PHRASES = ('{"name": "search_pages", "arguments": {"query": "', '"}}')
 class SearchSettings:
     """Settings of one run."""
 
-    sft: ImitationSettings = IMITATION
+    sft: ImitationSettings = replace(
+        IMITATION, steps=400, optimizer=replace(IMITATION.optimizer, learning_rate=1.5e-3), checkpoint_every=100
+    )
     rl: RLSettings = replace(REINFORCEMENT, evaluate_every=10)
     reinforced: Literal["search", "given"] = "search"
     search_share: float = 0.15
     """Share of the experts without pages who search; the others guess at once."""
     alone_share: float = 0.4
     """Share of the experts without pages."""
-    gold: GoldLessons = GoldLessons()
+    gold: GoldLessons = GoldLessons(until=0.0)
     """Of those who are given pages; until ``gold.until`` all are."""
     folder: Path = Path()
     """Where encoder and index lie."""
@@ -148,7 +151,7 @@ def searching(context: RecipeContext) -> Plan:
             **{name: held_out(name, settings.evaluation_tasks) for name in WAYS},
             "curve": held_out(way, settings.curve_tasks),
         },
-        examples=lesson if settings.sft.steps and context.model is None else None,
+        examples=lesson if settings.sft.steps else None,
         first=None,
     )
     ways = {
@@ -205,10 +208,12 @@ def prepared(folder: Path) -> None:
     build_index(folder / "documents", load_page_encoder(folder / "encoder"), folder / "index")
 
 
-def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *, starts: Path) -> Row:
     """One run as a row of the results."""
     directory = directory_of(variant, seed, out)
-    start = None if variant == BASE else imitation_of(directory_of(BASE, seed, out))
+    start = imitation_of(
+        directory_of("both stages", seed, starts) if variant == BASE else directory_of(BASE, seed, out)
+    )
     here = [f"folder={out.resolve() / 'pages'}", *settings]
     report = train(f"{Path(__file__)}:searching", seed, directory, here, threads=threads, start=start)
     stages = {stage["name"]: {key: stage[key] for key in ("accuracy", "ci95", "n")} for stage in report["stages"]}
@@ -226,9 +231,10 @@ def curve_of(lines: Sequence[Row]) -> Row:
 
 
 def main() -> None:
-    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/search_skill"))
+    starts = Path("runs/lang2act_seeds")
+    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/search_skill"), starts=starts)
     prepared(arguments.out / "pages")
-    rows = run_all(run, arguments, VARIANTS, base=BASE)
+    rows = run_all(partial(run, starts=arguments.starts), arguments, VARIANTS, base=BASE)
     print(table(rows))
     if arguments.json:
         write_results(arguments.json, "search_skill.py", rows)

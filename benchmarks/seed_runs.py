@@ -43,8 +43,13 @@ def imitation_of(directory: Path) -> Path:
     return sorted((directory / "checkpoints").glob("sft-*"))[-1]
 
 
-def arguments_of(doc: str | None, variants: Variants, *, shown: Sequence[str], out: Path) -> argparse.Namespace:
-    """The command line of a benchmark; ``shown`` are the variants that it runs without ``--variants``."""
+def arguments_of(
+    doc: str | None, variants: Variants, *, shown: Sequence[str], out: Path, starts: Path | None = None
+) -> argparse.Namespace:
+    """The command line of a benchmark; ``shown`` are the variants that it runs without ``--variants``.
+
+    ``starts`` is where the runs of another benchmark lie whose imitations it starts from.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--variants", nargs="+", default=list(shown), choices=list(variants), metavar="NAME")
@@ -52,6 +57,8 @@ def arguments_of(doc: str | None, variants: Variants, *, shown: Sequence[str], o
     parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
     parser.add_argument("--out", type=Path, default=out)
     parser.add_argument("--json", type=Path, help="Write all results here too.")
+    if starts is not None:
+        parser.add_argument("--starts", type=Path, default=starts, help="Runs whose imitations these start from.")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     return parser.parse_args()
 

@@ -2,19 +2,32 @@
 what the view resolves, answered by chains of linguistic tools, by crops of the model's own, and by words on the crop
 of the gold box, which is given.
 
+    python benchmarks/lang2act_seeds.py --seeds 0 1 2 --variants "both stages"    # whose imitations these start from
     python benchmarks/words_crops.py --seeds 0 1 2 --at-once 2 --json docs/results/words_crops.json
 
-For each seed one tiny model imitates all three ways in equal parts, on marks of all sizes, from experts that err in
-nothing; nothing is reinforced. What differs is what the view holds. Results are appended to results.jsonl in --out;
-what is there is not run again.
+For each seed the model that Lang2Act's imitation made goes on to imitate all three ways in equal parts, on marks of
+all sizes, from experts that err in nothing; nothing is reinforced. What differs is what the view holds. Results are
+appended to results.jsonl in --out; what is there is not run again.
 """
 
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from seed_runs import Row, arguments_of, by_seed, directory_of, pooled, run_all, train, write_results
+from seed_runs import (
+    Row,
+    Variants,
+    arguments_of,
+    by_seed,
+    directory_of,
+    imitation_of,
+    pooled,
+    run_all,
+    train,
+    write_results,
+)
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.media import MediaStore
@@ -49,10 +62,12 @@ TOOLBOX = LinguisticToolbox(tuple(TOOLS[name] for name in ("read_head", "locate_
 class ReadingSettings:
     """Settings of one imitation of three ways to read."""
 
-    sft: ImitationSettings = IMITATION
+    sft: ImitationSettings = replace(
+        IMITATION, steps=600, optimizer=replace(IMITATION.optimizer, learning_rate=1.5e-3), checkpoint_every=100
+    )
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
     size: TinySize = TinySize(layers=3)
-    gold: GoldLessons = GoldLessons()
+    gold: GoldLessons = GoldLessons(until=0.0)
     documents: int = 400
     questions: int = 16_000
     evaluation_tasks: int = 200
@@ -168,10 +183,10 @@ def episodes(rollout: RolloutSettings) -> dict[str, EpisodeSpec]:
     return {"words": chains, "crops": crops, "gold crop": chains}
 
 
-def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *, starts: Path) -> Row:
     """One run as a row of the results."""
-    directory = directory_of(variant, seed, out)
-    report = train(f"{Path(__file__)}:reading", seed, directory, settings, threads=threads, start=None)
+    directory, start = directory_of(variant, seed, out), imitation_of(directory_of("both stages", seed, starts))
+    report = train(f"{Path(__file__)}:reading", seed, directory, settings, threads=threads, start=start)
     stages = {stage["name"]: {key: stage[key] for key in ("accuracy", "ci95", "n")} for stage in report["stages"]}
     for name, stage in stages.items():
         played = [one.trajectory for one in read_records(directory / "evaluations" / f"{name}.jsonl")]
@@ -185,8 +200,10 @@ def written(trajectory: Trajectory) -> int:
 
 
 def main() -> None:
-    arguments = arguments_of(__doc__, {"three ways": ()}, shown=["three ways"], out=Path("runs/words_crops"))
-    rows = run_all(run, arguments, {"three ways": ()}, base="three ways")
+    variants: Variants = {"three ways": ()}
+    starts = Path("runs/lang2act_seeds")
+    arguments = arguments_of(__doc__, variants, shown=list(variants), out=Path("runs/words_crops"), starts=starts)
+    rows = run_all(partial(run, starts=arguments.starts), arguments, variants, base="three ways")
     print(table(rows))
     if arguments.json:
         write_results(arguments.json, "words_crops.py", rows)
