@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check bench gpu ray setup clean
+.PHONY: demo test check bench gpu ray test-cluster setup clean
 
 setup: $(READY)
 
@@ -43,6 +43,11 @@ gpu: $(READY)
 ray: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,ray]'
 	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
+
+# Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
+test-cluster: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
+	$(BIN)/python -m pytest -n 0 -m cluster tests/train/test_fleet_ray.py
 
 clean:
 	rm -rf $(VENV) runs

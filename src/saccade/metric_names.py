@@ -14,6 +14,11 @@ REWARD_S = f"{TIME_PREFIX}reward_s"
 """Seconds in which a batch was played, and in which it was scored; most of the rest is learning."""
 WAIT_S = f"{TIME_PREFIX}rollout_wait_s"
 """Seconds in which a step had learned and the rollout beside it was not over."""
+LEARNERS_IDLE_S = f"{TIME_PREFIX}learners_idle_s"
+ROLLOUTS_IDLE_S = f"{TIME_PREFIX}rollouts_idle_s"
+ROLLOUTS_BUSY_S = f"{TIME_PREFIX}rollouts_busy_s"
+"""Of a fleet: seconds of a step in which the learners waited for trajectories, in which a rollout worker had nothing to
+play (mean over them), and in which the busiest of them played."""
 TOKENS_PER_S = f"{TIME_PREFIX}tokens_per_s"
 
 HELD_OUT_PREFIX = "held_out/"

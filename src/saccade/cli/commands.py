@@ -77,6 +77,7 @@ def demo(
     start(
         recipe.function,
         context,
+        target="demo",
         source=recipe.source,
         out=out,
         resume=resume,
@@ -126,6 +127,7 @@ def train(
     start(
         loaded.function,
         context,
+        target=recipe,
         source=loaded.source,
         out=out,
         resume=resume,

@@ -17,6 +17,7 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
+    from saccade.evaluation.summary import StageSummary
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
@@ -98,19 +99,31 @@ def start(
     source: "Callable[[], RecipeSource] | None" = None,
     measured: Mapping[str, object] | None = None,
     keeping: "Keeping | None" = None,
+    target: str | None = None,
 ) -> None:
     """Run a recipe into ``out``, write its report, and say where it is.
 
-    ``source`` gives the recipe's own source; it is asked after the recipe was called, which may import more of it.
+    ``target`` is how the processes of a fleet find the recipe again (``load_recipe``). ``source`` gives the recipe's
+    own source; it is asked after the recipe was called, which may import more of it.
     """
     # Of several processes the first one speaks for all.
     log_to_stderr(is_quiet=quiet or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
 
     fleet, overrides = split_overrides(context.overrides)
-    check_started(fleet.learners)
+    if not fleet.has_ray:
+        check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
     plan = recipe(dataclasses.replace(context, overrides=overrides))
+    if fleet.has_ray:
+        from saccade.cli.fleet import train_spread
+
+        own = dataclasses.replace(context, overrides=overrides)
+        summaries = train_spread(
+            target, own, plan, fleet, out=out, resume=resume, accepted=accepted, threads=threads, is_quiet=quiet
+        )
+        tell(summaries, plan, out)
+        return
     run = partial(
         _run, plan, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, source=source
     )
@@ -148,14 +161,9 @@ def _run(
     arguments: list[str] = click.get_current_context().obj
     from saccade.config.settings import to_json
     from saccade.config.sources import families_in, inputs_of
-    from saccade.runs.asking import read_asked
-    from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.progress import Progress
-    from saccade.runs.runinfo import RunPaths
     from saccade.train.run import run_plan
     from saccade.train.state import Keeping
-    from saccade.viewer.report import write_report
-    from saccade.viewer.story import seen_text
 
     summaries = run_plan(
         plan,
@@ -172,6 +180,17 @@ def _run(
         company=company,
         keeping=keeping or Keeping(),
     )
+    tell(summaries, plan, out)
+
+
+def tell(summaries: "Mapping[str, StageSummary]", plan: "Plan", out: Path) -> None:
+    """Writes the report and says what was measured and where everything is."""
+    from saccade.runs.asking import read_asked
+    from saccade.runs.checkpoints import latest_checkpoint
+    from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.report import write_report
+    from saccade.viewer.story import seen_text
+
     write_report(RunPaths(root=out))
     for remark in plan.remarks:
         click.echo(remark)

@@ -8,6 +8,7 @@ from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 
 _PREFIX = "fleet."
+_DAY_S = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,17 +16,55 @@ class FleetSettings:
     """Processes of a run; ``--set fleet.learners=2`` changes one."""
 
     learners: int = 1
-    """Processes that hold the learner's weights in shards; ``torch.distributed.run`` starts them."""
+    """Processes that hold the learner's weights in shards; Ray starts them, or ``torch.distributed.run``."""
     wrap: Literal["layers", "whole"] = "layers"
     """What is gathered at a time: a layer of the language model, or all weights."""
     timeout_s: float = 600.0
     """How long the learners wait for each other in the middle of a step before the run ends."""
+    rollouts: int = 0
+    """Rollout workers, which Ray starts: each plays whole groups with an engine, environments and tools of its own. 0:
+    the first learner plays."""
+    address: str = ""
+    """Ray cluster: ``auto`` or ``HOST:PORT`` is one that runs, ``local`` one that lives as long as the run. Empty:
+    local where there are rollout workers, and no Ray where there are none."""
+    learner_cpus: float = 0.0
+    """CPUs that a learner asks Ray for; 0 asks for none, on machines with less cores than processes."""
+    learner_gpus: float = 0.0
+    rollout_cpus: float = 0.0
+    """CPUs that a rollout worker asks Ray for."""
+    rollout_gpus: float = 0.0
+    """0 where the engine is a server (``engine.kind=vllm``), or on CPUs."""
+    weights: str = ""
+    """Folder for the weights that rollout workers read, with room for them twice; all machines must see it. Empty: in
+    ``/dev/shm`` for a local cluster, below ``--out`` for another one."""
+    restarts: int = 8
+    """How many lost workers of each kind are replaced before the run ends."""
+    start_timeout_s: float = 600.0
+    """How long a process may take to start."""
+    resources_timeout_s: float = 60.0
+    """How long the cluster is asked for resources that it does not have at present."""
+    play_timeout_s: float = 3_600.0
+    """How long a rollout worker may take for its share of a batch before it counts as lost."""
+
+    @property
+    def has_ray(self) -> bool:
+        """Whether Ray starts the processes."""
+        return self.rollouts > 0 or bool(self.address)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Ray lives on this machine alone, as long as the run."""
+        return self.address in ("", "local")
 
     def check(self) -> None:
         if self.learners < 1:
             raise UserError(f"learners={self.learners} must be 1 or more")
-        if not 0 < self.timeout_s <= 86_400:
-            raise UserError(f"timeout_s={self.timeout_s} must be above 0 and at most a day, 86400")
+        for name in ("rollouts", "restarts", "learner_cpus", "learner_gpus", "rollout_cpus", "rollout_gpus"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name}={getattr(self, name)} must not be negative")
+        for name in ("timeout_s", "start_timeout_s", "resources_timeout_s", "play_timeout_s"):
+            if not 0 < getattr(self, name) <= _DAY_S:
+                raise UserError(f"{name}={getattr(self, name)} must be above 0 and at most a day, {_DAY_S}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,35 +6,23 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
-from torch import Tensor
 
 from saccade.engines.engine import Sampling, ScoreRequest, SequenceSlot
 from saccade.engines.local import LocalEngine, limited_engine
 from saccade.engines.process import MODEL, PICTURES
+from saccade.engines.weights import WeightsFile
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import EngineSettings
 from saccade.models.loading import LoadSettings, load_model
 from saccade.types import ImageRef, Json
-
-
-@dataclass(frozen=True, slots=True)
-class _WeightsFile:
-    """Weights as the other side wrote them down."""
-
-    path: Path
-
-    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
-        yield from load_file(self.path).items()
 
 
 class EngineServer:
@@ -84,7 +72,7 @@ class EngineServer:
             case "score":
                 return await self._scored(frame)
             case "update":
-                source = _WeightsFile(Path(str(header["weights"])))
+                source = WeightsFile(Path(str(header["weights"])))
                 self._engine.update_weights(source, _whole(header["version"]))
             case "reset":
                 self._engine.reset()
@@ -123,7 +111,7 @@ def _engine(header: Mapping[str, Json]) -> LocalEngine:
     settings = LoadSettings(**{**load, "engine": limits})  # type: ignore[arg-type]
     model = load_model(folder / MODEL, MediaStore(folder / PICTURES), settings)
     engine = limited_engine(model, limits)
-    engine.update_weights(_WeightsFile(Path(str(header["weights"]))), _whole(header["version"]))
+    engine.update_weights(WeightsFile(Path(str(header["weights"]))), _whole(header["version"]))
     return engine
 
 

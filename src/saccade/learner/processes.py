@@ -37,6 +37,10 @@ class PeerUserError(PeerError, UserError):
     """Another rank has found a mistake of the user's."""
 
 
+class LostRanksError(MachineError):
+    """A rank is gone, or gave no answer in time: nobody's mistake, so that the group may begin again."""
+
+
 class Company(ProcessRanks):
     """The ranks of a process group, with the store that outlives its connections."""
 
@@ -72,7 +76,7 @@ class Company(ProcessRanks):
             if isinstance(error, RuntimeError) and _BROKEN.search(str(error)):
                 _finish_undisturbed()
                 why = first_line(error).partition(". ")[0]
-                raise MachineError(
+                raise LostRanksError(
                     f"the learners lost one of their processes, or waited too long for it ({why}); continue with "
                     "--resume"
                 ) from error

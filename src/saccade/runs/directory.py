@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -102,6 +103,12 @@ class RunDirectory:
         self.info = replace(self.info, status=status, ended=_now(), error=error)
         write_json_atomic(self.paths.info, self.info.as_json())
 
+    def note_restart(self, what: str) -> None:
+        """Writes down that a process of the run was lost and replaced."""
+        logger.warning("%s", what)
+        self.info = replace(self.info, restarts=(*self.info.restarts, f"{_now()} {what}"))
+        write_json_atomic(self.paths.info, self.info.as_json())
+
     @property
     def has_records(self) -> bool:
         """Whether anything was worked out so far: a step, an evaluation, a checkpoint."""
@@ -197,6 +204,18 @@ def _locked(path: Path) -> IO[str]:
     lock.write(f"{os.getpid()}\n")
     lock.flush()
     return lock
+
+
+def wait_for_lock(path: Path, within_s: float) -> None:
+    """Waits until nobody writes the run there, for a process that is about to end; whoever comes next says if not."""
+    until_s = time.monotonic() + within_s
+    while (path / _LOCK).exists() and time.monotonic() < until_s:
+        with disk_errors(path), (path / _LOCK).open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                time.sleep(0.2)
 
 
 def _started_info(

@@ -33,6 +33,8 @@ class RunInfo:
     """UTC, ISO 8601: each later start."""
     changed: tuple[str, ...] = ()
     """Settings that a later start changed: its time, the key, both values."""
+    restarts: tuple[str, ...] = ()
+    """Processes of a fleet that were lost and replaced: UTC, which, and why."""
     ended: str | None = None
     error: str = ""
     """Why the run failed."""
@@ -47,6 +49,7 @@ class RunInfo:
             "started": self.started,
             "resumed": list(self.resumed),
             "changed": list(self.changed),
+            "restarts": list(self.restarts),
             "ended": self.ended,
             "error": self.error,
             "versions": dict(self.versions),
@@ -146,12 +149,14 @@ def read_info(paths: RunPaths) -> RunInfo:
     values = read_json_object(paths.info)
     status, command, versions = values.get("status"), values.get("command"), values.get("versions")
     resumed, ended, changed = values.get("resumed"), values.get("ended"), values.get("changed")
+    restarts = values.get("restarts")
     return RunInfo(
         status="finished" if status == "finished" else "failed" if status == "failed" else "running",
         command=tuple(str(word) for word in command) if isinstance(command, list) else (),
         started=str(values.get("started", "")),
         resumed=tuple(str(time) for time in resumed) if isinstance(resumed, list) else (),
         changed=tuple(str(line) for line in changed) if isinstance(changed, list) else (),
+        restarts=tuple(str(line) for line in restarts) if isinstance(restarts, list) else (),
         ended=str(ended) if ended else None,
         error=str(values.get("error", "")),
         title=str(values.get("title", "")),

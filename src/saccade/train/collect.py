@@ -4,20 +4,17 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import with_term
-from saccade.engines.engine import Engine
 from saccade.errors import UserError
-from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import score_questions
-from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.task_json import Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
+from saccade.train.fleet import Rollouts
 from saccade.train.plan import RLStage
 from saccade.types import Group, Json, Task
 
@@ -42,13 +39,10 @@ class Batch:
 class Collector:
     """Rolls batches out with the engine's present policy."""
 
-    def __init__(
-        self, stage: RLStage, model: VisionLanguageModel, engine: Engine, questions: TaskSampler, *, seed: int
-    ) -> None:
+    def __init__(self, stage: RLStage, rollouts: Rollouts, questions: TaskSampler, *, seed: int) -> None:
         self._stage = stage
         self._algorithm = stage.applied_algorithm
-        self._model = model
-        self._engine = engine
+        self._rollouts = rollouts
         self._questions = questions
         self._seed = seed
         self._streams = {stream.name: stream for stream in stage.streams}
@@ -103,7 +97,7 @@ class Collector:
     def _rolled_out(
         self, questions: Sequence[Question], step: int, asked: Counter[tuple[str, str]]
     ) -> list[list[Group]]:
-        """The unscored groups of each question; all of them are one batch of the engine."""
+        """The unscored groups of each question; all of them are played at once."""
         size = self._stage.settings.group_size
         places = [
             (name, index)
@@ -114,19 +108,8 @@ class Collector:
         requests = [
             request for name, index in places for request in self._requests(name, questions[index].task, step, asked)
         ]
-        media, view = self._model.media, self._model.view
-        trajectories = rollout_streams(
-            requests,
-            engine=self._engine,
-            chat=self._model.chat,
-            streams={
-                name: PlayedAs(
-                    make_env=partial(stream.episodes.environment, media, view),
-                    settings=replace(stream.episodes.rollout, temperature=self._stage.settings.temperature),
-                )
-                for name, stream in self._streams.items()
-            },
-        )
+        asked_by = [index for _, index in places for _ in range(size)]
+        trajectories = self._rollouts.play(self._stage, requests, asked_by)
         groups: list[list[Group]] = [[] for _ in questions]
         for place, (name, index) in enumerate(places):
             members = tuple(trajectories[place * size : (place + 1) * size])

@@ -25,6 +25,7 @@ from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
 from saccade.train.credit import LogProbabilities, compute_advantages
 from saccade.train.drift import is_stale, mismatch, told_apart
+from saccade.train.fleet import InProcess, Rollouts
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
@@ -121,8 +122,12 @@ class RLLoop(Iterator[StepOutcome]):
         seed: int,
         first_step: int,
         load_reference: Callable[[], VisionLanguageModel],
+        rollouts: Rollouts | None = None,
     ) -> None:
-        """``load_reference`` gives the stage's first policy and is called only when the algorithm wants it."""
+        """``load_reference`` gives the stage's first policy and is called only when the algorithm wants it.
+
+        ``rollouts`` play the trajectories; None is the engine itself, in this process.
+        """
         self._stage = stage
         self._algorithm = stage.applied_algorithm
         self._model = model
@@ -131,7 +136,8 @@ class RLLoop(Iterator[StepOutcome]):
         self._seed = seed
         self._step = first_step
         self._questions = stage.questions()
-        self._collector = Collector(stage, model, engine, self._questions, seed=seed)
+        self._rollouts = rollouts or InProcess(engine, model)
+        self._collector = Collector(stage, self._rollouts, self._questions, seed=seed)
         self._ahead = BatchesAhead(
             self._collector.collect, staleness=stage.settings.staleness, steps=stage.settings.steps
         )
@@ -164,11 +170,13 @@ class RLLoop(Iterator[StepOutcome]):
         if settings.overlap:
             metrics[metric.WAIT_S] = self._ahead.settle()
         metrics |= self._collector.seconds()
+        played_s = metrics[metric.ROLLOUT_S] + metrics[metric.REWARD_S]
+        metrics |= self._rollouts.idle(metrics.get(metric.WAIT_S, played_s))
         if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch, credited.rejected)
         self._learner.publish()
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
-        self._engine.update_weights(self._model, self._engine.policy_version + 1)
+        self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
         self._step += 1
         played = (*credited.attempts, *attempts_of(batch.evicted))
         return StepOutcome(

@@ -24,7 +24,7 @@ WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "ove
 ROUNDING_ONLY = (
     *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"),
-    *("learners", "wrap"),
+    *("learners", "wrap", "rollouts"),
 )
 """Last words of settings that give the same results up to the order of floating-point sums."""
 

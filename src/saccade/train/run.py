@@ -14,7 +14,6 @@ from saccade.evaluation.summary import StageSummary
 from saccade.learner.learner import NonFiniteStep
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.processes import Company
-from saccade.learner.sharding import check_can_shard
 from saccade.learner.trained_weights import choose_trained
 from saccade.media.store import MediaStore
 from saccade.runs.checkpoints import (
@@ -31,7 +30,8 @@ from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.runs.runinfo import RunPaths
 from saccade.train.artefacts import Derive
 from saccade.train.derive import derive_stage
-from saccade.train.fitting import check_stage_fits, check_training_fits
+from saccade.train.fitting import check_shards, check_stage_fits, check_training_fits
+from saccade.train.fleet import Fleet, spread_over
 from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
@@ -72,6 +72,7 @@ def run_plan(
     progress: Progress | None = None,
     company: Company | None = None,
     keeping: Keeping = Keeping(),
+    fleet: Fleet | None = None,
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
@@ -81,18 +82,19 @@ def run_plan(
     with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
-    ``keeping`` says which they take.
+    ``keeping`` says which they take. With a ``fleet`` its
+    rollout workers play what is learned from.
     """
     plan.check()
     if company is not None:
-        _check_shards(plan)
+        check_shards(plan)
     settings: dict[str, Json] = {
         "seed": seed,
         "threads": threads,
         "inputs": {**(inputs or {}), **(source.inputs() if source else {})},
         "recipe": to_json(plan.settings),
         "stages": described(plan),
-        **({} if company is None else {"fleet": {"learners": company.count, "wrap": company.sharding.wrap}}),
+        **spread_over(company, fleet),
     }
     stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
     judge = ResumeRules(
@@ -125,7 +127,15 @@ def run_plan(
                 _measure(run)
             else:
                 run = open_run(
-                    plan, directory, stack, media=media, seed=seed, progress=progress, company=company, keeping=keeping
+                    plan,
+                    directory,
+                    stack,
+                    media=media,
+                    seed=seed,
+                    progress=progress,
+                    company=company,
+                    keeping=keeping,
+                    fleet=fleet,
                 )
                 check_training_fits(run)
                 for stage in plan.stages:
@@ -144,12 +154,6 @@ def _measure(run: MeasuringState) -> None:
     for stage in run.plan.stages:
         assert isinstance(stage, Evaluate)
         evaluate_stage(run, stage)
-
-
-def _check_shards(plan: Plan) -> None:
-    for stage in plan.stages:
-        if isinstance(stage, SFTStage | RLStage):
-            check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")
 
 
 def _leave(directory: RunDirectory, error: BaseException) -> None:
@@ -237,6 +241,7 @@ def _steps(
         seed=run.seed,
         first_step=first_step,
         load_reference=lambda: first_policy(run, stage),
+        rollouts=run.rollouts,
     )
     if run.reached is not None and first_step > 0:
         state = load_extras(run.reached)
@@ -249,7 +254,7 @@ def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_ste
     yield from supervise(stage, run.model, learner, first_step=first_step)
     learner.publish()
     # Nothing samples in between, so the engine is given the last weights alone.
-    run.engine.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
+    run.rollouts.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
 
 
 def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt]) -> None:

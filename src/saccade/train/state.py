@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from saccade import metric_names as metric
-from saccade.engines.engine import Engine, EngineContext, SamplesBeside
+from saccade.engines.engine import Engine, EngineContext
 from saccade.errors import MachineError, UserError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
@@ -25,9 +25,11 @@ from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
+from saccade.train.fleet import Fleet, Rollouts
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
 from saccade.train.plan_record import asking_of
+from saccade.train.spread import rollouts_of
 from saccade.train.stage_learner import model_at
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end
@@ -143,6 +145,9 @@ class RunState(MeasuringState):
 
     model: VisionLanguageModel
     engine: Engine
+    """Measures; it samples in training too where this process plays the trajectories itself."""
+    rollouts: Rollouts
+    """Those who play the trajectories that are learned from."""
     asking: AskingRecord
     """How the plan asks; every checkpoint carries it."""
     orders: Orders | None = None
@@ -164,6 +169,7 @@ def open_run(
     progress: Progress,
     company: Company | None = None,
     keeping: Keeping = Keeping(),
+    fleet: Fleet | None = None,
 ) -> RunState:
     """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
     paths = directory.paths
@@ -178,9 +184,12 @@ def open_run(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
-    engine = plan.applied_engine(context)
+    # Rollout workers have weights of their own: then the engine of this process only measures.
+    engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
     stack.callback(lambda: run_to_end(engine.aclose()))
-    _check_overlap(plan, engine)
+    rollouts = rollouts_of(fleet, engine, model, directory)
+    stack.callback(rollouts.close)
+    _check_overlap(plan, engine, rollouts)
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,
@@ -195,6 +204,7 @@ def open_run(
         player=TokenPlayer(engine=engine, chat=model.chat, view=model.view, at_once=plan.load.engine.max_rows),
         identity=lambda: {"weights": model_hash(model)},
         keeping=keeping,
+        rollouts=rollouts,
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),
@@ -236,9 +246,9 @@ def open_served(
     )
 
 
-def _check_overlap(plan: Plan, engine: Engine) -> None:
+def _check_overlap(plan: Plan, engine: Engine, rollouts: Rollouts) -> None:
     """UserError for an engine whose weights would change while it samples."""
-    if (names := plan.overlapping) and not (isinstance(engine, SamplesBeside) and engine.has_own_weights):
+    if (names := plan.overlapping) and not rollouts.has_own_weights:
         raise UserError(
             f"stage {names[0]} has overlap=true, but its engine {type(engine).__name__} does not say that its weights "
             "are its own (has_own_weights = True): it would sample with weights that are being trained. Use "

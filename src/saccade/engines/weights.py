@@ -1,0 +1,69 @@
+"""Weights by file: one safetensors file per version, which every engine reads wherever it runs."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from saccade.atomic import TEMPORARY_PREFIX
+from saccade.engines.engine import Engine, WeightSource
+from saccade.errors import MachineError
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsFile:
+    """Weights as they were written down; a ``WeightSource``."""
+
+    path: Path
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        try:
+            yield from load_file(self.path).items()
+        except (OSError, SafetensorError) as error:
+            raise MachineError(
+                f"{self.path}: the policy's weights cannot be read here ({error}); fleet.weights must be a folder that "
+                "all machines of the fleet share"
+            ) from error
+
+
+@runtime_checkable
+class TakesFiles(Protocol):
+    """An engine that reads a file of weights itself, as a server does; taking one file twice changes nothing."""
+
+    def take_weights(self, path: Path, version: int) -> None: ...
+
+
+def write_weights(source: WeightSource, folder: Path, version: int) -> Path:
+    """A new file ``w-VERSION-TOKEN.safetensors``, there whole or not at all; MachineError on a full disk."""
+    path = folder / f"w-{version:06d}-{secrets.token_hex(4)}.safetensors"
+    unfinished = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
+    with _disk_errors(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, unfinished)
+        unfinished.rename(path)
+    return path
+
+
+def give_weights(engine: Engine, path: Path, version: int) -> None:
+    """Has the engine sample with the weights of a file from here on."""
+    if isinstance(engine, TakesFiles):
+        engine.take_weights(path, version)
+    else:
+        engine.update_weights(WeightsFile(path), version)
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise MachineError(
+            f"{path}: the policy's weights cannot be written ({error}); free some space there, or set fleet.weights to "
+            "a folder that has room for them twice"
+        ) from error

@@ -1,0 +1,158 @@
+"""The doors of a fleet: what a loop asks of those who play its trajectories; what goes to a worker and comes back.
+
+``InProcess`` plays with the engine of this process, as a run without a fleet does; ``SpreadRollouts`` hands whole
+groups to workers. Learners have a door of their own, ``PolicyLearner``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from saccade.config.fleet import FleetSettings
+from saccade.engines.engine import Engine, SamplesBeside
+from saccade.errors import MachineError
+from saccade.learner.processes import Company
+from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.batch import PlayedAs, rollout_streams
+from saccade.rollout.episodes import RolloutRequest
+from saccade.train.plan import RLStage
+from saccade.types import Json, Trajectory
+
+
+class Rollouts(Protocol):
+    """Those who play the trajectories of a stage."""
+
+    @property
+    def has_own_weights(self) -> bool:
+        """Whether they may play while the learner works: ``update_weights`` alone changes what they sample with."""
+        ...
+
+    def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
+        """One trajectory per request, in their order; ``questions`` numbers the question that each is about.
+
+        Requests of one question are played together. Pictures of the trajectories are in the run's store afterwards.
+        """
+        ...
+
+    def update_weights(self, model: VisionLanguageModel, version: int) -> None:
+        """Everything that is played from here on is sampled with these weights."""
+        ...
+
+    def idle(self, learners_waited_s: float) -> Mapping[str, float]:
+        """Metrics of the step that is over: who waited for whom. ``learners_waited_s`` is the learners' part."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class InProcess:
+    """The engine of this process."""
+
+    def __init__(self, engine: Engine, model: VisionLanguageModel) -> None:
+        self._engine = engine
+        self._model = model
+
+    @property
+    def has_own_weights(self) -> bool:
+        return isinstance(self._engine, SamplesBeside) and self._engine.has_own_weights
+
+    def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
+        return play_here(stage, requests, engine=self._engine, model=self._model)
+
+    def update_weights(self, model: VisionLanguageModel, version: int) -> None:
+        self._engine.update_weights(model, version)
+
+    def idle(self, learners_waited_s: float) -> Mapping[str, float]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+def play_here(
+    stage: RLStage, requests: Sequence[RolloutRequest], *, engine: Engine, model: VisionLanguageModel
+) -> list[Trajectory]:
+    """The trajectories of some requests of a stage, as one batch of an engine."""
+    return rollout_streams(
+        requests,
+        engine=engine,
+        chat=model.chat,
+        streams={
+            stream.name: PlayedAs(
+                make_env=partial(stream.episodes.environment, model.media, model.view),
+                settings=replace(stream.episodes.rollout, temperature=stage.settings.temperature),
+            )
+            for stream in stage.streams
+        },
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shard:
+    """One worker's share of a batch."""
+
+    stage: str
+    requests: tuple[RolloutRequest, ...]
+    weights: Path
+    """File of the weights to sample with, and their version."""
+    version: int
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    """PNG by hash: the questions' own that this worker has not seen yet."""
+    forgets: bool = False
+    """Whether the pictures so far are needed no more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Played:
+    """What a worker made of a shard."""
+
+    trajectories: tuple[Trajectory, ...]
+    pictures: Mapping[str, bytes]
+    """PNG by hash: those that tools made."""
+    busy_s: float
+    """Seconds in which it was played."""
+    latencies: Mapping[str, Sequence[tuple[str, float]]]
+    """Calls of tools by the stream: name and seconds."""
+    meters: Mapping[str, float]
+    """What the plan's resources counted there."""
+
+
+class LostWorkerError(MachineError):
+    """A worker has ended, or is given up; nothing of what it was doing counts."""
+
+
+class Worker(Protocol):
+    """A rollout worker from afar."""
+
+    def play(self, shard: Shard) -> "Future[Played]":
+        """Raises ``LostWorkerError`` when the worker ends before it is done."""
+        ...
+
+    def end(self) -> None:
+        """Ends it, by force; ending twice is allowed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What a run that is spread over processes is given by whoever started them."""
+
+    settings: FleetSettings
+    start_worker: Callable[[int], Worker]
+    """Starts the rollout worker of a number, without waiting until it is ready."""
+    weights: Path
+    """Folder for weights that all workers see."""
+    restarted: tuple[str, ...] = ()
+    """Restarts that this process is the outcome of, in words."""
+
+
+def spread_over(company: Company | None, fleet: Fleet | None) -> dict[str, Json]:
+    """The settings of the processes that results depend on; none where there is one process."""
+    learners: dict[str, Json] = {} if company is None else {"learners": company.count, "wrap": company.sharding.wrap}
+    rollouts: dict[str, Json] = (
+        {} if fleet is None or not fleet.settings.rollouts else {"rollouts": fleet.settings.rollouts}
+    )
+    return {"fleet": {**learners, **rollouts}} if learners or rollouts else {}

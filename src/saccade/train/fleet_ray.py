@@ -1,0 +1,295 @@
+"""A fleet of Ray actors: learners that meet in one process group, and rollout workers. Nothing else imports Ray.
+
+Plain actors and placement groups: Ray starts processes, carries calls and says who has died. It restarts nothing
+(``max_restarts=0``), since an actor that comes back by itself has old weights and no group: a lost rollout worker is
+replaced by the first learner, a lost learner ends its group, and another group goes on from the newest checkpoint.
+"""
+
+import logging
+import math
+import os
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from saccade.config.fleet import FleetSettings
+from saccade.errors import MachineError, SaccadeError, UserError, missing_extra
+from saccade.evaluation.summary import StageSummary
+from saccade.learner.processes import LostRanksError
+from saccade.train.fleet import LostWorkerError, Played, Shard
+from saccade.train.job import Job, Place, learn, rollout_worker
+from saccade.train.outcomes import Refused, carried, log_here
+
+try:
+    import ray
+    from ray.exceptions import RayError
+    from ray.util.placement_group import PlacementGroup, placement_group
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+except ImportError as error:
+    raise missing_extra("cluster", "ray", needed_for="a run with rollout workers (fleet.rollouts)") from error
+
+CLUSTER_TRIES = 3
+"""How often a local cluster is started: on a busy machine its processes miss time limits that cannot be set."""
+POLL_S = 1.0
+PEERS_END_S = 60.0
+"""How long the first learner may go on after another one has failed."""
+DEATH_IS_TOLD_S = 10.0
+"""How long Ray may take to say that a process has died, after its peers have noticed."""
+
+_ENVIRONMENT = {
+    # Ray's processes would run at nice 15, below whatever else runs here.
+    "RAY_worker_niceness": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Without GPUs of their own, actors see what the machine has: an engine on a GPU may be shared.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_FOR_WORKERS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY")
+
+logger = logging.getLogger(__name__)
+
+
+class LearnerActor:
+    """One learner, in a process of its own."""
+
+    def address(self) -> tuple[str, int]:
+        """Where the group may meet: this machine and a port that is free now."""
+        host: str = ray.util.get_node_ip_address()
+        with socket.socket() as listening:
+            listening.bind(("", 0))
+            return host, int(listening.getsockname()[1])
+
+    def learn(self, job: Job, place: Place, restarted: tuple[str, ...]) -> "Mapping[str, StageSummary] | Refused":
+        log_here(is_quiet=job.is_quiet or place.rank > 0)
+        seats = _Seats(job)
+        try:
+            return learn(job, place, seats.start, restarted)
+        except Exception as error:
+            return Refused(error=carried(error))
+
+
+class RolloutActor:
+    """One rollout worker, in a process of its own."""
+
+    def __init__(self, job: Job) -> None:
+        log_here(is_quiet=True)
+        self._opening: SaccadeError | None = None
+        try:
+            self._worker = rollout_worker(job)
+        except Exception as error:  # Said with the first shard: an actor whose constructor fails hides its reason.
+            self._opening = carried(error)
+
+    def play(self, shard: Shard) -> Played | Refused:
+        if self._opening is not None:
+            return Refused(error=self._opening)
+        try:
+            return self._worker.play(shard)
+        except Exception as error:
+            return Refused(error=carried(error))
+
+
+class RayWorker:
+    """A ``Worker``: the actor of one rollout worker."""
+
+    def __init__(self, actor: Any) -> None:
+        self._actor = actor
+
+    def play(self, shard: Shard) -> "Future[Played]":
+        asked: Future[Played] = Future()
+        asked.set_running_or_notify_cancel()
+        answered: Future[object] = self._actor.play.remote(shard).future()
+        answered.add_done_callback(partial(_hand_on, asked))
+        return asked
+
+    def end(self) -> None:
+        ray.kill(self._actor, no_restart=True)
+
+
+class _Seats:
+    """Starts rollout workers, on the machines that their placement group was given."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._group: PlacementGroup | None = None
+
+    def start(self, number: int) -> RayWorker:
+        fleet = self._job.fleet
+        asked = _asked(fleet.rollout_cpus, fleet.rollout_gpus)
+        if self._group is None:
+            self._group = reserved(fleet, asked, fleet.rollouts, "SPREAD", "rollout")
+        options = _options(self._job, asked, self._group, number)
+        return RayWorker(ray.remote(RolloutActor).options(**options).remote(self._job))
+
+
+class _Group:
+    """The learners as one group, which ends as a whole."""
+
+    def __init__(self, job: Job, placed: PlacementGroup | None, restarted: tuple[str, ...]) -> None:
+        fleet = job.fleet
+        asked = _asked(fleet.learner_cpus, fleet.learner_gpus)
+        self._started_s = fleet.start_timeout_s
+        self._actors = [
+            ray.remote(LearnerActor).options(**_options(job, asked, placed, rank)).remote()
+            for rank in range(fleet.learners)
+        ]
+        host, port = self._get(self._actors[0].address.remote(), fleet.start_timeout_s)
+        self._parts = {
+            rank: actor.learn.remote(job, Place(rank=rank, host=host, port=port), restarted)
+            for rank, actor in enumerate(self._actors)
+        }
+
+    def outcome(self) -> Mapping[str, StageSummary]:
+        """What the first learner gives. Raises what it raises, or ``LostRanksError`` when a process has died."""
+        until_s = math.inf
+        while True:
+            for rank in self._ended(POLL_S):
+                result = self._part_of(rank)
+                if rank == 0:
+                    return self._leads(result)
+                if isinstance(result, Refused):
+                    until_s = min(until_s, time.monotonic() + PEERS_END_S)
+            if time.monotonic() > until_s:
+                raise MachineError("a learner has failed, and the first one did not end; continue with --resume")
+
+    def _ended(self, within_s: float) -> list[int]:
+        done, _ = ray.wait(list(self._parts.values()), num_returns=1, timeout=within_s)
+        return sorted(rank for rank, part in self._parts.items() if part in done)
+
+    def end(self) -> None:
+        for actor in self._actors:
+            ray.kill(actor, no_restart=True)
+
+    def _leads(self, result: object) -> Mapping[str, StageSummary]:
+        if not isinstance(result, Refused):
+            assert isinstance(result, Mapping)
+            return result
+        if not isinstance(result.error, UserError):
+            # A peer that noticed a death speaks before Ray does.
+            until_s = time.monotonic() + DEATH_IS_TOLD_S
+            while self._parts and (ended := self._ended(max(0.0, until_s - time.monotonic()))):
+                for rank in ended:
+                    self._part_of(rank)
+        raise result.error
+
+    def _part_of(self, rank: int) -> object:
+        """What a rank gave; ``LostRanksError`` when its process has died."""
+        return self._get(self._parts.pop(rank), self._started_s, f"learner {rank}: ")
+
+    def _get(self, reference: Any, timeout_s: float, who: str = "learner 0: ") -> Any:
+        try:
+            return ray.get(reference, timeout=timeout_s)
+        except RayError as error:
+            raise LostRanksError(f"{who}{_why(error)}") from error
+
+
+def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
+    """Runs a job on a cluster until it is done, with another group of learners for each that is lost.
+
+    Raises what the run raises, or MachineError when the budget of restarts is spent or resources are missing.
+    """
+    fleet, restarted = job.fleet, list[str]()
+    with cluster(fleet):
+        placed = reserved(fleet, _asked(fleet.learner_cpus, fleet.learner_gpus), fleet.learners, "PACK", "learner")
+        while True:
+            group: _Group | None = None
+            try:
+                group = _Group(job, placed, tuple(restarted))
+                return group.outcome()
+            except LostRanksError as error:
+                if len(restarted) >= fleet.restarts:
+                    raise MachineError(
+                        f"{error}; fleet.restarts={fleet.restarts} groups of learners were replaced already. Mend the "
+                        "cause, then continue with --resume"
+                    ) from error
+                restarted.append(f"{error}; another group of learners goes on from the newest checkpoint")
+                logger.warning("%s", restarted[-1])
+            finally:
+                if group is not None:
+                    group.end()
+
+
+@contextmanager
+def cluster(fleet: FleetSettings) -> Iterator[None]:
+    """Joins the cluster, or starts one on this machine; leaves it in any case, which ends all actors of this run."""
+    os.environ |= {name: os.environ.get(name, value) for name, value in _ENVIRONMENT.items()}
+    address = "local" if fleet.is_local else fleet.address
+    for left in reversed(range(CLUSTER_TRIES if fleet.is_local else 1)):
+        try:
+            # Without the address Ray joins whatever cluster this machine remembers.
+            ray.init(address=address, include_dashboard=False if fleet.is_local else None, logging_level="warning")
+            break
+        except Exception as error:  # Ray raises whatever went wrong in one of its processes.
+            ray.shutdown()
+            if not left:
+                raise MachineError(
+                    f"Ray could not be reached or started at fleet.address={address} ({type(error).__name__}: "
+                    f"{str(error).splitlines()[0] if str(error) else 'no reason given'})"
+                ) from error
+            logger.warning("Ray did not start (%s); trying again", type(error).__name__)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def reserved(
+    fleet: FleetSettings, asked: Mapping[str, float], count: int, strategy: str, role: str
+) -> PlacementGroup | None:
+    """Resources for so many processes of a role; None where they ask for none. MachineError when they are not there."""
+    if not asked or not count:
+        return None
+    group = placement_group([dict(asked)] * count, strategy=strategy)
+    if not group.wait(timeout_seconds=fleet.resources_timeout_s):
+        raise MachineError(
+            f"the cluster has no room for fleet.{role}s={count} processes with {_told(asked)} each, and had none for "
+            f"{fleet.resources_timeout_s:.0f} s (fleet.resources_timeout_s): it has {_told(ray.cluster_resources())}, "
+            f"of which {_told(ray.available_resources())} are free. Lower fleet.{role}s, fleet.{role}_cpus or "
+            f"fleet.{role}_gpus, or add machines"
+        )
+    return group
+
+
+def _asked(cpus: float, gpus: float) -> dict[str, float]:
+    return {name: amount for name, amount in (("CPU", cpus), ("GPU", gpus)) if amount}
+
+
+def _told(resources: Mapping[str, float]) -> str:
+    return " and ".join(f"{resources.get(name, 0.0):g} {name}s" for name in ("CPU", "GPU"))
+
+
+def _options(job: Job, asked: Mapping[str, float], group: PlacementGroup | None, index: int) -> dict[str, object]:
+    options: dict[str, object] = {
+        "num_cpus": asked.get("CPU", 0),
+        "num_gpus": asked.get("GPU", 0),
+        "max_restarts": 0,
+        "max_task_retries": 0,
+    }
+    if group is not None:
+        options["scheduling_strategy"] = PlacementGroupSchedulingStrategy(group, index)
+    if not job.fleet.is_local:
+        # On this machine they inherit it.
+        variables = {name: os.environ[name] for name in _FOR_WORKERS if name in os.environ}
+        options["runtime_env"] = {"env_vars": variables}
+    return options
+
+
+def _hand_on(asked: "Future[Played]", answered: "Future[object]") -> None:
+    error = answered.exception()
+    if error is not None:
+        asked.set_exception(LostWorkerError(_why(error)))
+        return
+    result = answered.result()
+    if isinstance(result, Refused):
+        asked.set_exception(result.error)
+    else:
+        assert isinstance(result, Played)
+        asked.set_result(result)
+
+
+def _why(error: BaseException) -> str:
+    """Ray's words for what became of a process, in one line."""
+    words: Sequence[str] = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {words[0] if words else 'no reason given'}"

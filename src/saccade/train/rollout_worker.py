@@ -1,0 +1,84 @@
+"""A rollout worker: it has the plan too, and plays its shares of batches with an engine of its own."""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from saccade.engines.engine import EngineContext
+from saccade.engines.weights import give_weights
+from saccade.media.store import MediaStore, png_bytes
+from saccade.runs.records import images_of
+from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.train.artefacts import Derive
+from saccade.train.fleet import Played, Shard, play_here
+from saccade.train.plan import Plan, RLStage
+from saccade.train.state import repeatable
+from saccade.types import Attempt
+from saccade.waiting import run_to_end
+
+
+class RolloutWorker:
+    """Plays shards one after the other; close it in any case."""
+
+    def __init__(self, plan: Plan, *, media: MediaStore, seed: int, threads: int, run: Path) -> None:
+        """``run`` is the run's directory, where what its stages derived can be read."""
+        self._plan = plan
+        self._media = media
+        self._run = RunPaths(root=run)
+        self._weights: Path | None = None
+        with ExitStack() as opening:
+            opening.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
+            for resource in plan.resources:
+                opening.enter_context(resource)
+            self._pictures = opening.enter_context(ExitStack())
+            self._pictures.enter_context(media.temporary())
+            self._model = plan.build_model()
+            self._engine = plan.engine(EngineContext(model=self._model, load=plan.load, seed=seed))
+            opening.callback(lambda: run_to_end(self._engine.aclose()))
+            self._opened = opening.pop_all()
+
+    def play(self, shard: Shard) -> Played:
+        """The shard's trajectories: a function of it and of its weights, whatever was played here before."""
+        started_s = time.monotonic()
+        self._take_pictures(shard)
+        if shard.weights != self._weights:
+            give_weights(self._engine, shard.weights, shard.version)
+            self._weights = shard.weights
+        # What an image was encoded with moves its features by rounding: another worker must give the same bytes.
+        self._engine.reset()
+        stage = self._stage(shard.stage)
+        with self._media.temporary():
+            trajectories = tuple(play_here(stage, shard.requests, engine=self._engine, model=self._model))
+            shown = {image.hash for request in shard.requests for image in request.task.images}
+            attempts = [Attempt(task=one.task, trajectory=two) for one, two in zip(shard.requests, trajectories)]
+            made = {image.hash for attempt in attempts for image in images_of(attempt)} - shown
+            pictures = {name: png_bytes(self._media.get(name)) for name in sorted(made)}
+        return Played(
+            trajectories=trajectories,
+            pictures=pictures,
+            busy_s=time.monotonic() - started_s,
+            latencies={stream.name: tuple(stream.episodes.latencies.take()) for stream in stage.streams},
+            meters=dict(self._plan.meters()),
+        )
+
+    def close(self) -> None:
+        """Leaves engine and resources; closing twice is allowed."""
+        self._opened.close()
+
+    def _take_pictures(self, shard: Shard) -> None:
+        if shard.forgets:
+            self._pictures.close()
+            self._pictures.enter_context(self._media.temporary())
+        for name, png in shard.pictures.items():
+            if name not in self._media:
+                self._media.add_encoded(png, f"image {name}")
+
+    def _stage(self, name: str) -> RLStage:
+        """The stage of that name, after what earlier stages of the run have derived was read."""
+        names = [stage.name for stage in self._plan.stages]
+        stage = self._plan.stages[names.index(name)]
+        assert isinstance(stage, RLStage)
+        for earlier in self._plan.stages[: names.index(name)]:
+            if isinstance(earlier, Derive):
+                earlier.into.take(read_json_object(self._run.derived / f"{earlier.name}.json"))
+        return stage

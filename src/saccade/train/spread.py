@@ -1,0 +1,219 @@
+"""Rollouts spread over workers: whole groups to each, weights by file, and another worker for one that is lost.
+
+Question i of a batch is played by worker i mod R, with its other questions as one batch of that worker's engine. Which
+trajectories meet is so a function of the batch alone, and a share that is played again gives the same bytes.
+"""
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from saccade import metric_names as metric
+from saccade.engines.engine import Engine
+from saccade.engines.weights import TakesFiles, write_weights
+from saccade.errors import MachineError
+from saccade.media.store import MediaStore, png_bytes
+from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.episodes import RolloutRequest
+from saccade.runs.directory import RunDirectory
+from saccade.train.fleet import Fleet, InProcess, LostWorkerError, Played, Rollouts, Shard, Worker
+from saccade.train.plan import RLStage
+from saccade.types import Trajectory
+
+TRIES = 3
+"""How often one share of a batch is begun, each time with another worker."""
+_FORGET_BYTES = 256 << 20
+"""Pictures that a worker is sent before it forgets all of them."""
+_FILES_KEPT = 2
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class _Seat:
+    """One of the workers, by its number: the process may change."""
+
+    worker: Worker
+    sent: set[str] = field(default_factory=set)
+    """Pictures that the process has."""
+    sent_bytes: int = 0
+    is_new: bool = True
+    busy_s: float = 0.0
+
+
+@dataclass(kw_only=True)
+class _Share:
+    """A worker's part of the batch that is played at present."""
+
+    places: tuple[int, ...]
+    """Of its requests in the batch."""
+    until_s: float = 0.0
+    tries: int = 0
+
+
+class SpreadRollouts:
+    """Rollout workers, and the engine that this process measures with."""
+
+    has_own_weights = True
+
+    def __init__(
+        self, fleet: Fleet, engine: Engine, media: MediaStore, *, on_restart: Callable[[str], object] = logger.warning
+    ) -> None:
+        """``on_restart`` is told of every worker that was replaced."""
+        self._fleet = fleet
+        self._engine = engine
+        self._media = media
+        self._on_restart = on_restart
+        self._restarts_left = fleet.settings.restarts
+        self._files: list[Path] = []
+        # What a kill has left there.
+        shutil.rmtree(fleet.weights, ignore_errors=True)
+        self._meters: dict[str, float] = {}
+        self._since_s = time.monotonic()
+        self._seats = [_Seat(worker=fleet.start_worker(number)) for number in range(fleet.settings.rollouts)]
+
+    def update_weights(self, model: VisionLanguageModel, version: int) -> None:
+        """Writes them down at once: the model may be trained while workers play."""
+        path = self._write(model, version)
+        if isinstance(self._engine, TakesFiles):
+            self._engine.take_weights(path, version)
+        else:
+            self._engine.update_weights(model, version)
+
+    def begin_with(self, model: VisionLanguageModel) -> None:
+        """The weights that a run begins with, or goes on from."""
+        self._write(model, self._engine.policy_version)
+
+    def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
+        """As ``Rollouts.play``. MachineError when workers are lost again and again."""
+        played: dict[int, Trajectory] = {}
+        shares: dict[Future[Played], tuple[int, _Share]] = {}
+        for number, share in shares_of(questions, len(self._seats)).items():
+            shares[self._begun(number, share, stage, requests)] = number, share
+        while shares:
+            next_s = min(share.until_s for _, share in shares.values())
+            done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
+            overdue = [one for one, (_, share) in shares.items() if share.until_s <= time.monotonic()]
+            for future in [*done, *(one for one in overdue if one not in done)]:
+                number, share = shares.pop(future)
+                try:
+                    result = _result(future)
+                except LostWorkerError as error:
+                    self._replace(number, share, str(error))
+                    shares[self._begun(number, share, stage, requests)] = number, share
+                    continue
+                self._take(number, result, stage)
+                played.update(zip(share.places, result.trajectories, strict=True))
+        return [played[place] for place in range(len(requests))]
+
+    def idle(self, learners_waited_s: float) -> Mapping[str, float]:
+        now_s = time.monotonic()
+        elapsed_s, self._since_s = now_s - self._since_s, now_s
+        busy_s = [seat.busy_s for seat in self._seats]
+        for seat in self._seats:
+            seat.busy_s = 0.0
+        meters, self._meters = self._meters, {}
+        return {
+            metric.LEARNERS_IDLE_S: learners_waited_s,
+            metric.ROLLOUTS_IDLE_S: max(0.0, elapsed_s - sum(busy_s) / len(busy_s)),
+            metric.ROLLOUTS_BUSY_S: max(busy_s),
+            **{f"{metric.TIME_PREFIX}fleet/{name}": value for name, value in meters.items()},
+        }
+
+    def close(self) -> None:
+        for seat in self._seats:
+            seat.worker.end()
+        shutil.rmtree(self._fleet.weights, ignore_errors=True)
+
+    def _write(self, model: VisionLanguageModel, version: int) -> Path:
+        path = write_weights(model, self._fleet.weights, version)
+        self._files.append(path)
+        while len(self._files) > _FILES_KEPT:
+            self._files.pop(0).unlink(missing_ok=True)
+        return path
+
+    def _begun(
+        self, number: int, share: _Share, stage: RLStage, requests: Sequence[RolloutRequest]
+    ) -> "Future[Played]":
+        seat, settings = self._seats[number], self._fleet.settings
+        own = tuple(requests[place] for place in share.places)
+        share.tries += 1
+        share.until_s = time.monotonic() + settings.play_timeout_s + (settings.start_timeout_s if seat.is_new else 0.0)
+        forgets = seat.sent_bytes > _FORGET_BYTES
+        if forgets:
+            seat.sent.clear()
+            seat.sent_bytes = 0
+        hashes = {image.hash for request in own for image in request.task.images} - seat.sent
+        pictures = {name: png_bytes(self._media.get(name)) for name in sorted(hashes)}
+        seat.sent |= hashes
+        seat.sent_bytes += sum(map(len, pictures.values()))
+        return seat.worker.play(
+            Shard(
+                stage=stage.name,
+                requests=own,
+                weights=self._files[-1],
+                version=self._engine.policy_version,
+                pictures=pictures,
+                forgets=forgets,
+            )
+        )
+
+    def _take(self, number: int, played: Played, stage: RLStage) -> None:
+        seat = self._seats[number]
+        seat.is_new = False
+        seat.busy_s += played.busy_s
+        for name, png in played.pictures.items():
+            if name not in self._media:
+                self._media.add_encoded(png, f"image {name}")
+        for stream in stage.streams:
+            for tool, seconds in played.latencies.get(stream.name, ()):
+                stream.episodes.latencies.record(tool, seconds)
+        for name, value in played.meters.items():
+            self._meters[name] = self._meters.get(name, 0.0) + value
+
+    def _replace(self, number: int, share: _Share, why: str) -> None:
+        """Another process for the number; MachineError when the budget is spent, or this share ends every one."""
+        self._seats[number].worker.end()
+        if share.tries >= TRIES:
+            raise MachineError(
+                f"rollout worker {number}: {why}; this happened {TRIES} times in a row to its share of "
+                f"{len(share.places)} trajectories. If memory ran out, lower rl.group_size, rl.tasks_per_step or "
+                "rollout.max_tokens, or use more rollout workers"
+            )
+        if not self._restarts_left:
+            raise MachineError(
+                f"rollout worker {number}: {why}; fleet.restarts={self._fleet.settings.restarts} of them were replaced "
+                "already. Mend the cause, then continue with --resume"
+            )
+        self._restarts_left -= 1
+        self._on_restart(f"rollout worker {number}: {why}; another one plays its share again")
+        self._seats[number] = _Seat(worker=self._fleet.start_worker(number))
+
+
+def rollouts_of(fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory) -> Rollouts:
+    """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
+    for line in () if fleet is None else fleet.restarted:
+        directory.note_restart(line)
+    if fleet is None or not fleet.settings.rollouts:
+        return InProcess(engine, model)
+    spread = SpreadRollouts(fleet, engine, model.media, on_restart=directory.note_restart)
+    spread.begin_with(model)
+    return spread
+
+
+def shares_of(questions: Sequence[int], workers: int) -> dict[int, _Share]:
+    """The places of each worker's requests, by its number; a worker without a question has no share."""
+    places: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        places.setdefault(question % workers, []).append(place)
+    return {number: _Share(places=tuple(of)) for number, of in sorted(places.items())}
+
+
+def _result(future: "Future[Played]") -> Played:
+    if not future.done():
+        raise LostWorkerError("it gave no answer in its time (fleet.play_timeout_s)")
+    return future.result()
