@@ -3,9 +3,9 @@
     python benchmarks/demo_seeds.py --seeds 0 --out runs/demo_seeds --threads 1 --set rl.steps=0 --set sft.steps=500
     python benchmarks/fleet_kills.py --kills 10 --from runs/demo_seeds/seed-0 --json docs/results/fleet_kills.json
 
-Kills (SIGKILL) come in turn: a rollout worker, a learner, the command itself, a learner while a checkpoint is written, a
-rollout worker while weights go to it. The command is started again with ``--resume``; all else the run has to mend by
-itself. Between two kills at least one step is finished. Exit status 1 when a byte differs.
+Kills (SIGKILL) come in turn: a rollout worker, a learner, the command itself, a learner while a checkpoint is written,
+a rollout worker while weights go to it. The command is started again with ``--resume``; all else the run has to mend
+by itself. Between two kills at least one step is finished. Exit status 1 when a byte differs.
 """
 
 import argparse
