@@ -109,6 +109,15 @@ Aggregate = Callable[[Sequence[ScoredRow]], Sequence[BenchmarkFigure]]
 """The figures of rows with a verdict; the first is the benchmark's figure. Nothing for no rows."""
 
 
+MAX_REPLY_CHARACTERS = 20_000
+
+
+def bounded(reply: str) -> str:
+    """The reply, or its two ends: public rules take time with the square of a hostile reply's length."""
+    half = MAX_REPLY_CHARACTERS // 2
+    return reply if len(reply) <= MAX_REPLY_CHARACTERS else f"{reply[:half]}\n{reply[-half:]}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """A published rule, or ours, that reads replies to a benchmark."""
@@ -125,7 +134,8 @@ class Reading:
     """What of the harness's rule is left out or cannot be had."""
 
     def read(self, row: BenchmarkRow, reply: str) -> Extracted:
-        return self.rule(row, reply)
+        """The extract of a reply; of a very long one its beginning and its end are read."""
+        return self.rule(row, bounded(reply))
 
     def with_aggregate(self, aggregate: Aggregate) -> "Reading":
         return replace(self, aggregate=aggregate)

@@ -13,6 +13,7 @@ from saccade.evaluation.benchmarks.benchmark import (
     Reading,
     ReadingName,
     ScoredRow,
+    bounded,
 )
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
@@ -87,7 +88,7 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
     """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form."""
     if reading.judging is None:
         return reading.read(row, reply)
-    asking = reading.judging(row, reply)
+    asking = reading.judging(row, bounded(reply))
     said: str | None = None
     turn = 0
     while True:

@@ -7,8 +7,9 @@ from saccade.evaluation.benchmarks.hub_rows import literal_list
 
 _NUMBERS = (
     r"-?\b\d{1,3}(?:,\d{3})+\b",
-    r"-?\d+(?:\.\d+)?[eE][+-]?\d+",
-    r"-?(?:\d+\.\d+|\.\d+|\d+\b)(?![eE][+-]?\d+)(?![,\d])",
+    # The harness's have no look behind, which changes nothing but the time that a long run of digits takes.
+    r"-?(?<!\d)\d+(?:\.\d+)?[eE][+-]?\d+",
+    r"-?(?:(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+\b)(?![eE][+-]?\d+)(?![,\d])",
 )
 _KEYS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _TRIVIAL = frozenset(":,.!?;'")

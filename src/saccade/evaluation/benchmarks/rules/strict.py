@@ -10,16 +10,16 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.replies import bare
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _TAG = re.compile(r"</?(?:think|answer|tool_call|box|point)>")
 
 
 def strict_answer(reply: str) -> str:
     """The last ``<answer>``, else what follows the thought, else the reply; empty where a thought never ends."""
-    tagged = _ANSWER.findall(reply)
-    if tagged:
-        return str(tagged[-1]).strip()
-    outside = _THOUGHT.sub("", reply).strip()
+    before, closing, _ = reply.rpartition("</answer>")
+    _, opening, answer = before.rpartition("<answer>")
+    if closing and opening:
+        return answer.strip()
+    outside = (_THOUGHT.sub("", reply) if "</think>" in reply else reply).strip()
     return "" if "<think>" in outside else _TAG.sub("", outside).strip()
 
 

@@ -109,7 +109,7 @@ def first_of_five(reply: str) -> str:
 
 def first_of_five_in_tag(row: BenchmarkRow, reply: str) -> Extracted:
     """MME-RealWorld's and TreeBench's rule: inside the first answer tag, in capitals, where there is one."""
-    tag = _ANSWER.search(reply)
+    tag = _ANSWER.search(reply) if "</answer>" in reply else None
     found = first_of_five(tag[1].strip().upper() if tag else reply)
     return Extracted(found, float(found != "" and found == row.answer))
 
