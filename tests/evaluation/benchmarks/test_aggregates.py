@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow, Extracted, ScoredRow
+from saccade.evaluation.benchmarks import BENCHMARKS, Extracted, ScoredRow
 from saccade.evaluation.benchmarks.boxes import best_iou
 from saccade.evaluation.benchmarks.rows import row_of
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_aggregates.json").read_text(encoding="utf-8"))
 
 
-def scored(name: str, rows: Sequence[dict[str, str]], credits: Sequence[float], read: Sequence[str]) -> list[ScoredRow]:
+def scored(name: str, rows: Sequence[dict[str, str]], worth: Sequence[float], read: Sequence[str]) -> list[ScoredRow]:
     return [
         ScoredRow(row=row_of(BENCHMARKS[name], row, ()), extracted=Extracted(text, credit))
-        for row, credit, text in zip(rows, credits, read, strict=True)
+        for row, credit, text in zip(rows, worth, read, strict=True)
     ]
 
 
@@ -65,8 +65,8 @@ def test_we_math_tells_rote_memory_from_mastery() -> None:
     keys = ("2steps_1", "2steps_2", "2steps_multi")
     rows = [row(f"{problem}-{key}", ID=str(problem), key=key) for problem in range(4) for key in keys]
     # Mastered; by rote; the steps known but not together; nothing known.
-    credits = [1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0]
-    found = figures("wemath-testmini", "vlmevalkit", scored("wemath-testmini", rows, credits, [""] * 12))
+    worth = [1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0]
+    found = figures("wemath-testmini", "vlmevalkit", scored("wemath-testmini", rows, worth, [""] * 12))
     assert found["score (strict)"] == pytest.approx((525 - 0.5 - 1 - 1) / 525)
     assert found["RM (strict)"] == found["RM (loose)"] == 0.5
     assert found["CM (loose)"] == pytest.approx(1 / 525)
@@ -83,9 +83,6 @@ def test_an_aggregate_of_nothing_is_nothing() -> None:
 
 
 def test_a_row_without_verdict_is_in_no_aggregate() -> None:
-    one = ScoredRow(
-        row=BenchmarkRow(task=row_of(BENCHMARKS["vstar"], row("1"), ()).task, fields=row("1")),
-        extracted=Extracted("", None),
-    )
+    one = ScoredRow(row=row_of(BENCHMARKS["vstar"], row("1"), ()), extracted=Extracted("", None))
     with pytest.raises(ValueError, match="no verdict"):
         BENCHMARKS["vstar"].figures("vlmevalkit", [one])

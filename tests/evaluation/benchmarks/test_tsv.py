@@ -131,5 +131,5 @@ def test_a_changed_file_is_told_by_its_hash(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_told_with_the_place_where_it_belongs(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="V\\* Bench is not there; put .*VStarBench.tsv or the parquet files of"):
+    with pytest.raises(UserError, match=r"V\* Bench is not there; put .*VStarBench.tsv or the parquet files of"):
         open_benchmark("vstar", tmp_path, media=MediaStore())
