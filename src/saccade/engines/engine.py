@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.errors import MachineError
@@ -44,6 +44,8 @@ class Completion:
     logprobs: tuple[float, ...]
     """log p of each id at the sampling temperature, with forbidden tokens masked, before top-p and top-k."""
     finish: Finish
+    prefill_s: float | None = field(default=None, compare=False)
+    """Seconds from the asking to the first token, where the engine tells them."""
 
 
 class SequenceSlot(Protocol):

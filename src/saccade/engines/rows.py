@@ -194,6 +194,7 @@ class Rows:
         finished: list[tuple[LocalSequence, Finish]] = []
         for row, turn, draw in zip(rows, turns, drawn):
             row.sequence.ids.append(draw.token)
+            turn.note_first()
             turn.ids.append(draw.token)
             turn.logprobs.append(draw.logprob)
             if draw.token == self._model.eos_id:

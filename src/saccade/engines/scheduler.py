@@ -6,6 +6,7 @@ waited for. Otherwise a step takes all sequences that are ready.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,6 +39,14 @@ class OpenTurn:
     stops: StopFinder
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    asked_s: float = field(default_factory=time.monotonic)
+    prefill_s: float | None = None
+    """From the asking to the first token."""
+
+    def note_first(self) -> None:
+        """A token is there; called with each."""
+        if self.prefill_s is None:
+            self.prefill_s = time.monotonic() - self.asked_s
 
 
 class LocalSequence:
@@ -200,7 +209,9 @@ class Scheduler:
         turn = sequence.open_turn
         sequence.turn, sequence.is_running, sequence.due = None, False, self.step + _STEPS_BETWEEN_TURNS
         if not turn.answer.done():
-            turn.answer.set_result(Completion(ids=tuple(turn.ids), logprobs=tuple(turn.logprobs), finish=finish))
+            turn.answer.set_result(
+                Completion(ids=tuple(turn.ids), logprobs=tuple(turn.logprobs), finish=finish, prefill_s=turn.prefill_s)
+            )
 
     async def next_step(self) -> StepPlan | None:
         """Waits until the next step may run; None when every sequence is closed and none can join."""

@@ -105,6 +105,7 @@ class Learner:
         self.work = self._root.work
         """Tokens and images that went through the model so far, on this rank."""
         self._sharding = sharding
+        self._entropies: dict[int, tuple[float, ...]] = {}
         self._reference: PackForward | None = None
         self._compiled = CompiledParts(model) if settings.compile else None
 
@@ -264,7 +265,22 @@ class Learner:
                     result.value.backward()  # type: ignore[no-untyped-call]
                 for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
                     totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else float(value))
+                self._keep_entropies(batch, tokens.entropy)
         return self.ranks.add(totals), {index for one in self.ranks.gather(suspects) for index in one}
+
+    def _keep_entropies(self, batch: MicroBatch, entropy: Float[Tensor, "actions"]) -> None:
+        if self.ranks.count > 1 or all(sequence.place is None for sequence in batch.sequences):
+            return
+        numbers = iter(entropy.detach().tolist())
+        for sequence in batch.sequences:
+            own = tuple(islice(numbers, sequence.action_count))
+            if sequence.place is not None:
+                self._entropies.setdefault(sequence.place, own)
+
+    def take_entropies(self) -> dict[int, tuple[float, ...]]:
+        """Of the updates since the last call; empty for a learner of several ranks."""
+        taken, self._entropies = self._entropies, {}
+        return taken
 
     def _give_back(self) -> None:
         """Room for what comes next: freed activations are blocks small enough for the C library to keep."""

@@ -25,6 +25,13 @@ class PolicyLearner(Protocol):
         """One optimiser step; ``is_stale`` says which of the stage's losses it is where a function cannot be sent."""
         ...
 
+    def take_entropies(self) -> dict[int, tuple[float, ...]]:
+        """Entropies of the policy at each action token in the updates since the last call, by ``place``.
+
+        In nats; of several updates the first that saw a sequence. Empty where ranks share the sequences.
+        """
+        ...
+
     def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]: ...
 
     def take_reference(self, load: Callable[[], VisionLanguageModel]) -> None: ...

@@ -4,7 +4,7 @@ A pack has no padding, and each shared prompt once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Int
@@ -40,6 +40,8 @@ class TrainingSequence:
     reference_logprobs: tuple[float, ...] | None = None
     old_values: tuple[float, ...] | None = None
     returns: tuple[float, ...] | None = None
+    place: int | None = field(default=None, compare=False)
+    """Its place in the batch, by which its entropies are found again."""
 
     @property
     def action_count(self) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -12,6 +13,7 @@ from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.types import (
+    Clock,
     Example,
     ImageRef,
     Message,
@@ -21,6 +23,7 @@ from saccade.types import (
     ToolCall,
     Trajectory,
     TrajectoryStatus,
+    TurnClock,
 )
 
 logger = logging.getLogger(__name__)
@@ -50,6 +53,8 @@ class Player:
     segments: list[Segment] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     images: list[ImageRef] = field(default_factory=list)
+    clocks: list[TurnClock] = field(default_factory=list)
+    started_s: float = field(default_factory=time.monotonic)
 
     async def play(self) -> Trajectory:
         """The finished trajectory. Failures of tools end it ``failed``; errors of the engine itself are raised."""
@@ -75,6 +80,7 @@ class Player:
             turns=self.env.turns if self.segments else (),
             status=status,
             failure=failure,
+            clock=Clock(turns=tuple(self.clocks)),
         )
 
     async def _take_turns(self) -> TrajectoryStatus:
@@ -87,9 +93,12 @@ class Player:
             )
         turn = 0
         while True:
+            asked_s = time.monotonic()
             done = await self.slot.sample(self.ids, self.images, self._sampling())
+            sampled_s = time.monotonic()
             self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs))
             is_answered, is_out_of_turns = await self._step(self.chat.decode(done.ids))
+            self._clock(asked_s, sampled_s, done.prefill_s)
             if is_answered:
                 return "answered"
             if done.finish == "length":
@@ -101,6 +110,16 @@ class Player:
                 return "token_limit"
             self._add(Segment(role="observation", turn=turn, ids=shown.ids, images=shown.images))
             turn += 1
+
+    def _clock(self, asked_s: float, sampled_s: float, prefill_s: float | None) -> None:
+        self.clocks.append(
+            TurnClock(
+                start_s=asked_s - self.started_s,
+                prefill_s=prefill_s,
+                decode_s=sampled_s - asked_s - (prefill_s or 0.0),
+                tool_s=time.monotonic() - sampled_s,
+            )
+        )
 
     def _add(self, segment: Segment) -> None:
         """Appends a segment; MachineError when its image tokens are not those of its images."""

@@ -16,6 +16,7 @@ from typing import IO, Literal, Self
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
+from saccade.runs import clocks, segments, signals
 from saccade.runs.position import Position
 from saccade.runs.records import position_of
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
@@ -24,7 +25,7 @@ from saccade.types import Json
 _LOCK = ".lock"
 _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
-BESIDE_RECORDS = ("index", "signals", "clocks")
+BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
 _SAMPLES = ("journal", "samples", "benchmarks")
 """Made by evaluations alone."""
@@ -146,8 +147,7 @@ class RunDirectory:
             if position is None or position_of(file).is_after(position, stages):
                 with disk_errors(file):
                     for folder in BESIDE_RECORDS:
-                        beside = self.paths.root / folder / file.relative_to(self.paths.root)
-                        beside.with_suffix(".arrow").unlink(missing_ok=True)
+                        self.paths.beside(file, folder).unlink(missing_ok=True)
                     file.unlink()
                     sync_directory(file.parent)
 

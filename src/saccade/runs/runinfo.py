@@ -136,6 +136,10 @@ class RunPaths:
     def log(self) -> Path:
         return self.root / "log.txt"
 
+    def beside(self, records: Path, folder: str) -> Path:
+        """Where something about a file of records stands, in a folder that mirrors the run."""
+        return (self.root / folder / records.relative_to(self.root)).with_suffix(".arrow")
+
     def trajectories(self, position: Position) -> Path:
         """The file of one step's trajectories."""
         return self.root / "trajectories" / position.stage / f"step-{position.step:06d}.jsonl"

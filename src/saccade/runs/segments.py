@@ -26,6 +26,7 @@ SEPARATOR = "\n"
 """Between the names in ``tools`` and ``errors``."""
 TERM_PREFIX = "term:"
 SUFFIX = ".arrow"
+DIRECTORY = "index"
 
 _EDGE_BYTES = 4096
 

@@ -11,7 +11,8 @@ from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequence
-from saccade.types import Attempt, Group, Trajectory
+from saccade.runs.signals import by_turn
+from saccade.types import Attempt, Group, Signals, Trajectory
 
 _Numbers = tuple[float, ...]
 LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]]
@@ -52,8 +53,8 @@ def compute_advantages(
     """
     trajectories = {(g, t): one for g, group in enumerate(groups) for t, one in enumerate(group.trajectories)}
     sequences = {
-        place: training_sequence(one)
-        for place, one in trajectories.items()
+        place: replace(training_sequence(one), place=number)
+        for number, (place, one) in enumerate(trajectories.items())
         if one.status != "failed" and any(one.action_mask)
     }
 
@@ -88,12 +89,36 @@ def compute_advantages(
             for g, group in enumerate(groups)
         ],
         attempts=[
-            Attempt(task=group.task, trajectory=one, advantages=_by_turn(one, trained.get((g, t))))
+            Attempt(
+                task=group.task,
+                trajectory=one,
+                advantages=_by_turn(one, trained.get((g, t))),
+                signals=_signals(one, sequences.get((g, t)), is_trained=(g, t) in trained),
+            )
             for g, group in enumerate(compared)
             for t, one in enumerate(group.trajectories)
         ],
         rejected=len(rejected),
     )
+
+
+def _signals(trajectory: Trajectory, sequence: TrainingSequence | None, *, is_trained: bool) -> Signals | None:
+    """Advantages where they differ inside of a turn, and reference log-probabilities where there is a reference."""
+    if sequence is None:
+        return None
+    turns = by_turn(sequence.advantages, trajectory.segments) if is_trained else None
+    is_spread = any(len(set(turn)) > 1 for turn in turns or ())
+    return Signals(
+        advantages=sequence.advantages if is_spread else None, reference_logprobs=sequence.reference_logprobs
+    )
+
+
+def with_entropies(attempts: Sequence[Attempt], entropies: Mapping[int, _Numbers]) -> list[Attempt]:
+    """The attempts of a batch with the entropies that learning met, by their place in it."""
+    return [
+        replace(one, signals=replace(one.signals or Signals(), entropy=entropies[place])) if place in entropies else one
+        for place, one in enumerate(attempts)
+    ]
 
 
 def _is_rejected(sequence: TrainingSequence, algorithm: Algorithm) -> bool:

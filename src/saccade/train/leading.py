@@ -115,6 +115,9 @@ class LeadingLearner:
         with self._orders.given("logprobs", sequences, temperature=temperature):
             return self._learner.logprobs(sequences, temperature=temperature)
 
+    def take_entropies(self) -> dict[int, tuple[float, ...]]:
+        return {}
+
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
         with self._orders.given("values", sequences, temperature=temperature):
             return self._learner.values(sequences, temperature=temperature)

@@ -23,7 +23,7 @@ from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
 from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
-from saccade.train.credit import LogProbabilities, compute_advantages
+from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.fleet import InProcess, Rollouts
 from saccade.train.plan import Demonstration, RLStage, SFTStage
@@ -164,6 +164,7 @@ class RLLoop(Iterator[StepOutcome]):
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
+        attempts = with_entropies(credited.attempts, self._learner.take_entropies())
         metrics |= {**told_apart(learned, is_stale=is_old), **drift}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
@@ -178,7 +179,7 @@ class RLLoop(Iterator[StepOutcome]):
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
         self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
         self._step += 1
-        played = (*credited.attempts, *attempts_of(batch.evicted))
+        played = (*attempts, *attempts_of(batch.evicted))
         return StepOutcome(
             step=self._step,
             metrics=metrics,

@@ -1,6 +1,7 @@
 """Evaluations inside a run: a stage of its own, or a point of a learning curve."""
 
 import itertools
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,11 +9,20 @@ from pathlib import Path
 from saccade import metric_names as metric
 from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import Playing, at_engine, evaluation_requests, play_with_views, view_metrics
+from saccade.evaluation.index_rows import write_index
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.rollout.batch import PlayedAs
 from saccade.runs.asking import AskedIn
+from saccade.runs.clocks import DIRECTORY as CLOCKS
+from saccade.runs.clocks import write_clocks
 from saccade.runs.position import Position
+from saccade.runs.record_places import RecordPlace
 from saccade.runs.records import read_records, write_records
+from saccade.runs.runinfo import RunPaths
+from saccade.runs.segments import DIRECTORY as INDEX
+from saccade.runs.segments import Kind
+from saccade.runs.signals import DIRECTORY as SIGNALS
+from saccade.runs.signals import write_signals
 from saccade.train.fitting import check_prompts_fit
 from saccade.train.kept_samples import KeptPasses
 from saccade.train.plan import EpisodeSpec, Evaluate
@@ -20,6 +30,8 @@ from saccade.train.plan_record import way_of
 from saccade.train.rollout_metrics import rollout_metrics
 from saccade.train.state import MeasuringState, NamedPass, RunState, check_scored, is_done
 from saccade.types import Attempt, Task, Trajectory
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,8 +121,24 @@ def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]
 
 
 def write_attempts(run: MeasuringState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
-    """Trajectories with their pictures, into the run's directory."""
-    write_records(path, position, attempts, media=run.media, media_directory=run.directory.paths.media)
+    """Trajectories with their pictures, into the run's directory; beside them what a viewer finds them by."""
+    paths = run.directory.paths
+    places = write_records(path, position, attempts, media=run.media, media_directory=paths.media)
+    try:
+        write_beside(paths, path, position, places, attempts)
+    except OSError as error:
+        # The records are whole; a viewer makes the index anew.
+        logger.warning("what stands beside %s could not be written: %s", path.name, error)
+
+
+def write_beside(
+    paths: RunPaths, path: Path, position: Position, places: Sequence[RecordPlace], attempts: Sequence[Attempt]
+) -> None:
+    """Index, signals and clocks of a file of records. Raises OSError."""
+    write_signals(paths.beside(path, SIGNALS), [one.signals for one in attempts])
+    write_clocks(paths.beside(path, CLOCKS), [one.trajectory.clock for one in attempts])
+    kind: Kind = "eval" if path.parent == paths.evaluations else "train"
+    write_index(paths.beside(path, INDEX), path, places, attempts, position=position, kind=kind)
 
 
 def _play(

@@ -27,7 +27,7 @@ _MAX_MARKS = 3
 def page_template(name: str) -> Template:
     """A page's template. Text of models, tasks and settings is escaped by it, markup is our own."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader([Path(__file__).parent, Path(__file__).parent / "app"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

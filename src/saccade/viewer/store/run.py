@@ -12,6 +12,7 @@ from saccade.errors import UserError
 from saccade.runs import clocks, signals
 from saccade.runs.clocks import read_clock, read_seconds
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.segments import DIRECTORY as INDEX
 from saccade.runs.segments import SUFFIX, fingerprint
 from saccade.runs.signals import read_signals
 from saccade.types import Attempt, Clock, Json, Signals
@@ -23,7 +24,6 @@ from saccade.viewer.store.segment_files import BadSegmentError, LoadedSegment, R
 from saccade.viewer.store.sources import Source
 from saccade.viewer.store.table import Table
 
-INDEX = "index"
 _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
 _OPEN_SEGMENTS = 32
 
