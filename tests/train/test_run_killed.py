@@ -48,6 +48,8 @@ def outcome(run: Path) -> dict[str, object]:
         *run.glob("trajectories/*/*.jsonl"),
         *run.glob("evaluations/*.jsonl"),
         *run.glob("media/*.png"),
+        *run.glob("index/**/*.arrow"),
+        *run.glob("signals/**/*.arrow"),
         *(file for file in run.glob("checkpoints/**/*") if file.is_file()),
         run / "settings.json",
     ]

@@ -21,7 +21,7 @@ def media_file(run: Run, image_hash: str) -> Path | None:
     """The file of a picture; None where it is not there, is too large, or a link leads out of its folder."""
     if not _HASH.fullmatch(image_hash):
         return None
-    for folder in (run.paths.media, run.cache / "media"):
+    for folder in (run.paths.media, run.pictures):
         path = folder / f"{image_hash}.png"
         try:
             is_inside = path.resolve(strict=True).is_relative_to(folder.resolve())

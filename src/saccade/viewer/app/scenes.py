@@ -24,6 +24,9 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
     members = [int(member) for member in group_mask(row, view).nonzero()[0][:256]]
     standing = [item.as_json() for item in run.annotations.read().standing if item.trajectory == identity]
     told = scene_json(scene)
+    if int(view.columns["right"][row]) < 0 and opened.attempt.trajectory.status != "failed":
+        # Nothing says right from wrong here.
+        told = {**told, "verdict": "unknown"}
     return {
         **told,
         "row": rows_json(run, view, [row])[0],

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saccade.types import Json
+from saccade.viewer.store.foreign_lines import FieldMap
 from saccade.viewer.store.indexing import index_pending, load_pending
 from saccade.viewer.store.run import GoneError, RecordFile, Run
 from saccade.viewer.store.sources import find_sources
@@ -41,6 +42,8 @@ class Collection:
     cache: Path = field(default_factory=cache_folder)
     tell: Tell = _silent
     look_every_s: float = _LOOK_EVERY_S
+    fields: FieldMap = FieldMap()
+    """Names of the fields of files of messages."""
     runs: dict[str, Run] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     gone: dict[str, str] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class Collection:
         return self.runs[identity]
 
     def _find(self) -> None:
-        sources, self.notes = find_sources(self.paths)
+        sources, self.notes = find_sources(self.paths, self.fields)
         for source in sources:
             if source.id not in self.runs:
                 folder = hashlib.blake2b(str(source.root.absolute()).encode("utf-8", "surrogateescape"), digest_size=12)

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -30,23 +30,21 @@ class RecordFormat:
     """One kind of file."""
 
     name: str
-    index: Callable[[Path], Indexed]
-    """Raises UserError for a file that is none of its kind."""
-    open: Callable[[Path, RecordPlace], Attempt]
+    index: Callable[[Path, Path], Indexed]
+    """Of a file, with a folder for pictures that it holds. Raises UserError for a file that is none of its kind."""
+    open: Callable[[Path, RecordPlace, Path], Attempt]
     """Raises UserError for a record that cannot be read."""
     words: str = ""
     """What is to be said of files of this kind: that pictures were stripped, say."""
-    extras: tuple[str, ...] = field(default=())
-    """Packages that it needs."""
 
 
-def _index_records(path: Path) -> Indexed:
+def _index_records(path: Path, _pictures: Path) -> Indexed:
     scan = RecordScan(path=path)
     rows = scanned_rows(scan)
     return Indexed(rows=rows, position=Position(stage=scan.stage, step=scan.step), notes=tuple(scan.notes))
 
 
-def _open_record(path: Path, place: RecordPlace) -> Attempt:
+def _open_record(path: Path, place: RecordPlace, _pictures: Path) -> Attempt:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -19,9 +19,9 @@ _PIECE_FILES = 8
 """Files that one process is given at a time."""
 
 
-def index_file(kind: RecordFormat, path: Path, segment: Path, *, is_evaluation: bool) -> None:
+def index_file(kind: RecordFormat, path: Path, segment: Path, pictures: Path, *, is_evaluation: bool) -> None:
     """Write the segment of a file. Raises UserError for a file that is none of its kind, OSError."""
-    indexed = kind.index(path)
+    indexed = kind.index(path, pictures)
     info = SegmentInfo(
         position=indexed.position,
         kind="eval" if is_evaluation else "train",
@@ -79,7 +79,7 @@ def _beside(
     while (pieces or waiting) and not is_ended():
         while pieces and len(waiting) < 2 * PROCESSES:
             piece = pieces.pop(0)
-            work = [(f.format, f.path, run.beside(f, run.cache), is_evaluation(run, f)) for f in piece]
+            work = [(f.format, f.path, run.beside(f, run.cache), run.pictures, is_evaluation(run, f)) for f in piece]
             waiting[pool.submit(index_files, work)] = piece
         for done in wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done:
             piece = waiting.pop(done)
@@ -93,17 +93,17 @@ def _beside(
     pool.shutdown(wait=False, cancel_futures=True)
 
 
-def index_files(work: Sequence[tuple[RecordFormat, Path, Path, bool]]) -> list[str]:
+def index_files(work: Sequence[tuple[RecordFormat, Path, Path, Path, bool]]) -> list[str]:
     """What went wrong with each file, or nothing."""
     problems = []
-    for kind, path, segment, evaluated in work:
-        problems.append(_problem(kind, path, segment, evaluated))
+    for kind, path, segment, pictures, evaluated in work:
+        problems.append(_problem(kind, path, segment, pictures, evaluated))
     return problems
 
 
-def _problem(kind: RecordFormat, path: Path, segment: Path, evaluated: bool) -> str:
+def _problem(kind: RecordFormat, path: Path, segment: Path, pictures: Path, evaluated: bool) -> str:
     try:
-        index_file(kind, path, segment, is_evaluation=evaluated)
+        index_file(kind, path, segment, pictures, is_evaluation=evaluated)
     except (UserError, OSError) as error:
         return str(error)
     except (MemoryError, RecursionError) as error:
@@ -112,7 +112,9 @@ def _problem(kind: RecordFormat, path: Path, segment: Path, evaluated: bool) -> 
 
 
 def _here(run: Run, file: RecordFile) -> None:
-    _taken(run, file, _problem(file.format, file.path, run.beside(file, run.cache), is_evaluation(run, file)))
+    _taken(
+        run, file, _problem(file.format, file.path, run.beside(file, run.cache), run.pictures, is_evaluation(run, file))
+    )
 
 
 def _taken(run: Run, file: RecordFile, problem: str) -> None:

@@ -96,6 +96,11 @@ class Run:
         return RunPaths(root=self.source.root)
 
     @property
+    def pictures(self) -> Path:
+        """Folder for pictures that stand inside of files."""
+        return self.cache / "media"
+
+    @property
     def is_own(self) -> bool:
         """A run of Saccade, with settings, metrics and checkpoints."""
         return self.source.kind == "saccade"
@@ -218,7 +223,7 @@ class Run:
         """Read one trajectory. GoneError where it is not there, UserError where its record is damaged."""
         file, row = self.locate(identity)
         texts = self.segment_texts(file)
-        attempt = file.format.open(file.path, texts.place(row))
+        attempt = file.format.open(file.path, texts.place(row), self.pictures)
         root = self.source.root
         return Opened(
             id=identity,

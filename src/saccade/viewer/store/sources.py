@@ -2,12 +2,13 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.viewer.store.foreign import FOREIGN
+from saccade.viewer.store.foreign import ForeignKind, kinds
+from saccade.viewer.store.foreign_lines import FieldMap
 from saccade.viewer.store.formats import RECORDS, RecordFormat
 
 MAX_DEPTH = 3
@@ -36,14 +37,15 @@ class Source:
         return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
-def find_sources(paths: tuple[Path, ...]) -> tuple[list[Source], list[str]]:
+def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tuple[list[Source], list[str]]:
     """Everything below the paths, and notes on what was not found. UserError for a path that is not there."""
     found: dict[str, Source] = {}
+    foreign = kinds(fields)
     notes: list[str] = []
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} is not there; name a run, a folder of runs, or a file of trajectories")
-        sources = list(_below(path.absolute(), notes))
+        sources = list(_below(path.absolute(), foreign, notes))
         if not sources:
             notes.append(
                 f"nothing was found in {path}: looked for runs of Saccade (run.json), for *.jsonl with trajectories, "
@@ -54,9 +56,9 @@ def find_sources(paths: tuple[Path, ...]) -> tuple[list[Source], list[str]]:
     return list(found.values()), notes
 
 
-def _below(path: Path, notes: list[str]) -> Iterator[Source]:
+def _below(path: Path, foreign: Sequence[ForeignKind], notes: list[str]) -> Iterator[Source]:
     if path.is_file():
-        kind = _format_of(path)
+        kind = _format_of(path, foreign)
         if kind is None:
             raise UserError(
                 f"{path} is no file of trajectories that is known: *.jsonl of Saccade, verl, verifiers or of messages, "
@@ -69,7 +71,7 @@ def _below(path: Path, notes: list[str]) -> Iterator[Source]:
     for _ in range(MAX_DEPTH + 1):
         below: list[Path] = []
         for folder in level:
-            source = _source_of(folder)
+            source = _source_of(folder, foreign)
             if source is not None:
                 yield source
                 continue
@@ -86,10 +88,10 @@ def _below(path: Path, notes: list[str]) -> Iterator[Source]:
         level = below
 
 
-def _source_of(folder: Path) -> Source | None:
+def _source_of(folder: Path, kinds_: Sequence[ForeignKind]) -> Source | None:
     if (folder / "run.json").is_file():
         return Source(root=folder, name=folder.name, kind="saccade", files=lambda: _run_files(folder))
-    foreign = next((kind for kind in FOREIGN if kind.is_folder(folder)), None)
+    foreign = next((kind for kind in kinds_ if kind.is_folder(folder)), None)
     if foreign is not None:
         return Source(
             root=folder,
@@ -143,10 +145,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _format_of(path: Path) -> RecordFormat | None:
+def _format_of(path: Path, foreign: Sequence[ForeignKind]) -> RecordFormat | None:
     if _is_records(path):
         return RECORDS
-    return next((kind.format for kind in FOREIGN if kind.is_file(path)), None)
+    return next((kind.format for kind in foreign if kind.is_file(path)), None)
 
 
 def _is_records(path: Path) -> bool:
