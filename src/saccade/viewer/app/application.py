@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from saccade.errors import MachineError, UserError
 from saccade.services.http.guards import OriginGuard
-from saccade.viewer.app.answers import refusal
+from saccade.viewer.app.answers import refusal, reply
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.guards import SafeAnswers, TokenCookie, WriteGuard
 from saccade.viewer.app.lists import search_json
@@ -63,7 +63,15 @@ def create_app(
     add_routes(app, viewer)
     if add is not None:
         add(app)
+    else:
+        _add_no_chat(app)
     return app
+
+
+def _add_no_chat(app: FastAPI) -> None:
+    @app.get("/api/chat")
+    def chat() -> Response:
+        return reply({"model": None})
 
 
 def _add_errors(app: FastAPI) -> None:

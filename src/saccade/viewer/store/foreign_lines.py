@@ -115,9 +115,7 @@ def _open(to_attempt: ToAttempt, path: Path, place: RecordPlace, pictures: Path)
 
 def _verl(value: Fields, shelf: Shelf, sample: int) -> Attempt:
     prompt = _text(value.get("input"))
-    numbers = {
-        name: number for name in value if name not in _VERL_OWN and (number := as_number(value[name])) is not None
-    }
+    extras = {name: as_number(one) for name, one in value.items() if name not in _VERL_OWN}
     right = value.get("acc")
     told = Told(
         task=digest(prompt),
