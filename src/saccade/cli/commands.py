@@ -8,9 +8,11 @@ import click
 from saccade import __version__
 from saccade.cli.bench import bench
 from saccade.cli.benchmarks import benchmarks
+from saccade.cli.contamination import contamination
 from saccade.cli.curate import curate
 from saccade.cli.evaluate import evaluate
 from saccade.cli.index import index, search
+from saccade.cli.judge_agreement import judge_agreement
 from saccade.cli.measured import compare, figures
 from saccade.cli.plan_memory import plan_memory
 from saccade.cli.recipes import recipes, settings
@@ -47,6 +49,8 @@ saccade.add_command(show)
 saccade.add_command(evaluate)
 saccade.add_command(compare)
 saccade.add_command(figures)
+saccade.add_command(contamination)
+saccade.add_command(judge_agreement)
 saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(serve_agent)

@@ -266,12 +266,27 @@ class AnswerJudge:
         # An answer that makes the judge fail is not right: else it would be better than a wrong one.
         return float(2 * sum(replies.values) > given) if given else None
 
-    def _asked(self, question: str, right: str, given: str) -> str:
+    async def verdict(self, task: Task, answer: str, *, is_swapped: bool = False) -> bool | None:
+        """The judge's own verdict, whatever the rules say; None where it gives none, or the answer speaks to it.
+
+        ``is_swapped`` shows the answer before the right one: a judge worth its name says the same.
+        """
+        is_readable = len(answer) <= self.max_answer_chars and says_anything(answer)
+        if not is_readable or addresses_judge(answer, _ANSWER_RUNS, question=task.question):
+            return None
+        asked = self._asked(task.question, task.answer, answer, is_swapped=is_swapped)
+        found = await self.asking.values(f"{task.id} measured", asked, read_yes_or_no)
+        return 2 * sum(found) > len(found) if found else None
+
+    def _asked(self, question: str, right: str, given: str, *, is_swapped: bool = False) -> str:
+        answers = (
+            f"{_ANSWER_RIGHT}\n{quoted(right, self.max_question_chars)}",
+            f"{_ANSWER_GIVEN}\n{quoted(given, self.max_answer_chars)}",
+        )
         sections = (
             _ANSWER_INSTRUCTIONS,
             f"{_ANSWER_QUESTION}\n{quoted(question, self.max_question_chars)}",
-            f"{_ANSWER_RIGHT}\n{quoted(right, self.max_question_chars)}",
-            f"{_ANSWER_GIVEN}\n{quoted(given, self.max_answer_chars)}",
+            *(reversed(answers) if is_swapped else answers),
             _ANSWER_CLOSING,
         )
         return "\n\n".join(sections)

@@ -1,0 +1,147 @@
+"""Whether copies of pictures are found by their look, and how many different pictures are taken for one.
+
+    python benchmarks/contamination.py [--pictures 1000] [--json FILE]
+
+Drawn pictures of every family, and photographs of scikit-image and scikit-learn (examples/photos), whole and in tiles
+that do not overlap. Each is copied by JPEG of quality 75, in half its size, and with a border; every copy is sought
+among all originals. Exit status 1 when a copy is missed, or when more than one pair in 10,000 different pictures is
+taken for one.
+"""
+
+import argparse
+import io
+import json
+import os
+import random
+import resource
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import skimage
+import sklearn
+from PIL import Image, ImageOps
+
+from saccade.evaluation.contamination import MAX_DISTANCE, perceptual_hashes, picture_pairs
+from saccade.media.decode import MediaError, decode_image
+from saccade.media.store import MediaStore
+from saccade.tasks import FAMILIES, generate
+from saccade.types import ImageRef, Json
+
+TILE_PX = 128
+FOLDERS = (Path(skimage.__file__).parent / "data", Path(sklearn.__file__).parent / "datasets" / "images")
+BORDERS = ("white", "black", (200, 30, 30))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pictures", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    media = MediaStore()
+    photographs = list(photographed(media))[: arguments.pictures // 2]
+    drawn = list(drawn_pictures(media, arguments.pictures - len(photographs), arguments.seed))
+    originals = list({image.hash: image for image in [*photographs, *drawn]}.values())
+    hashes = {image.hash: perceptual_hashes(media.get(image)) for image in originals}
+    plain = sum(not found for found in hashes.values())
+    chooser = random.Random(arguments.seed)
+    found: Counter[str] = Counter()
+    false: Counter[str] = Counter()
+    missed: dict[str, list[str]] = {}
+    for name, change in COPIES.items():
+        copies = {image.hash: media.add(change(media.get(image), chooser)) for image in originals}
+        source = {copy.hash: original for original, copy in copies.items()}
+        hashes |= {copy.hash: perceptual_hashes(media.get(copy)) for copy in copies.values()}
+        pairs = [
+            (source[pair.test.hash], pair.train.hash)
+            for pair in picture_pairs(originals, list(copies.values()), hashes)
+        ]
+        hit = {one for one, other in pairs if one == other}
+        found[name] = sum(image.hash in hit for image in originals if hashes[image.hash])
+        missed[name] = [image.hash for image in originals if hashes[image.hash] and image.hash not in hit]
+        false[name] = sum(one != other for one, other in pairs)
+    among = sum(pair.test.hash < pair.train.hash for pair in picture_pairs(originals, originals, hashes))
+    told = len(originals) - plain
+    different = told * (told - 1) // 2
+    report: dict[str, Json] = {
+        "pictures": len(originals),
+        "drawn": len({image.hash for image in drawn}),
+        "photographs": len({image.hash for image in photographs}),
+        "of_one_colour": plain,
+        "max_distance_bits": MAX_DISTANCE,
+        "found": {name: f"{found[name]} of {told}" for name in COPIES},
+        "missed": {name: len(missed[name]) for name in COPIES},
+        "false_pairs_of_originals": f"{among} of {different}",
+        "false_pairs_in_10000": round(10_000 * among / different, 3),
+        "false_pairs_of_copies": {name: f"{false[name]} of {told * (told - 1)}" for name in COPIES},
+        "processor_s": round(resource.getrusage(resource.RUSAGE_SELF).ru_utime, 1),
+    }
+    print(json.dumps(report, indent=1))
+    if arguments.json:
+        head = {"command": " ".join(sys.argv), "date": date.today().isoformat(), "cpus": os.cpu_count()}
+        arguments.json.write_text(json.dumps({**head, **report}, indent=1) + "\n", encoding="utf-8")
+    is_fine = not any(missed.values()) and among / different <= 1e-4
+    sys.exit(0 if is_fine else 1)
+
+
+def as_jpeg(picture: Image.Image, chooser: random.Random) -> Image.Image:
+    del chooser
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=75)
+    return Image.open(buffer).convert("RGB")
+
+
+def halved(picture: Image.Image, chooser: random.Random) -> Image.Image:
+    del chooser
+    size = max(1, picture.width // 2), max(1, picture.height // 2)
+    return picture.resize(size, Image.Resampling.BICUBIC)
+
+
+def bordered(picture: Image.Image, chooser: random.Random) -> Image.Image:
+    return ImageOps.expand(picture, border=chooser.randint(4, 24), fill=chooser.choice(BORDERS))
+
+
+COPIES: dict[str, Callable[[Image.Image, random.Random], Image.Image]] = {
+    "jpeg_75": as_jpeg,
+    "half_size": halved,
+    "border": bordered,
+}
+
+
+def photographed(media: MediaStore) -> Iterator[ImageRef]:
+    """Every picture of the packages, whole and in tiles."""
+    for path in sorted(path for folder in FOLDERS for path in folder.glob("*") if path.suffix in (".png", ".jpg")):
+        try:
+            picture = decode_image(path.read_bytes(), path.name)
+        except MediaError:
+            continue
+        if min(picture.size) < TILE_PX:
+            continue
+        yield media.add(picture)
+        for top in range(0, picture.height - TILE_PX + 1, TILE_PX):
+            for left in range(0, picture.width - TILE_PX + 1, TILE_PX):
+                yield media.add(picture.crop((left, top, left + TILE_PX, top + TILE_PX)))
+
+
+def drawn_pictures(media: MediaStore, count: int, seed: int) -> Iterator[ImageRef]:
+    """The first pictures of every family's held-out questions, in turn."""
+    families = sorted(FAMILIES)
+    given: set[str] = set()
+    index = 0
+    while len(given) < count and index < 40 * count:
+        name = families[index % len(families)]
+        task = generate(
+            name, split="held_out", index=index // len(families), seed=seed, media=media, difficulty=0.8
+        ).task
+        for image in task.images[:1]:
+            if image.hash not in given:
+                given.add(image.hash)
+                yield image
+        index += 1
+
+
+if __name__ == "__main__":
+    main()

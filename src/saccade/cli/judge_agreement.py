@@ -1,0 +1,72 @@
+"""``saccade judge-agreement``: how far a judge of answers agrees with rules, another judge, people and itself."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+
+from saccade.cli.measured import existing_run
+from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+from saccade.errors import UserError
+
+
+@click.command("judge-agreement")
+@click.argument("run_directory", type=PATH, metavar="RUN_DIR")
+@click.option("--judge", required=True, metavar="URL|CHECKPOINT", help="The judge: a server or a checkpoint.")
+@click.option("--judge-model", metavar="NAME", help="Its name, where it is a server.")
+@click.option("--second", metavar="URL|CHECKPOINT", help="A second judge.")
+@click.option("--second-model", metavar="NAME", help="Its name, where it is a server.")
+@click.option("--labels", type=PATH, metavar="FILE", help="Labels of people: CSV or JSON lines with id and label.")
+@click.option("--name", metavar="EVALUATION", help="Only this evaluation of the run.")
+@click.option("-n", "--n", "count", type=click.IntRange(min=1), help="So many answers of each, the first ones.")
+def judge_agreement(
+    run_directory: Path,
+    judge: str,
+    judge_model: str | None,
+    second: str | None,
+    second_model: str | None,
+    labels: Path | None,
+    name: str | None,
+    count: int | None,
+) -> None:
+    """Measure a judge on the answers of an evaluation: Cohen's kappa with rules, a second judge, people, itself.
+
+    All verdicts are kept in RUN_DIR/judging.
+    """
+    prepare_machine(None)
+    log_to_stderr(is_quiet=True)
+    from saccade.atomic import disk_errors, write_text_atomic
+    from saccade.chat import connect
+    from saccade.evaluation.judging import judge_agreement as agreement
+    from saccade.evaluation.judging import read_labels, verdict_lines, verdicts
+    from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
+
+    if second is None and second_model is not None:
+        raise UserError(f"--second-model {second_model} has no effect without --second")
+    given = None if labels is None else read_labels(labels)
+    evaluations = RunPaths(root=existing_run(run_directory)).evaluations
+    files = {path.stem: path for path in sorted(evaluations.glob("*.jsonl"))}
+    if name is not None and name not in files:
+        raise UserError(f"{run_directory} has no evaluation {name!r}; it has {', '.join(files) or 'none'}")
+    if not files:
+        raise UserError(f"{run_directory} has no evaluation to judge; give the --out of saccade eval")
+    folder = run_directory / "judging"
+    with disk_errors(folder):
+        folder.mkdir(exist_ok=True)
+    where, where_second = connect(judge, model=judge_model), connect(second or judge, model=second_model or judge_model)
+    with where, where_second:
+        asked = AnswerJudge(asking=JudgeClient(model=where))
+        other = None if second is None else AnswerJudge(asking=JudgeClient(model=where_second))
+        for stem, path in files.items():
+            if name not in (None, stem):
+                continue
+            attempts = list(read_records(path))[:count]
+            found = asyncio.run(verdicts(attempts, asked, second=other, labels=given))
+            measured = agreement(found)
+            write_text_atomic(folder / f"{stem}.jsonl", verdict_lines(found))
+            write_text_atomic(folder / f"{stem}.json", json.dumps(measured.as_json(), indent=2) + "\n")
+            click.echo(f"{stem}: {measured.describe()}")
+    click.echo(f"Verdicts: {folder}")

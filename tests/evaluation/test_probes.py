@@ -1,0 +1,145 @@
+"""Probes: what they take away, what they cannot change, and a policy that reads positions exposed."""
+
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from saccade.envs.environment import Environment
+from saccade.errors import UserError
+from saccade.evaluation.figures import figures
+from saccade.evaluation.probes import GREY, WITHHELD, Probe, ProbeName, probe
+from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample, stored_sample
+from saccade.media.store import MediaStore
+from saccade.protocols import direct_protocol
+from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.conversation import ORIGINAL_VIEW
+from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.types import Answer, Attempt, Task, Trajectory, Turn
+
+MEDIA = MediaStore()
+TOOLS = EpisodeSpec(protocol=tagged_protocol(max_turns=3), tools=IMAGE_TOOLS, rollout=RolloutSettings(), max_turns=3)
+PLAIN = EpisodeSpec(protocol=direct_protocol(), rollout=RolloutSettings(), max_turns=1)
+LOOK = '<think>look</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 9, 9], "image": 1}}</tool_call>'
+
+
+def question(number: int, **changes: object) -> Task:
+    picture = MEDIA.add(Image.new("RGB", (20, 10 + number), (number, 0, 0)))
+    task = Task(
+        id=f"q{number}",
+        family="mine",
+        question="Which colour?",
+        answer="A",
+        answer_kind="choice",
+        images=(picture,),
+        choices=("red", "green", "blue"),
+    )
+    return replace(task, **changes)  # type: ignore[arg-type]
+
+
+TASKS = [question(number) for number in range(4)]
+
+
+def probed(name: ProbeName, tasks: list[Task] = TASKS, episodes: EpisodeSpec = PLAIN) -> Probe:
+    return probe(name, tasks, episodes, media=MEDIA, seed=0)
+
+
+def test_blank_pictures_are_grey_and_of_the_same_size() -> None:
+    found = probed("blank")
+    assert [task.id for task in found.tasks] == [task.id for task in TASKS]
+    for task, before in zip(found.tasks, TASKS):
+        [image], [was] = task.images, before.images
+        assert (image.width, image.height) == (was.width, was.height)
+        assert MEDIA.get(image).getcolors() == [(image.width * image.height, GREY)]
+        # One picture for many questions: they are as independent as the questions were.
+        assert found.cluster(task) == before.images[0].hash[:32]
+
+
+def test_another_questions_picture_is_never_ones_own() -> None:
+    tasks = [*TASKS, question(0, id="twin")]
+    found = probed("other-image", tasks)
+    own = {task.id: task.images for task in tasks}
+    assert all(task.images != own[task.id] for task in found.tasks)
+    assert len(found.tasks) == 5
+    with pytest.raises(UserError, match="no pictures, or all the same"):
+        probed("other-image", [question(0), question(0, id="twin")])
+
+
+def test_options_are_cycled_with_their_right_answer() -> None:
+    found = probed("cycled", [question(1, answer="B")])
+    assert [(task.id, task.choices, task.answer) for task in found.tasks] == [
+        ("q1#cycle0", ("red", "green", "blue"), "B"),
+        ("q1#cycle1", ("green", "blue", "red"), "A"),
+        ("q1#cycle2", ("blue", "red", "green"), "C"),
+    ]
+    assert len({found.cluster(task) for task in found.tasks}) == 1
+
+
+def test_shuffled_options_keep_the_right_text_and_do_not_move_between_runs() -> None:
+    first, second = probed("shuffled"), probed("shuffled")
+    assert first.tasks == second.tasks
+    assert {task.choices["ABC".index(task.answer)] for task in first.tasks} == {"red"}
+    assert len({task.answer for task in first.tasks}) > 1
+
+
+def test_questions_that_name_their_options_cannot_be_reordered_and_are_counted() -> None:
+    fixed = question(2, question="Is it red, green or blue?")
+    assert probed("cycled", [TASKS[0], fixed]).left_out == 1
+    with pytest.raises(UserError, match="can change none of the 1 questions"):
+        probed("shuffled", [fixed])
+    with pytest.raises(UserError, match="can change none"):
+        probed("no-question", [question(0, choices=(), answer="red", answer_kind="exact")])
+
+
+def test_withheld_results_run_the_tool_and_show_nothing() -> None:
+    found = probed("withheld-results", episodes=TOOLS)
+    env: Environment = found.episodes.environment(MEDIA, ORIGINAL_VIEW)
+    env.reset(options={"task": found.tasks[0]})
+    env.step(LOOK)
+    [turn] = env.turns
+    assert turn.result is not None
+    assert turn.result.images
+    assert turn.observation is not None
+    assert turn.observation.images == ()
+    assert WITHHELD in turn.observation.text
+    assert str(turn.result.text) not in turn.observation.text
+    # The model's own mistakes are still told.
+    env.step("what?")
+    assert env.turns[1].observation is not None
+    assert WITHHELD not in env.turns[1].observation.text
+    with pytest.raises(UserError, match="offers no tools"):
+        probed("withheld-results")
+
+
+def always_first(task: Task) -> StoredSample:
+    turn = Turn(index=0, text="A", thought="", action=Answer(text="A"), is_well_formed=True)
+    trajectory = Trajectory(
+        task_id=task.id, family=task.family, stream="evaluation", sample=0, seed=0, policy_version=0,
+        segments=(), turns=(turn,), status="answered",
+    )  # fmt: skip
+    attempt = Attempt(task=task, trajectory=trajectory)
+    return stored_sample(attempt, key="", tools=(), cluster=task.id.split("#")[0], tokens_in=0, tokens_out=0)
+
+
+def test_a_policy_that_picks_the_first_option_is_exposed_by_cycling() -> None:
+    """As V* is published, with the right option always first."""
+    tasks = [question(number) for number in range(30)]
+    plain = SampleSet(
+        header=SampleHeader(name="plain", model={}, asked={}), samples=tuple(always_first(task) for task in tasks)
+    )
+    asked = {"probe": "cycled"}
+    cycled = SampleSet(
+        header=SampleHeader(name="cycled", model={}, asked=asked),
+        samples=tuple(always_first(task) for task in probed("cycled", tasks).tasks),
+    )
+    before, after = figures(plain), figures(cycled)
+    assert before.accuracy.mean == 1.0
+    assert after.accuracy.mean == pytest.approx(1 / 3)
+    assert after.chance == pytest.approx(1 / 3)
+    assert after.all_cycles is not None
+    assert after.all_cycles.mean == 0.0
+    # No more questions than before, only asked three times.
+    assert after.accuracy.clusters == 30
+    assert after.by_option["A"] == {"n": 30, "accuracy": 1.0, "picked": 1.0}
+    assert after.by_option["B"] == {"n": 30, "accuracy": 0.0, "picked": 0.0}
