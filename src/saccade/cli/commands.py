@@ -14,6 +14,7 @@ from saccade.cli.evaluate import evaluate
 from saccade.cli.index import index, search
 from saccade.cli.judge_agreement import judge_agreement
 from saccade.cli.measured import compare, figures
+from saccade.cli.plan_fleet import plan_fleet
 from saccade.cli.plan_memory import plan_memory
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
@@ -42,6 +43,7 @@ saccade.add_command(curate)
 saccade.add_command(index)
 saccade.add_command(search)
 saccade.add_command(retrieve)
+saccade.add_command(plan_fleet)
 saccade.add_command(plan_memory)
 saccade.add_command(recipes)
 saccade.add_command(settings)

@@ -1,0 +1,106 @@
+"""``saccade plan-fleet`` says what a step of a run would take on other layouts, as a model says it."""
+
+import re
+import statistics
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.train.fleet_plan import Layout, Rates, Step
+
+_LAYOUT = re.compile(r"(?P<learners>\d{1,5})\+(?P<rollouts>\d{1,5})(?::(?P<ahead>\d{1,3}))?")
+_SHOWN = ("1+0", "1+1", "1+2", "2+2", "1+1:1", "1+2:1", "2+2:1", "2+4:1", "4+4:1")
+
+
+@click.command("plan-fleet")
+@click.argument("run", type=PATH)
+@click.option(
+    "--layout",
+    "layouts",
+    multiple=True,
+    metavar="LEARNERS+ROLLOUTS[:AHEAD]",
+    help="1+0 plays in the learner; 2+4:1 plays one batch ahead beside learning. Repeatable.",
+)
+@click.option("--exponent", type=click.FloatRange(0.1, 1.0), default=0.9, show_default=True, help="Learning / W^this.")
+@click.option("--rows", type=click.IntRange(min=1), default=64, show_default=True, help="Rows of an engine.")
+@click.option("--held-out", type=PATH, multiple=True, help="Another run of the recipe, to check against. Repeatable.")
+@click.option("--check", is_flag=True, help="Print the model's errors: held-out runs, and tables that verl published.")
+def plan_fleet(
+    run: Path, layouts: tuple[str, ...], exponent: float, rows: int, held_out: tuple[Path, ...], check: bool
+) -> None:
+    """Model step time, idle shares and staleness of RUN on other layouts.
+
+    The model is calibrated by what RUN recorded; its errors are not small. It knows nothing of other hardware, of a
+    network, or of memory: `saccade plan-memory` says what fits.
+    """
+    from saccade.train.fleet_plan import calibrated, layout_of, modelled, recorded_steps
+
+    asked = [_layout(text) for text in layouts or _SHOWN]
+    own, steps = layout_of(run), recorded_steps(run)
+    rates = calibrated(steps, own, weights_bytes=_weights_bytes(run), rows=rows, exponent=exponent)
+    measured_s = statistics.mean(one.step_s for one in steps)
+    click.echo(f"Calibrated by {len(steps)} steps of {run} ({own.name}): {measured_s:.3f} s a step, measured")
+    click.echo(
+        f"  playing {1e3 * rates.tick_s:.2f} ms a decode step + {1e3 * rates.row_s:.3f} ms a token; learning "
+        f"{rates.fixed_s:.3f} s + {1e3 * rates.token_s:.4f} ms a token / W^{exponent:g}; weights {rates.sync_s:.3f} s "
+        "(assumed)"
+    )
+    click.echo("\nEvery number below is modelled, none measured.")
+    click.echo(f"{'learners + rollouts':<38}{'step':>9}{'learners idle':>15}{'rollouts idle':>15}{'staleness':>11}")
+    for layout in asked:
+        one = modelled(steps, rates, layout)
+        click.echo(
+            f"{layout.name:<38}{one.step_s:>7.3f} s{one.learners_idle:>15.0%}{one.rollouts_idle:>15.0%}"
+            f"{one.staleness_mean:>8.1f}, {one.staleness_max}"
+        )
+    if check or held_out:
+        _check(steps, rates, own, held_out)
+
+
+def _check(steps: "list[Step]", rates: "Rates", own: "Layout", held_out: tuple[Path, ...]) -> None:
+    from saccade.train.fleet_plan import layout_of, modelled, recorded_steps
+    from saccade.train.published_layouts import VERL
+
+    click.echo("\nThe model against what was measured:")
+    click.echo(f"{'run':<46}{'modelled':>10}{'measured':>10}{'error':>8}")
+    _compare("the run itself (calibrated by it)", modelled(steps, rates, own).step_s, [one.step_s for one in steps])
+    for path in held_out:
+        theirs, layout = recorded_steps(path), layout_of(path)
+        said_s = modelled(steps, rates, layout).step_s
+        _compare(f"held out: {path.name} ({layout.name})", said_s, [one.step_s for one in theirs])
+    for row in VERL:
+        alone = ", learning alone" if row.is_of_learning_alone else ""
+        _compare(f"verl: {row.name} {row.learners}+{row.rollouts}{alone}", row.predicted_s, [row.step_s])
+    click.echo(
+        "verl's rows are by a closed form from its colocated runs. It is near where one side is clearly the slower one "
+        "and off by a factor of two where batches are streamed in parts: Saccade does not stream."
+    )
+
+
+def _compare(name: str, said_s: float, measured: list[float]) -> None:
+    measured_s = statistics.mean(measured)
+    click.echo(f"{name:<46}{said_s:>8.2f} s{measured_s:>8.2f} s{said_s / measured_s - 1:>+8.0%}")
+
+
+def _layout(text: str) -> "Layout":
+    from saccade.train.fleet_plan import Layout
+
+    match = _LAYOUT.fullmatch(text)
+    if match is None or not int(match["learners"]):
+        raise UserError(f"--layout {text}: write LEARNERS+ROLLOUTS or LEARNERS+ROLLOUTS:AHEAD, as 2+4:1")
+    ahead, rollouts = int(match["ahead"] or 0), int(match["rollouts"])
+    return Layout(
+        learners=int(match["learners"]), rollouts=rollouts, staleness=ahead, overlaps=ahead > 0 and rollouts > 0
+    )
+
+
+def _weights_bytes(run: Path) -> int:
+    """Of the newest checkpoint; 0 where there is none."""
+    files = sorted(run.glob("checkpoints/*/*.safetensors"), key=lambda path: path.stat().st_mtime)
+    newest = files[-1].parent if files else None
+    return sum(path.stat().st_size for path in files if path.parent == newest)
