@@ -19,8 +19,14 @@ def with_choices(row: Mapping[str, object], choices: Sequence[object], **columns
     }
 
 
+_IN_A_LINE = re.compile(r"\b([A-H])[:.]\s*(.+?)(?=,?\s+[A-H][:.]\s|\s*$)", re.DOTALL)
+
+
 def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[str, object]:
-    """The row of a text that holds the question and then ``(A) ... (B) ...`` or lines ``A. ...``."""
+    """The row of a text with its options as ``(A) ... (B) ...``, lines ``A. ...``, or ``Options: A: ...``."""
+    question, mark, rest = text.partition("Options:")
+    if mark and (listed := _IN_A_LINE.findall(rest)):
+        return with_choices(row, [choice for _, choice in listed], question=question.strip(), **columns)
     found = list(_OPTION.finditer(text))
     choices = [(match[2] or match[4]).strip() for match in found]
     question = text[: found[0].start()].strip() if found else text.strip()

@@ -180,13 +180,14 @@ def _pictures_of(columns: Mapping[str, object]) -> Iterator[RowValue]:
     held = [columns[name] for name in columns if name in ("image", "images") or name.startswith("image_")]
     for value in held:
         for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, str) and len(one) > 4 * MAX_PATH_CHARACTERS:
+            if isinstance(one, str) and one.startswith(_BASE64_PICTURES):
                 yield f"data:image/png;base64,{one}"
             elif isinstance(one, bytes | str | dict):
                 yield one
 
 
-MAX_PATH_CHARACTERS = 1024
+_BASE64_PICTURES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
+"""How base64 of PNG, JPEG, GIF and WebP begins; anything else is a path."""
 
 
 def _from_data_set(benchmark: Benchmark, where: Path, media: MediaStore, take: int | None) -> OpenedBenchmark:
