@@ -81,7 +81,7 @@ def _measured(
     opened = open_benchmark(benchmark, folder, media=context.media, take=count)
     rows = list(with_options(opened.rows, policy, seed=context.seed))
     # A rule that always asks a judge gives no verdict here: the strict one decides what the report calls right.
-    reading = benchmark.headline if benchmark.reading(benchmark.headline).judging is None else "strict"
+    reading = "strict" if benchmark.reading(benchmark.headline).needs_judge else benchmark.headline
     by_id = {row.task.id: row for row in rows}
     clusters = {row.task.id: benchmark.cluster(row) for row in rows}
     tasks = [row.task if prompt == "saccade" else _in_its_words(benchmark, row) for row in rows]

@@ -128,6 +128,8 @@ class Reading:
     without a judge is no verdict."""
     judging: Judging | None = None
     """With a judge; None where the rule never asks one."""
+    needs_judge: bool = False
+    """Without a judge the rule says nothing of ordinary replies, so that it cannot be the reward of a run."""
     aggregate: Aggregate | None = None
     """The harness's own, where it differs from the benchmark's."""
     differs: str = ""

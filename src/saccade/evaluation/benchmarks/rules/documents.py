@@ -197,7 +197,7 @@ def _first_number(text: str) -> float | None:
     return float(found[0]) if found else None
 
 
-SLIDES_JUDGED = Reading(name="vlmevalkit", rule=always_judged, judging=slides_judged)
+SLIDES_JUDGED = Reading(name="vlmevalkit", rule=always_judged, judging=slides_judged, needs_judge=True)
 SLIDES_WHOLE = Reading(name="lmms-eval", rule=slides_whole)
-DOCUMENT_JUDGED = Reading(name="vlmevalkit", rule=always_judged, judging=document_judged)
+DOCUMENT_JUDGED = Reading(name="vlmevalkit", rule=always_judged, judging=document_judged, needs_judge=True)
 DOCUMENT_WHOLE = Reading(name="lmms-eval", rule=lmms_document)

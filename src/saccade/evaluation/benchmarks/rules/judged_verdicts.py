@@ -53,7 +53,7 @@ def agreement_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extra
 
 
 def _reading(name: ReadingName, judging: Callable[[BenchmarkRow, str], Generator[str, str, Extracted]]) -> Reading:
-    return Reading(name=name, rule=always_judged, judging=judging)
+    return Reading(name=name, rule=always_judged, judging=judging, needs_judge=True)
 
 
 VLMEVALKIT_CHART = _reading("vlmevalkit", chart_judged("extract_answer"))

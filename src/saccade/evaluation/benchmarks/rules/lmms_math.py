@@ -153,7 +153,7 @@ def geometry3k(row: BenchmarkRow, reply: str) -> Extracted:
     return Extracted(found, float(found != "" and found == row.answer.strip().upper()))
 
 
-LMMS_MATHVISTA = Reading(name="lmms-eval", rule=mathvista, judging=mathvista_judged)
+LMMS_MATHVISTA = Reading(name="lmms-eval", rule=mathvista, judging=mathvista_judged, needs_judge=True)
 LMMS_MATHVISION = Reading(
     name="lmms-eval",
     rule=mathvision,

@@ -131,11 +131,12 @@ def mathverse_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extra
     return Extracted(said, None)
 
 
-MATHVISTA = Reading(name="vlmevalkit", rule=mathvista, judging=mathvista_judged)
+MATHVISTA = Reading(name="vlmevalkit", rule=mathvista, judging=mathvista_judged, needs_judge=True)
 MATHVISION = Reading(
     name="vlmevalkit",
     rule=mathvision,
     judging=mathvision_judged,
+    needs_judge=True,
     differs="values are read by our calculator; the harness runs the texts as Python and through a LaTeX parser",
 )
-MATHVERSE = Reading(name="vlmevalkit", rule=always_judged, judging=mathverse_judged)
+MATHVERSE = Reading(name="vlmevalkit", rule=always_judged, judging=mathverse_judged, needs_judge=True)
