@@ -229,7 +229,10 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
-    """A run of tokens with one author. The concatenation of a trajectory's segments is the truth."""
+    """A run of tokens with one author. The concatenation of the segments of a context is the truth.
+
+    A prompt opens a context. A trajectory has one, unless its environment shows the last observations alone.
+    """
 
     role: Literal["prompt", "action", "observation"]
     turn: int
@@ -350,6 +353,12 @@ class Trajectory:
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(token for segment in self.segments for token in segment.ids)
+
+    @property
+    def contexts(self) -> tuple[tuple[Segment, ...], ...]:
+        """Segments by context: the model saw nothing of one in another."""
+        starts = [index for index, segment in enumerate(self.segments) if segment.role == "prompt"]
+        return tuple(self.segments[start:end] for start, end in zip(starts, [*starts[1:], len(self.segments)]))
 
     @property
     def action_mask(self) -> tuple[bool, ...]:

@@ -12,6 +12,7 @@ from saccade.algorithms.dapo import SoftOverlong, dapo
 from saccade.algorithms.losses import clipped_surrogate, negative_log_likelihood
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, policy_gradient, ppo, rloo
+from saccade.algorithms.step_returns import StepCredit
 from saccade.algorithms.turn_credit import with_turn_credit
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "PolicyOptions",
     "PolicyTokens",
     "SoftOverlong",
+    "StepCredit",
     "clipped_surrogate",
     "dapo",
     "dr_grpo",

@@ -119,6 +119,8 @@ class Algorithm:
     masks_truncated: bool = False
     """Whether trajectories that a limit ended are left out of the loss; they stay in their group's mean."""
     critic: Critic | None = None
+    turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None
+    """For the critic: what each turn earned, adding up to the score; None puts the whole score at the end."""
 
     def __post_init__(self) -> None:
         if self.kl_in_reward and not self.needs_reference:

@@ -1,12 +1,13 @@
 """PPO's critic: targets of its values (returns), and generalised advantage estimates from them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from saccade.algorithms.advantages import PerToken, reward_of
 from saccade.errors import UserError
-from saccade.types import Group
+from saccade.types import Group, Trajectory
 
 ByToken = Sequence[Sequence[Sequence[float]]]
 """Indexed by group, trajectory, action token."""
@@ -34,6 +35,8 @@ class Critic:
     """Whether the value loss changes the language model too, or its head alone."""
     whitens: bool = True
     """Whether advantages get mean 0 and variance 1 over all action tokens of the batch."""
+    discounts_turns: bool = False
+    """Whether ``discount`` and ``gae_lambda`` are per turn: inside a turn both are 1 then."""
 
     def check(self) -> None:
         for name in ("gae_lambda", "discount"):
@@ -46,15 +49,20 @@ class Critic:
                 raise UserError(f"{name}={getattr(self, name)} must be a finite number above 0: the critic must learn")
 
     def targets(
-        self, groups: Sequence[Group], values: ByToken, token_rewards: ByToken
+        self,
+        groups: Sequence[Group],
+        values: ByToken,
+        token_rewards: ByToken,
+        turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None,
     ) -> tuple[list[list[PerToken]], list[list[tuple[float, ...]]]]:
         """Advantages (GAE, arXiv 1506.02438, equation 16) and returns (advantage + value) of every action token.
 
         ``values`` are the critic's when the batch arrived. ``token_rewards`` is what single tokens earn beside the
-        score, such as a KL penalty; the score itself arrives at the trajectory's last action token. Observations in
-        between take no step: the state after an action token is the one before the next. After the last token the
-        value is 0, also where a limit ended the trajectory. Returns are never whitened. A ``failed`` trajectory has
-        zeros, one for each of its values, and does not enter the whitening.
+        score, such as a KL penalty; the score itself arrives at the trajectory's last action token, or, with
+        ``turn_rewards`` that add up to it, turn by turn at the last token of each. Observations in between take no
+        step: the state after an action token is the one before the next. After the last token the value is 0, also
+        where a limit ended the trajectory. Returns are never whitened. A ``failed`` trajectory has zeros, one for each
+        of its values, and does not enter the whitening.
         """
         advantages: list[list[PerToken]] = []
         returns: list[list[tuple[float, ...]]] = []
@@ -66,23 +74,46 @@ class Critic:
                     advantages[-1].append(PerToken(0.0 for _ in own))
                     returns[-1].append(tuple(0.0 for _ in own))
                     continue
-                rewards = [*earned[:-1], earned[-1] + reward_of(trajectory)]
-                estimate = gae(rewards, own, gae_lambda=self.gae_lambda, discount=self.discount)
+                lasts = last_tokens(trajectory)
+                rewards = list(earned)
+                if turn_rewards is None:
+                    rewards[-1] += reward_of(trajectory)
+                else:
+                    for place, of_turn in zip(lasts, turn_rewards(trajectory), strict=True):
+                        rewards[place] += of_turn
+                steps = frozenset(lasts) if self.discounts_turns else None
+                estimate = gae(rewards, own, gae_lambda=self.gae_lambda, discount=self.discount, steps=steps)
                 advantages[-1].append(PerToken(estimate))
                 returns[-1].append(tuple(a + v for a, v in zip(estimate, own)))
         return (whitened(groups, advantages) if self.whitens else advantages), returns
 
 
-def gae(rewards: Sequence[float], values: Sequence[float], *, gae_lambda: float, discount: float) -> list[float]:
+def last_tokens(trajectory: Trajectory) -> list[int]:
+    """Index of the last action token of each turn, among the action tokens of the trajectory."""
+    counts = [len(segment.ids) for segment in trajectory.segments if segment.role == "action"]
+    return [count - 1 for count in accumulate(counts)]
+
+
+def gae(
+    rewards: Sequence[float],
+    values: Sequence[float],
+    *,
+    gae_lambda: float,
+    discount: float,
+    steps: frozenset[int] | None = None,
+) -> list[float]:
     """Generalised advantage estimates of one trajectory, whose value after the last step is 0.
 
-    A_t = delta_t + discount * lambda * A_{t+1} with delta_t = r_t + discount * V_{t+1} - V_t (equation 16).
+    A_t = delta_t + discount * lambda * A_{t+1} with delta_t = r_t + discount * V_{t+1} - V_t (equation 16). With
+    ``steps`` only these places take a step of time: discount and lambda are 1 at all others.
     """
     advantages: list[float] = []
     following, following_value = 0.0, 0.0
-    for reward, value in zip(reversed(rewards), reversed(values), strict=True):
-        following = reward + discount * following_value - value + discount * gae_lambda * following
-        following_value = value
+    for place in reversed(range(len(values))):
+        takes_step = steps is None or place in steps
+        kept, trace = (discount, gae_lambda) if takes_step else (1.0, 1.0)
+        following = rewards[place] + kept * following_value - values[place] + kept * trace * following
+        following_value = values[place]
         advantages.append(following)
     return advantages[::-1]
 

@@ -21,7 +21,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.evaluation.evaluate import play
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.learner.sequences import training_sequence, weighted
+from saccade.learner.sequences import training_sequences, weighted
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model
@@ -164,9 +164,10 @@ class SaccadeSide:
 
     def _learn(self, groups: Sequence[Group]) -> Mapping[str, float]:
         sequences = [
-            training_sequence(trajectory, advantages)
+            one
             for group, of_group in zip(groups, self.algorithm.advantages(groups))
             for trajectory, advantages in zip(group.trajectories, of_group)
+            for one in training_sequences(trajectory, advantages)
         ]
         metrics = self.learner.update(
             weighted(sequences, self.algorithm.aggregation),

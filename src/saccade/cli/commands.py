@@ -97,6 +97,11 @@ def demo(
 @click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
+@click.option(
+    "--env",
+    metavar="gymnasium:ID|...",
+    help="An environment to train in: gymnasium:ID, verifiers:NAME, openenv:URL, FILE.py:NAME.",
+)
 @click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
 @click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
@@ -105,6 +110,7 @@ def train(
     recipe: str,
     data: Path | None,
     model: Path | None,
+    env: str | None,
     image_root: Path | None,
     max_frames: int | None,
     skip_bad_rows: bool,
@@ -128,6 +134,7 @@ def train(
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
         max_frames=max_frames,
+        env=env,
     )
     loaded = load_recipe(recipe)
     start(

@@ -71,6 +71,7 @@ def task_context(
     skip_bad_rows: bool,
     image_root: Path | None = None,
     max_frames: int | None = None,
+    env: str | None = None,
 ) -> "RecipeContext":
     """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
@@ -79,6 +80,7 @@ def task_context(
     return RecipeContext(
         data=existing("--data", data),
         model=existing("--model", model),
+        env=env,
         overrides=overrides,
         seed=seed,
         skip_bad_rows=skip_bad_rows,

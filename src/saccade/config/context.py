@@ -22,6 +22,8 @@ class RecipeContext:
     """File or folder of the user's own tasks, or ``hf:name[:split]``; None when the recipe brings its own."""
     model: Path | None = None
     """Checkpoint directory to start from; None for the recipe's default."""
+    env: str | None = None
+    """An environment to train in, as ``--env`` names it; None when the recipe brings its own tasks."""
     overrides: tuple[str, ...] = ()
     """``key=value`` texts for ``apply_overrides`` on the recipe's own settings."""
     seed: int = 0

@@ -115,6 +115,8 @@ def inputs_of(
             found["data_sha256"] = _digest(context.data)
     if context.model is not None:
         found["model"] = _place(context.model)
+    if context.env is not None:
+        found["env"] = context.env
     if context.image_root is not None:
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:

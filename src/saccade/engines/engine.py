@@ -34,6 +34,9 @@ class Sampling:
     """0 keeps all tokens."""
     stop: tuple[str, ...] = ()
     """The turn ends with the token that completes one of these strings, wherever tokens split it."""
+    begins_anew: bool = False
+    """Whether the ids are a new context of the trajectory: what its slot has seen is forgotten, its stream of chance
+    goes on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +55,8 @@ class SequenceSlot(Protocol):
     """One trajectory's sequence at an engine, which keeps its key-value cache between turns."""
 
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
-        """Continues ``ids``: the whole sequence so far, which must extend what this slot has already seen."""
+        """Continues ``ids``: the whole context so far, which must extend what this slot has already seen unless the
+        sampling begins anew."""
         ...
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from saccade.engines.engine import (
     ScoreRequest,
     WeightSource,
 )
-from saccade.engines.process_connection import EngineConnection
+from saccade.engines.process_connection import ProcessConnection
 from saccade.errors import MachineError, SaccadeError
 from saccade.media.store import MediaStore
 from saccade.types import Finish, ImageRef, Json
@@ -58,7 +58,7 @@ class ProcessEngine:
         self._weights_written = itertools.count()
         self._weights = self._write_weights(context.model)
         self._is_closed = False
-        self._connection: EngineConnection = self._start()
+        self._connection: ProcessConnection = self._start()
 
     @property
     def policy_version(self) -> int:
@@ -129,7 +129,7 @@ class ProcessEngine:
             self._connection.end()
             self._owned.cleanup()
 
-    def _running(self) -> EngineConnection:
+    def _running(self) -> ProcessConnection:
         """The process, or a new one where it has ended."""
         if self._is_closed:
             raise SaccadeError("this engine is closed; make another one")
@@ -139,8 +139,8 @@ class ProcessEngine:
             self._connection = self._start()
         return self._connection
 
-    def _start(self) -> EngineConnection:
-        connection = EngineConnection.spawn()
+    def _start(self) -> ProcessConnection:
+        connection = ProcessConnection.spawn()
         connection.ask(
             {
                 "do": "load",
@@ -165,7 +165,7 @@ class ProcessEngine:
 class ProcessSlot:
     """A sequence of the engine in the other process."""
 
-    def __init__(self, connection: EngineConnection, pictures: "_Pictures", index: int) -> None:
+    def __init__(self, connection: ProcessConnection, pictures: "_Pictures", index: int) -> None:
         self._connection = connection
         self._pictures = pictures
         self._index = index

@@ -1,7 +1,8 @@
-"""The connection to an engine's process: requests by number, and an error for all of them when the process ends."""
+"""The connection to a process that answers: requests by number, and an error for all of them when the process ends."""
 
 import asyncio
 import itertools
+import os
 import signal
 import socket
 import subprocess
@@ -11,7 +12,9 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 
+import saccade
 from saccade.engines.engine import EngineLostError
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
@@ -29,12 +32,21 @@ _ERRORS: Mapping[str, type[Exception]] = {
 }
 
 
-class EngineConnection:
+class ProcessConnection:
     """A process and the requests that it has not answered yet; any thread and any event loop may ask."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ours: socket.socket) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        ours: socket.socket,
+        *,
+        what: str = "the engine's process",
+        lost_error: type[MachineError] = EngineLostError,
+    ) -> None:
+        """``what`` names the process in messages; ``lost_error`` is what open requests get when it ends."""
         self.lost: str | None = None
         """How the process ended; None while it runs."""
+        self._what, self._lost_error = what, lost_error
         self._process = process
         self._socket = ours
         self._numbers = itertools.count()
@@ -44,19 +56,37 @@ class EngineConnection:
         self._sending = threading.Lock()
         self._refusal = ""
         self._kill_at_exit = weakref.finalize(self, process.kill)
-        self._reader = threading.Thread(target=self._read, name="saccade-engine", daemon=True)
+        self._reader = threading.Thread(target=self._read, name="saccade-connection", daemon=True)
         self._reader.start()
 
     @classmethod
-    def spawn(cls) -> "EngineConnection":
-        """A process that waits for its first request."""
+    def spawn(
+        cls,
+        module: str = "saccade.engines.process_worker",
+        *,
+        python: Path | None = None,
+        what: str = "the engine's process",
+        lost_error: type[MachineError] = EngineLostError,
+    ) -> "ProcessConnection":
+        """A process of the module that waits for its first request.
+
+        Another ``python`` finds this Saccade, and nothing else of this one's packages.
+        """
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "saccade.engines.process_worker", str(theirs.fileno())]
+        command = [str(python or sys.executable), "-m", module, str(theirs.fileno())]
+        environment = dict(os.environ)
+        if python is not None:
+            environment["PYTHONPATH"] = str(Path(saccade.__file__).parent.parent)
         with theirs:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(),), close_fds=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=STDERR,
+                pass_fds=(theirs.fileno(),),
+                close_fds=True,
+                env=environment,
             )
-        return cls(process, ours)
+        return cls(process, ours, what=what, lost_error=lost_error)
 
     @property
     def process_id(self) -> int:
@@ -74,7 +104,7 @@ class EngineConnection:
         with self._sending:
             with self._lock:
                 if self.lost is not None:
-                    future.set_exception(EngineLostError(self.lost))
+                    future.set_exception(self._lost_error(self.lost))
                     return future
                 number = next(self._numbers)
                 self._waiting[number] = future
@@ -121,10 +151,10 @@ class EngineConnection:
             self._process.kill()
             status = self._process.wait()
         with self._lock:
-            self.lost = f"the engine's process {self._process.pid} {_described(status)}{self._refusal}"
+            self.lost = f"{self._what} {self._process.pid} {_described(status)}{self._refusal}"
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
-            future.set_exception(EngineLostError(self.lost))
+            future.set_exception(self._lost_error(self.lost))
 
 
 def _described(status: int) -> str:

@@ -152,6 +152,7 @@ def _sampling(fields: Mapping[str, Json]) -> Sampling:
         top_p=_number(fields["top_p"]),
         top_k=_whole(fields["top_k"]),
         stop=tuple(str(stop) for stop in _list(fields["stop"])),
+        begins_anew=fields["begins_anew"] is True,
     )
 
 

@@ -60,6 +60,8 @@ class LocalSequence:
         self.due = 0
         """The step at which this sequence rejoins, unless it is running."""
         self.has_row = False
+        self.gives_row_up = False
+        """Whether its row holds a context that has ended."""
         self.is_running = False
         self.is_closed = False
         self._scheduler = scheduler
@@ -69,7 +71,10 @@ class LocalSequence:
         """Some of them ahead, the next one last, since drawing them one by one takes longer."""
 
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
-        """Continues ``ids``; ValueError when they do not extend what was there before, or images do not match them."""
+        """Continues ``ids``; ValueError when they do not extend what was there before, or images do not match them.
+
+        With ``begins_anew`` they need not: the row is given up when the next step is planned.
+        """
         self._accept(ids, images, sampling)
         self.turn = OpenTurn(
             sampling=sampling,
@@ -120,10 +125,11 @@ class LocalSequence:
         self._scheduler.check_usable()
         if self.is_closed or self.turn is not None:
             raise ValueError(f"sequence {self.label!r} is {'closed' if self.is_closed else 'already sampling'}")
-        extends = list(ids[: len(self.ids)]) == self.ids and list(images[: len(self.images)]) == self.images
+        held, held_images = ([], []) if sampling.begins_anew else (self.ids, self.images)
+        extends = list(ids[: len(held)]) == held and list(images[: len(held_images)]) == held_images
         if not ids or not extends:
-            raise ValueError(f"sequence {self.label!r} must extend the {len(self.ids)} tokens before it")
-        fresh, fresh_images = ids[len(self.ids) :], images[len(self.images) :]
+            raise ValueError(f"sequence {self.label!r} must extend the {len(held)} tokens before it")
+        fresh, fresh_images = ids[len(held) :], images[len(held_images) :]
         expected = sum(self._scheduler.image_tokens.count_of(image) for image in fresh_images)
         if self._scheduler.image_tokens.count_in(fresh) != expected:
             raise ValueError(
@@ -138,6 +144,8 @@ class LocalSequence:
         if self._seed is None:
             self._seed = sampling.seed
             self._uniforms = np.random.Generator(np.random.PCG64(sampling.seed))
+        if sampling.begins_anew:
+            self.ids, self.images, self.gives_row_up = [], [], self.has_row
         self.ids.extend(fresh)
         self.images.extend(fresh_images)
 
@@ -219,7 +227,7 @@ class Scheduler:
         leaving: list[LocalSequence] = []
         while True:
             await self._all_due_have_reported()
-            leaving += self._release_closed()
+            leaving += [*self._release_closed(), *self._release_ended_contexts()]
             joining, waiting = self._admit()
             decoding = tuple(sequence for sequence in self._present if sequence.is_running)
             for sequence in joining:
@@ -260,6 +268,13 @@ class Scheduler:
             self._present.remove(sequence)
             sequence.has_row = sequence.is_running = False
         return leaving
+
+    def _release_ended_contexts(self) -> list[LocalSequence]:
+        """Sequences that begin a new context now: they give their row up and ask for one like any other."""
+        ended = [one for one in self._present if one.gives_row_up and not one.is_running and self._is_due(one)]
+        for sequence in ended:
+            sequence.has_row = sequence.gives_row_up = False
+        return ended
 
     def _admit(self) -> tuple[list[LocalSequence], list[LocalSequence]]:
         """Sequences that begin a turn now, and sequences that have asked but find no free row."""

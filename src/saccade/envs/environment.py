@@ -59,6 +59,16 @@ class ExpertEnvironment(Environment, Protocol):
         ...
 
 
+@runtime_checkable
+class WindowedEnvironment(Environment, Protocol):
+    """An environment of long episodes, of which the model sees the last observations alone."""
+
+    def new_context(self) -> tuple[Message, ...] | None:
+        """Asked once after each turn that another follows: None where the context goes on, else the messages that open
+        a new one. They show what the newest observation shows, which is then not shown again."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnvironmentContext:
     """Parts that an environment is made of; one of your own takes from them what it needs."""

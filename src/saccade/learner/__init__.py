@@ -11,7 +11,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.learner.learner import Learner
     from saccade.learner.optimizer import OptimizerSettings
-    from saccade.learner.sequences import TrainingSequence, training_sequence
+    from saccade.learner.sequences import TrainingSequence, training_sequence, training_sequences
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
@@ -20,4 +20,5 @@ __all__ = [
     "OptimizerSettings",
     "TrainingSequence",
     "training_sequence",
+    "training_sequences",
 ]

@@ -5,6 +5,7 @@ A pack has no padding, and each shared prompt once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import torch
 from jaxtyping import Int
@@ -21,7 +22,10 @@ PromptKey = tuple[tuple[int, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSequence:
-    """One trajectory as tokens. The tuples that speak of actions have one entry per action token, in order."""
+    """One context of a trajectory as tokens; most trajectories have one.
+
+    The tuples that speak of actions have one entry per action token, in order.
+    """
 
     ids: tuple[int, ...]
     is_action: tuple[bool, ...]
@@ -42,6 +46,8 @@ class TrainingSequence:
     returns: tuple[float, ...] | None = None
     place: int | None = field(default=None, compare=False)
     """Its place in the batch, by which its entropies are found again."""
+    continues: bool = False
+    """Whether it is a later context of the trajectory of the sequence before it."""
 
     @property
     def action_count(self) -> int:
@@ -60,33 +66,60 @@ class TrainingSequence:
         return self.ids[: self.prompt_tokens], tuple(image.hash for image in self.images[: self.prompt_images])
 
 
-def training_sequence(trajectory: Trajectory, advantages: Sequence[float] = ()) -> TrainingSequence:
-    """The view of a trajectory for learning, with a weight of 1 per token.
+def training_sequences(trajectory: Trajectory, advantages: Sequence[float] = ()) -> tuple[TrainingSequence, ...]:
+    """The view of a trajectory for learning, one sequence for each of its contexts, with a weight of 1 per token.
 
     ``advantages`` has one number per turn, one per action token where it is ``PerToken``, or none for supervision.
+    Contexts of a trajectory stay together and in order, until they are weighted.
     """
-    actions = [segment for segment in trajectory.segments if segment.role == "action"]
-    prompt = trajectory.segments[0]
-    if isinstance(advantages, PerToken):
-        spread = tuple(advantages)
-    else:
-        spread = tuple(advantages[s.turn] if advantages else 0.0 for s in actions for _ in s.ids)
-    return TrainingSequence(
-        ids=trajectory.ids,
-        is_action=trajectory.action_mask,
-        images=trajectory.images,
-        prompt_tokens=len(prompt.ids),
-        prompt_images=len(prompt.images),
-        sampled_logprobs=tuple(value for s in actions for value in (s.logprobs or (0.0,) * len(s.ids))),
-        advantages=spread,
-        token_weight=1.0,
-    )
+    sequences: list[TrainingSequence] = []
+    given = iter(advantages)
+    for segments in trajectory.contexts:
+        actions = [segment for segment in segments if segment.role == "action"]
+        if isinstance(advantages, PerToken):
+            # Fewer, none at all, for a trajectory that a critic leaves out.
+            spread = tuple(islice(given, sum(len(segment.ids) for segment in actions)))
+        else:
+            spread = tuple(advantages[one.turn] if advantages else 0.0 for one in actions for _ in one.ids)
+        prompt = segments[0]
+        sequences.append(
+            TrainingSequence(
+                ids=tuple(token for segment in segments for token in segment.ids),
+                is_action=tuple(segment.role == "action" for segment in segments for _ in segment.ids),
+                images=tuple(image for segment in segments for image in segment.images),
+                prompt_tokens=len(prompt.ids),
+                prompt_images=len(prompt.images),
+                sampled_logprobs=tuple(value for one in actions for value in (one.logprobs or (0.0,) * len(one.ids))),
+                advantages=spread,
+                token_weight=1.0,
+                continues=bool(sequences),
+            )
+        )
+    return tuple(sequences)
+
+
+def training_sequence(trajectory: Trajectory, advantages: Sequence[float] = ()) -> TrainingSequence:
+    """The sequence of a trajectory of one context; ValueError for one of several."""
+    sequences = training_sequences(trajectory, advantages)
+    if len(sequences) != 1:
+        raise ValueError(f"trajectory {trajectory.task_id}#{trajectory.sample} has {len(sequences)} contexts")
+    return sequences[0]
 
 
 def weighted(sequences: Sequence[TrainingSequence], aggregation: Aggregation) -> list[TrainingSequence]:
-    """The sequences of one whole batch with the weights of their tokens in its mean."""
-    weights = aggregation.token_weights([sequence.action_count for sequence in sequences])
-    return [replace(sequence, token_weight=weight) for sequence, weight in zip(sequences, weights)]
+    """The sequences of one whole batch with the weights of their tokens in its mean.
+
+    A trajectory of several contexts counts as one sequence there.
+    """
+    trajectory, counts = -1, list[int]()
+    places = []
+    for sequence in sequences:
+        if not sequence.continues or not counts:
+            trajectory, counts = trajectory + 1, [*counts, 0]
+        counts[trajectory] += sequence.action_count
+        places.append(trajectory)
+    weights = aggregation.token_weights(counts)
+    return [replace(sequence, token_weight=weights[place]) for sequence, place in zip(sequences, places)]
 
 
 def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> list[list[TrainingSequence]]:

@@ -1,8 +1,8 @@
 """Methods in miniature: drawn tasks, experts with habits, exact judges, and tiny models made from nothing.
 
-``demo`` shows the whole way; ``argos``, ``codedance``, ``ivgr``, ``lang2act`` and ``vista_r1`` run the methods of
-``saccade.recipes`` (their function ``tiny``); ``perception`` makes the base checkpoint that ships. The core imports
-nothing of this room.
+``demo`` shows the whole way; ``argos``, ``codedance``, ``environment``, ``ivgr``, ``lang2act`` and ``vista_r1`` run the
+methods of ``saccade.recipes`` (their function ``tiny``); ``perception`` makes the base checkpoint that ships. The core
+imports nothing of this room.
 """
 
-__all__ = ["argos", "codedance", "demo", "ivgr", "lang2act", "look_closer", "perception", "vista_r1"]
+__all__ = ["argos", "codedance", "demo", "environment", "ivgr", "lang2act", "look_closer", "perception", "vista_r1"]

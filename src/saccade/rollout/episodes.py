@@ -38,7 +38,7 @@ class RolloutSettings:
     max_turn_tokens: int = 256
     """Tokens that the model may write in one turn."""
     max_tokens: int = 4096
-    """Limit of a whole trajectory: prompt, turns and observations."""
+    """Limit of a whole trajectory: prompt, turns and observations; of each context, where there are several."""
     temperature: float = 1.0
     """0 is greedy."""
     top_p: float = 1.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
-from saccade.envs.environment import Environment, ExpertEnvironment
+from saccade.envs.environment import Environment, ExpertEnvironment, WindowedEnvironment
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
@@ -39,7 +39,10 @@ class RunBlocking(Protocol):
 
 @dataclass(kw_only=True, slots=True)
 class Player:
-    """Plays one request in one environment; ``segments`` hold what has happened so far."""
+    """Plays one request in one environment; ``segments`` hold what has happened so far.
+
+    ``ids`` and ``images`` are those of the present context: all segments, unless the environment has begun a new one.
+    """
 
     request: RolloutRequest
     env: Environment
@@ -91,10 +94,10 @@ class Player:
                 f"the prompt takes {len(self.ids)} tokens of max_tokens={self.settings.max_tokens} and leaves no room "
                 "to answer; raise max_tokens or let the model see smaller images"
             )
-        turn = 0
+        turn, begins_anew = 0, False
         while True:
             asked_s = time.monotonic()
-            done = await self.slot.sample(self.ids, self.images, self._sampling())
+            done = await self.slot.sample(self.ids, self.images, self._sampling(begins_anew=begins_anew))
             sampled_s = time.monotonic()
             self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs))
             is_answered, is_out_of_turns = await self._step(self.chat.decode(done.ids))
@@ -105,10 +108,15 @@ class Player:
                 return "token_limit"
             if is_out_of_turns:
                 return "turn_limit"
-            shown = self.chat.observation(self._observation(), ends_with_eos=done.finish == "eos")
+            opening = new_context(self.env)
+            begins_anew = opening is not None
+            if opening is not None:
+                shown, self.ids, self.images = self.chat.prompt(opening), [], []
+            else:
+                shown = self.chat.observation(self._observation(), ends_with_eos=done.finish == "eos")
             if len(self.ids) + len(shown.ids) >= self.settings.max_tokens:
                 return "token_limit"
-            self._add(Segment(role="observation", turn=turn, ids=shown.ids, images=shown.images))
+            self._add(_shown_segment(shown, turn, begins_anew=begins_anew))
             turn += 1
 
     def _clock(self, asked_s: float, sampled_s: float, prefill_s: float | None) -> None:
@@ -140,7 +148,7 @@ class Player:
             self.prompts[messages] = self.chat.prompt(messages)
         return self.prompts[messages]
 
-    def _sampling(self) -> Sampling:
+    def _sampling(self, *, begins_anew: bool) -> Sampling:
         settings = self.settings
         return Sampling(
             seed=self.request.seed,
@@ -149,6 +157,7 @@ class Player:
             top_p=settings.top_p,
             top_k=settings.top_k,
             stop=self.env.stop,
+            begins_anew=begins_anew,
         )
 
     def _observation(self) -> Observation:
@@ -209,6 +218,18 @@ async def attempt(
         wait_s, retries = 2 * wait_s, retries - 1
 
 
+def new_context(env: Environment) -> tuple[Message, ...] | None:
+    """The messages that open a new context, where the environment begins one after this turn; else None."""
+    return env.new_context() if isinstance(env, WindowedEnvironment) else None
+
+
+def _shown_segment(shown: Tokens, turn: int, *, begins_anew: bool) -> Segment:
+    """What is shown after a turn: an observation that follows it, or the prompt of a new context for the next one."""
+    if begins_anew:
+        return Segment(role="prompt", turn=turn + 1, ids=shown.ids, images=shown.images)
+    return Segment(role="observation", turn=turn, ids=shown.ids, images=shown.images)
+
+
 def demonstrate(
     example: Example, *, env: Environment, chat: Chat, stream: str = "expert", may_fail: bool = False
 ) -> Trajectory:
@@ -237,8 +258,11 @@ def demonstrate(
             shown = played.observation.text if played.observation else played.text
             raise UserError(f"the expert's turn {index + 1} of {example.task.id} was refused: {shown}")
         if played.observation is not None and not is_over:
-            tokens = chat.observation(played.observation, ends_with_eos=True)
-            segments.append(Segment(role="observation", turn=index, ids=tokens.ids, images=tokens.images))
+            opening = new_context(env)
+            tokens = (
+                chat.observation(played.observation, ends_with_eos=True) if opening is None else chat.prompt(opening)
+            )
+            segments.append(_shown_segment(tokens, index, begins_anew=opening is not None))
     if not is_over:
         raise UserError(f"the expert of {example.task.id} ends without an answer")
     return Trajectory(

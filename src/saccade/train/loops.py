@@ -16,7 +16,7 @@ from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
 from saccade.errors import MachineError
 from saccade.learner.policy_learner import PolicyLearner
-from saccade.learner.sequences import TrainingSequence, training_sequence, weighted
+from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.task_json import Fields
@@ -90,7 +90,10 @@ def supervise(
         demonstrations = stage.demonstrations(step)
         trajectories = [_played(one, model) for one in demonstrations]
         metrics = learner.update(
-            weighted([training_sequence(trajectory) for trajectory in trajectories], Aggregation(over="tokens")),
+            weighted(
+                [one for trajectory in trajectories for one in training_sequences(trajectory)],
+                Aggregation(over="tokens"),
+            ),
             negative_log_likelihood,
             temperature=1.0,
             learning_rate=rate_at(settings, step),
@@ -164,7 +167,7 @@ class RLLoop(Iterator[StepOutcome]):
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
-        attempts = with_entropies(credited.attempts, self._learner.take_entropies())
+        attempts = with_entropies(credited, self._learner.take_entropies())
         metrics |= {**told_apart(learned, is_stale=is_old), **drift}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
@@ -210,7 +213,7 @@ class RLLoop(Iterator[StepOutcome]):
     def _mismatch(self, fresh: Batch) -> Mapping[str, float]:
         """Engine against learner on the first trajectory of each group; MachineError where they are apart."""
         firsts = (next(filter(_is_sampled, group.trajectories), None) for group in fresh.played)
-        sequences = [training_sequence(one) for one in firsts if one is not None][:MISMATCH_SEQUENCES]
+        sequences = [training_sequences(one)[0] for one in firsts if one is not None][:MISMATCH_SEQUENCES]
         if not sequences:
             return {}
         learned = self._learner.logprobs(sequences, temperature=self._stage.settings.temperature)
@@ -225,7 +228,7 @@ class RLLoop(Iterator[StepOutcome]):
         if sampled is not None and not self._is_probed:
             check_parity(
                 self._learner,
-                training_sequence(sampled),
+                training_sequences(sampled)[0],
                 temperature=self._stage.settings.temperature,
                 precision=self._model.dtype,
             )

@@ -1,92 +1,26 @@
 """A typed client of our OpenEnv server: one object is one session, to be used by one thread at a time."""
 
-import json
-import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
-from typing import Self, cast
+from typing import cast
 
-from saccade.errors import missing_extra
+from openenv.core.client_types import StepResult
+
+from saccade.interop.openenv.connection import MESSAGE_BYTES, WideEnvClient
 from saccade.interop.openenv.messages import SaccadeAction, SaccadeObservation, SaccadeState
 
-try:
-    from openenv.core.client_types import StepResult
-    from openenv.core.env_client import EnvClient
-    from openenv.core.utils import convert_to_ws_url
-    from websockets.exceptions import ConnectionClosed, WebSocketException
-    from websockets.sync.client import ClientConnection, connect
-except ImportError as error:
-    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
-
-MESSAGE_BYTES = 64 << 20
-"""Limit of one message, so that pictures arrive as they are."""
+__all__ = ["MESSAGE_BYTES", "SaccadeEnvClient"]
 
 
-class SaccadeEnvClient(EnvClient[SaccadeAction, SaccadeObservation, SaccadeState]):  # type: ignore[misc]
-    """``with SaccadeEnvClient("http://host:port") as env: env.reset(seed=1); env.step(SaccadeAction(text=...))``.
-
-    Errors are as OpenEnv's: ``ConnectionError`` where there is no server, or none any more, ``RuntimeError`` with the
-    words of one that refuses.
-    """
-
-    _ws: ClientConnection | None
-
-    def __init__(
-        self,
-        base_url: str,
-        connect_timeout_s: float = 10.0,
-        message_timeout_s: float = 120.0,
-        message_bytes: int = MESSAGE_BYTES,
-    ) -> None:
-        super().__init__(base_url, connect_timeout_s, message_timeout_s)
-        self._url = f"{convert_to_ws_url(base_url)}/ws"
-        self._open_timeout_s = connect_timeout_s
-        self._message_bytes = message_bytes
-        self._open = ExitStack()
-        self._one_at_a_time = threading.Lock()
-
-    def connect(self) -> Self:
-        """OpenEnv's own takes messages of at most 1 MiB, and changes the process's proxies while it connects."""
-        if self._ws is None:
-            try:
-                self._ws = self._open.enter_context(
-                    connect(self._url, open_timeout=self._open_timeout_s, max_size=self._message_bytes, proxy=None)
-                )
-            except (OSError, TimeoutError, WebSocketException) as error:
-                raise ConnectionError(f"no OpenEnv server answers at {self._url}: {error}") from error
-        return self
-
-    def disconnect(self) -> None:
-        super().disconnect()
-        self._open.close()
+class SaccadeEnvClient(WideEnvClient):
+    """``with SaccadeEnvClient("http://host:port") as env: env.reset(seed=1); env.step(SaccadeAction(text=...))``."""
 
     def reset(self, **options: object) -> StepResult[SaccadeObservation]:
         """``seed``, ``episode_id``, ``task_id``."""
-        with self._one_at_a_time:
-            return super().reset(message_bytes=self._message_bytes, **options)
+        return super().reset(message_bytes=self._message_bytes, **options)
 
     def step(self, action: SaccadeAction | str, **options: object) -> StepResult[SaccadeObservation]:
         """One turn; a bare text is one too."""
-        taken = SaccadeAction(text=action) if isinstance(action, str) else action
-        with self._one_at_a_time:
-            return super().step(taken, **options)
-
-    def _send_and_receive(self, message: dict[str, object]) -> dict[str, object]:
-        try:
-            return cast("dict[str, object]", super()._send_and_receive(message))
-        except ConnectionClosed as error:
-            why = self._last_words() or str(error)
-            self.disconnect()
-            raise ConnectionError(f"the session at {self._url} has ended: {why}") from error
-
-    def _last_words(self) -> str:
-        """The server's last message before it hung up: that it is full, for instance."""
-        assert self._ws is not None
-        try:
-            said = json.loads(self._ws.recv(timeout=0))
-        except (ConnectionClosed, TimeoutError, ValueError):
-            return ""
-        return str(said.get("data", {}).get("message", ""))
+        return super().step(SaccadeAction(text=action) if isinstance(action, str) else action, **options)
 
     def _step_payload(self, action: SaccadeAction) -> dict[str, object]:
         return {"text": action.text}

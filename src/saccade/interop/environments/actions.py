@@ -1,0 +1,72 @@
+"""How a model writes its next action, and how that is read."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.protocols.markup import MAX_TURN_CHARS
+
+ActionForm = Literal["thought", "action", "text"]
+"""``thought``: ``<think>…</think><action>…</action>``. ``action``: the block alone. ``text``: the whole turn is the
+action."""
+
+_ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*(?:<think>)?(.*?)</think>", re.DOTALL)
+_STRICT = {
+    "thought": re.compile(r"\A\s*(?:<think>)?[^<]*</think>\s*<action>[^<>]*</action>\s*\Z"),
+    "action": re.compile(r"\A\s*<action>[^<>]*</action>\s*\Z"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParsedAction:
+    """What a turn says: ``action`` is None where it holds none, and ``why`` then tells."""
+
+    thought: str
+    action: str | None
+    is_well_formed: bool
+    why: str = ""
+
+
+def stop_strings(form: ActionForm) -> tuple[str, ...]:
+    """Strings that end a turn."""
+    return () if form == "text" else ("</action>",)
+
+
+def asked_form(form: ActionForm) -> str:
+    """The sentence of the prompt that says how an action is written."""
+    if form == "thought":
+        return "Think between <think> and </think>, then write one action, as <action>…</action>."
+    if form == "action":
+        return "Write one action, as <action>…</action>."
+    return "Write one action and nothing else."
+
+
+def parse_action(text: str, form: ActionForm) -> ParsedAction:
+    """The action of a turn: the last block, or the whole turn where the form is ``text``.
+
+    A turn with several blocks, or a block in its thought, has no action: which one counts would be for the policy to
+    choose afterwards.
+    """
+    if len(text) > MAX_TURN_CHARS:
+        return ParsedAction(thought="", action=None, is_well_formed=False, why="the turn is too long")
+    if form == "text":
+        return ParsedAction(thought="", action=text.strip(), is_well_formed=bool(text.strip()))
+    thought = _THOUGHT.search(text)
+    said = thought.group(1).strip() if thought else ""
+    rest = text[thought.end() :] if thought else text
+    blocks = _ACTION.findall(rest)
+    if len(blocks) != 1 or "<action>" in said:
+        why = "write the action as <action>…</action>" if not blocks else "write one action only"
+        return ParsedAction(thought=said, action=None, is_well_formed=False, why=why)
+    return ParsedAction(
+        thought=said, action=blocks[0].strip(), is_well_formed=_STRICT[form].fullmatch(text) is not None
+    )
+
+
+def write_action(thought: str, action: str, form: ActionForm) -> str:
+    """The turn that says so; the inverse of ``parse_action``."""
+    if form == "text":
+        return action
+    block = f"<action>{action}</action>"
+    return f"<think>{thought}</think>{block}" if form == "thought" else block

@@ -1,0 +1,134 @@
+"""Environments by their names on the command line: ``gymnasium:ID``, ``verifiers:NAME``, ``openenv:URL``, a file."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from saccade.errors import UserError, nearest
+from saccade.interop.environments.world import Split, World, WorldSource
+from saccade.own_code import module_of_file, named_in
+from saccade.types import Json
+
+KINDS = ("gymnasium", "verifiers", "openenv", "reasoning_gym", "textarena")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldNames:
+    """What names an environment, as text that crosses to another process."""
+
+    env: str
+    """``KIND:NAME``, or ``FILE.py:NAME`` for a function that makes one."""
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    """Keyword arguments of the environment."""
+    pictures: str = "auto"
+    """For Gymnasium: ``render``, ``observation``, ``none``, or ``auto`` for the first of them that there is."""
+    action_names: tuple[str, ...] = ()
+    """Names of discrete actions that have none, or, where any text is an action, those that are worth a try."""
+
+    def to_json(self) -> Json:
+        return {
+            "env": self.env,
+            "arguments": dict(self.arguments),
+            "pictures": self.pictures,
+            "action_names": list(self.action_names),
+        }
+
+    @staticmethod
+    def from_json(value: Json) -> "WorldNames":
+        assert isinstance(value, Mapping)
+        arguments, names = value["arguments"], value["action_names"]
+        assert isinstance(arguments, Mapping)
+        assert isinstance(names, list)
+        return WorldNames(
+            env=str(value["env"]),
+            arguments=arguments,
+            pictures=str(value["pictures"]),
+            action_names=tuple(map(str, names)),
+        )
+
+
+def source_of(names: WorldNames) -> WorldSource:
+    """The source that the names mean, in this process; ``UserError`` says what is wrong with them.
+
+    Each kind imports its own packages here, on its first use.
+    """
+    kind, colon, name = names.env.partition(":")
+    if kind.endswith(".py") or "/" in kind:
+        return _own(names)
+    if not colon or not name or kind not in KINDS:
+        near = nearest(kind, KINDS)
+        guess = f" Did you mean {near}:{name or 'NAME'}?" if near and kind not in KINDS else ""
+        raise UserError(
+            f"--env {names.env!r} names no environment.{guess} It is gymnasium:ID, verifiers:NAME, openenv:URL, "
+            "reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
+        )
+    if kind == "gymnasium":
+        from saccade.interop.environments.gymnasium_world import GymnasiumSource, PictureSource
+
+        if names.pictures not in ("auto", "render", "observation", "none"):
+            raise UserError(f"pictures={names.pictures!r} is none of auto, render, observation and none")
+        return GymnasiumSource(
+            id=name,
+            pictures=cast(PictureSource, names.pictures),
+            action_names=names.action_names,
+            keywords=names.arguments,
+        )
+    if kind == "verifiers":
+        from saccade.interop.environments.verifiers_world import VerifiersSource
+
+        source = VerifiersSource(id=name, arguments=names.arguments, action_names=names.action_names)
+        # In the main thread, since the library sets signal handlers when it makes an environment.
+        _ = source.environment
+        return source
+    if kind == "openenv":
+        from saccade.interop.environments.openenv_world import OpenEnvSource
+
+        return OpenEnvSource(url=name, arguments=names.arguments, action_names=names.action_names)
+    from saccade.interop.environments.text_worlds import ReasoningGymSource, TextArenaSource
+
+    text_source = ReasoningGymSource if kind == "reasoning_gym" else TextArenaSource
+    return text_source(name=name, arguments=names.arguments, action_names=names.action_names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSource:
+    """Environments that a function of the user's own makes: a ``World`` or a ``gymnasium.Env`` at each call."""
+
+    name: str
+    make_one: Callable[..., object]
+    arguments: Mapping[str, Json]
+
+    def make(self) -> World:
+        from saccade.interop.environments.gymnasium_world import world_of
+
+        try:
+            made = self.make_one(**self.arguments)
+        except TypeError as error:
+            raise UserError(f"{self.name} cannot be called with {dict(self.arguments)}: {error}") from error
+        return world_of(made, name=self.name)
+
+    def count(self, split: Split) -> int | None:
+        return None
+
+    def actions(self) -> tuple[str, ...]:
+        world = self.make()
+        try:
+            return tuple(getattr(world, "actions", ()))
+        finally:
+            world.close()
+
+
+def _own(names: WorldNames) -> OwnSource:
+    place, _, name = names.env.rpartition(":")
+    if not place:
+        place, name = names.env, ""
+    made = named_in(
+        module_of_file(Path(place), what="environment"), name, place, what="environment function", parameters=0
+    )
+    if not callable(made):
+        raise UserError(f"{names.env} is a {type(made).__name__}; an environment is made by a function or a class")
+    if inspect.iscoroutinefunction(made):
+        raise UserError(f"{names.env} is a coroutine; an environment is made by a plain function")
+    return OwnSource(name=name, make_one=cast("Callable[..., object]", made), arguments=names.arguments)

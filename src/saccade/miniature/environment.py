@@ -1,0 +1,48 @@
+"""Environments of others in miniature: a model made from nothing learns in any that has named actions.
+
+``saccade train environment:tiny --env gymnasium:MiniGrid-Empty-5x5-v0 --out DIR``
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
+
+from saccade.config import RecipeContext, apply_overrides
+from saccade.interop.environments.actions import asked_form, write_action
+from saccade.interop.environments.world import Episode, WorldSource
+from saccade.miniature.tiny_model import tiny_or_given
+from saccade.recipes.environment import Episodes, method, opened
+from saccade.recipes.environment_settings import TINY, EnvironmentSettings
+from saccade.train import Material, Plan
+
+READ_EPISODES = 16
+"""Episodes whose first texts the tokenizer is made from."""
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """Random play is imitated for the form, then the environment's rewards teach."""
+    settings = apply_overrides(TINY, context.overrides)
+    source = opened(context, settings)
+    episodes = Episodes(source, settings, context.seed)
+    material = Material(
+        title=f"A tiny model in {source.name}",
+        build_model=lambda: tiny_or_given(
+            context.model, _texts(source, settings), context.media, numbers=range(100), seed=context.seed
+        ),
+        held_out={"": episodes.held_out},
+        questions=episodes.sampler,
+        examples=episodes.random_play,
+        resources=(source,) if isinstance(source, AbstractContextManager) else (),
+    )
+    return material.plan(settings, method(settings, material, source))
+
+
+def _texts(source: WorldSource, settings: EnvironmentSettings) -> Iterator[str]:
+    """What the model will read and write."""
+    yield "user assistant tool"
+    yield asked_form(settings.show.form)
+    for action in source.actions():
+        yield write_action("", action, settings.show.form)
+    with closing(source.make()) as world:
+        for number in range(READ_EPISODES):
+            yield world.reset(Episode(number=number)).text
+            yield settings.show.rules or world.rules

@@ -1,0 +1,111 @@
+"""Settings of training in an environment of somebody else's."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from saccade.algorithms import StepCredit
+from saccade.errors import UserError
+from saccade.interop.environments.bridge import BridgedSource
+from saccade.interop.environments.sources import WorldNames, source_of
+from saccade.interop.environments.world import WorldSource
+from saccade.interop.environments.world_env import WorldSettings
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.rewards.environment import EnvironmentReward
+from saccade.rollout import RolloutSettings
+from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
+from saccade.types import Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSettings:
+    """How the environment that ``--env`` names is made."""
+
+    arguments: str = ""
+    """Keyword arguments as a JSON object."""
+    pictures: str = "auto"
+    """What is seen of a Gymnasium environment: ``render``, ``observation``, ``none``, or ``auto`` for the first of them
+    that there is."""
+    action_names: tuple[str, ...] = ()
+    """Names of discrete actions, where the environment has none; or texts worth a try, where any text is an action:
+    random play is made of them."""
+    python: Path | None = None
+    """Another Python in which the environment's packages are; it then lives in processes of its own."""
+    processes: int = 2
+    """How many, with ``python``."""
+
+    def check(self) -> None:
+        self.keywords()
+        if self.processes < 1:
+            raise UserError(f"processes={self.processes} must be 1 or more")
+
+    def keywords(self) -> Mapping[str, Json]:
+        """The arguments; UserError unless they are a JSON object."""
+        try:
+            read = json.loads(self.arguments or "{}")
+        except ValueError as error:
+            raise UserError(f"environment.arguments={self.arguments!r} is no JSON: {error}") from error
+        if not isinstance(read, dict):
+            raise UserError(f'environment.arguments={self.arguments!r} must be a JSON object, as {{"size": 5}}')
+        return cast("Mapping[str, Json]", read)
+
+    def open(self, env: str) -> WorldSource:
+        """The environment of this name."""
+        names = WorldNames(env=env, arguments=self.keywords(), pictures=self.pictures, action_names=self.action_names)
+        if self.python is None:
+            return source_of(names)
+        return BridgedSource(names=names, python=self.python, processes=self.processes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSettings:
+    """Settings for a published model of a few billion parameters (see ``TINY``)."""
+
+    model: LoadSettings = LoadSettings()
+    environment: OpenSettings = OpenSettings()
+    show: WorldSettings = WorldSettings()
+    sft: ImitationSettings = ImitationSettings()
+    """Imitation of random play, for models that do not know how an action is written. It teaches form and no skill."""
+    rl: RLSettings = RLSettings(
+        steps=100,
+        tasks_per_step=16,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=1e-6),
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
+        checkpoint_every=20,
+    )
+    credit: StepCredit = StepCredit()
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=16384)
+    max_turns: int = 50
+    episodes: int = 0
+    """Episodes that are trained on again and again; 0 for all that there are, or new ones without an end."""
+    held_out: int = 64
+    """Episodes that are measured, of the environment's test split, or of seeds that training never uses."""
+    reward: EnvironmentReward = EnvironmentReward()
+
+    def check(self) -> None:
+        if self.max_turns < 1 or self.episodes < 0 or self.held_out < 1:
+            raise UserError(
+                f"max_turns={self.max_turns} and held_out={self.held_out} must be 1 or more, and "
+                f"episodes={self.episodes} 0 or more"
+            )
+
+
+TINY = EnvironmentSettings(
+    show=WorldSettings(form="action"),
+    sft=ImitationSettings(steps=150, batch_size=8, optimizer=OptimizerSettings(learning_rate=1e-3)),
+    rl=RLSettings(
+        steps=40,
+        tasks_per_step=8,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4),
+        algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28),
+        checkpoint_every=10,
+    ),
+    rollout=RolloutSettings(max_turn_tokens=16, max_tokens=1024),
+    max_turns=20,
+)
+"""The defaults for tiny models."""

@@ -1,0 +1,186 @@
+"""Environments that nobody here wrote, played by words: MiniGrid, Gymnasium's own, reasoning-gym, TextArena."""
+
+import random
+from contextlib import closing
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from PIL import Image
+
+from saccade.errors import UserError
+from saccade.interop.environments.gymnasium_world import GymnasiumSource, world_of
+from saccade.interop.environments.observations import shown_from
+from saccade.interop.environments.play import random_example, unlike_itself
+from saccade.interop.environments.sources import WorldNames, source_of
+from saccade.interop.environments.world import Episode, episode_of_task, episode_task
+from saccade.types import Task
+
+EMPTY = GymnasiumSource(id="MiniGrid-Empty-5x5-v0")
+TO_THE_GOAL = ["forward", "forward", "right", "forward", "forward"]
+"""MiniGrid's smallest room: the goal is two steps to the right and two down."""
+
+
+def test_minigrid_is_seen_as_drawn_and_moved_by_words() -> None:
+    with closing(EMPTY.make()) as world:
+        shown = world.reset(Episode(number=0))
+        assert "left, right, forward" in world.rules
+        assert shown.text == "mission: get to the green goal square"
+        assert [picture.size for picture in shown.pictures] == [(160, 160)]
+        results = [world.step(action) for action in TO_THE_GOAL]
+    assert [result.terminated for result in results] == [False, False, False, False, True]
+    assert 0.9 < results[-1].reward < 1
+    assert [result.reward for result in results[:-1]] == [0.0] * 4
+
+
+def test_an_action_is_named_without_regard_to_case_and_spaces() -> None:
+    with closing(GymnasiumSource(id="MiniGrid-DoorKey-5x5-v0").make()) as world:
+        world.reset(Episode(number=1))
+        assert not world.step(" Forward ").invalid
+        refused = world.step("fly " * 100)
+    assert refused.invalid.startswith("there is no action 'fly fly")
+    assert len(refused.invalid) < 200
+
+
+def test_the_same_episode_begins_alike_and_splits_have_their_own() -> None:
+    with closing(GymnasiumSource(id="MiniGrid-FourRooms-v0").make()) as world:
+        first, again = world.reset(Episode(number=3)), world.reset(Episode(number=3))
+        other = world.reset(Episode(number=3, split="test"))
+    assert first.pictures[0].tobytes() == again.pictures[0].tobytes()
+    assert first.pictures[0].tobytes() != other.pictures[0].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "actions", "beginning"),
+    [
+        ("FrozenLake-v1", ("left", "down", "right", "up"), "observation: 0"),
+        ("CartPole-v1", ("push left", "push right"), "observation: ["),
+        ("Blackjack-v1", ("stick", "hit"), "observation: "),
+    ],
+)
+def test_numbers_are_text_where_nothing_is_drawn(name: str, actions: tuple[str, ...], beginning: str) -> None:
+    source = GymnasiumSource(id=name, pictures="none")
+    assert source.actions() == actions
+    with closing(source.make()) as world:
+        shown = world.reset(Episode(number=0))
+    assert shown.text.startswith(beginning)
+    assert shown.pictures == ()
+
+
+def test_actions_that_no_text_can_name_are_refused() -> None:
+    with pytest.raises(UserError, match=r"Box.*discrete actions and text"):
+        GymnasiumSource(id="Pendulum-v1").make()
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ("gymnasium:MiniGrid-Emty-5x5-v0", "Did you mean MiniGrid-Empty-5x5-v0"),
+        ("gymnasium:nothing_there:Some-v0", "needs the package nothing_there"),
+        ("gymnasim:X", "Did you mean gymnasium:X"),
+        ("MiniGrid-Empty-5x5-v0", "names no environment"),
+        ("reasoning_gym:chain_sun", "Did you mean chain_sum"),
+        ("textarena:GuessTheNumbr-v0", "Did you mean GuessTheNumber-v0"),
+        ("textarena:TicTacToe-v0", "no game for one player"),
+        ("openenv:http://127.0.0.1:9", "no OpenEnv server answers"),
+        ("absent.py:make", "there is no environment file"),
+    ],
+)
+def test_a_wrong_name_says_what_was_meant(env: str, said: str) -> None:
+    with pytest.raises(UserError, match=said), closing(source_of(WorldNames(env=env)).make()) as world:
+        world.reset(Episode(number=0))
+
+
+def test_a_question_of_reasoning_gym_is_an_episode_of_one_turn() -> None:
+    source = source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_terms": 2, "max_digits": 1}))
+    with closing(source.make()) as world:
+        question = world.reset(Episode(number=7)).text
+        numbers = question.rpartition(": ")[2].rstrip(" =")
+        right = world.step(str(eval(numbers)))
+        world.reset(Episode(number=7))
+        wrong = world.step("no idea")
+    assert (right.reward, right.success, right.terminated) == (1.0, True, True)
+    assert wrong.success is False
+
+
+def test_an_argument_that_a_generator_has_not_is_refused() -> None:
+    with pytest.raises(UserError, match="chain_sum refuses"):
+        source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_trems": 2})).make().reset(Episode(number=0))
+
+
+def test_a_game_of_textarena_is_won_by_its_hints_and_leaves_chance_alone() -> None:
+    random.seed(5)
+    expected = random.random()
+    random.seed(5)
+    source = source_of(WorldNames(env="textarena:GuessTheNumber-v0"))
+    low, high = 1, 20
+    with closing(source.make()) as world, closing(source.make()) as beside:
+        world.reset(Episode(number=2))
+        beside.reset(Episode(number=9))
+        while True:
+            guess = (low + high) // 2
+            result = world.step(str(guess))
+            beside.step("1")
+            if result.terminated:
+                break
+            low, high = (guess + 1, high) if "higher" in result.shown.text else (low, guess - 1)
+            assert "Player" not in result.shown.text.split("\n")[0], "the policy's own words are not shown again"
+    assert (result.reward, result.success) == (1.0, True)
+    assert random.random() == expected
+
+
+class Noisy(gymnasium.Env):  # type: ignore[type-arg]
+    """An environment that draws without its seed."""
+
+    action_space = spaces.Discrete(2)
+    observation_space = spaces.Box(0, 255, (32, 32, 3), np.uint8)
+    chance = np.random.default_rng(0)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):  # type: ignore[no-untyped-def, override]
+        return self.chance.integers(0, 255, (32, 32, 3), dtype=np.uint8), {}
+
+
+class NoisySource:
+    name = "Noisy"
+
+    def make(self):  # type: ignore[no-untyped-def]
+        return world_of(Noisy(), name="Noisy")
+
+    def count(self, split: str) -> int | None:
+        return None
+
+    def actions(self) -> tuple[str, ...]:
+        return ()
+
+
+def test_an_environment_that_draws_without_its_seed_is_told_of() -> None:
+    assert unlike_itself(EMPTY) is None
+    assert "not have the bytes" in str(unlike_itself(NoisySource()))
+
+
+def test_random_play_is_an_example_that_ends_where_the_episode_does() -> None:
+    example = random_example(EMPTY, Episode(number=0), max_turns=12, seed=4)
+    again = random_example(EMPTY, Episode(number=0), max_turns=12, seed=4)
+    assert example == again
+    assert 1 <= len(example.turns) <= 12
+
+
+def test_an_episode_and_its_task_name_each_other() -> None:
+    episode = Episode(number=12, split="test")
+    assert episode_of_task(episode_task("Some:thing/odd#1", episode)) == episode
+    mine = Task(id="mine", family="f", question="q", answer="a", answer_kind="exact", images=())
+    with pytest.raises(UserError, match="no episode"):
+        episode_of_task(mine)
+
+
+def test_observations_of_any_shape_are_text_and_pictures() -> None:
+    upright = np.zeros((3, 20, 30), np.uint8)
+    grey = np.zeros((20, 30, 1), np.uint8)
+    shown = shown_from(
+        {"says": "hello", "seen": upright, "more": [grey, Image.new("L", (9, 9))], "tiny": upright[:, :7]}
+    )
+    assert shown.text == "says: hello"
+    assert [picture.size for picture in shown.pictures] == [(30, 20), (30, 20), (9, 9)]
+    assert shown_from(np.arange(4)).text == "observation: [0, 1, 2, 3]"
+    assert shown_from(np.zeros(1000)).text == ""

@@ -1,0 +1,76 @@
+"""A run in an environment that nobody here wrote: whole, resumed, and refused where it cannot teach."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from saccade.config import RecipeContext
+from saccade.errors import UserError
+from saccade.miniature.environment import tiny
+from saccade.recipes.environment import environment
+from saccade.train.plan import RLStage
+from saccade.train.run import run_plan
+
+SMALL = (
+    "sft.steps=3",
+    "sft.batch_size=2",
+    "rl.tasks_per_step=2",
+    "rl.group_size=2",
+    "rl.checkpoint_every=1",
+    "held_out=2",
+    "max_turns=5",
+    "show.window=3",
+    "show.form=text",
+    "rollout.max_turn_tokens=6",
+)
+MINIGRID = "gymnasium:MiniGrid-Empty-5x5-v0"
+
+
+def play(out: Path, *overrides: str, resume: bool = False, env: str = MINIGRID) -> None:
+    context = RecipeContext(env=env, overrides=(*SMALL, *overrides))
+    run_plan(tiny(context), out=out, media=context.media, seed=0, resume=resume, threads=1)
+
+
+def digests(out: Path) -> dict[str, str]:
+    files = [
+        *out.glob("trajectories/**/*.jsonl"),
+        *out.glob("evaluations/*.jsonl"),
+        *out.glob("checkpoints/**/*.safetensors"),
+    ]
+    return {str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def test_a_run_in_minigrid_that_is_resumed_has_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
+    play(tmp_path / "whole", "rl.steps=2")
+    play(tmp_path / "parts", "rl.steps=1")
+    play(tmp_path / "parts", "rl.steps=2", resume=True)
+    whole, parts = digests(tmp_path / "whole"), digests(tmp_path / "parts")
+    assert {name: parts[name] for name in whole if name.startswith("trajectories")} == {
+        name: digest for name, digest in whole.items() if name.startswith("trajectories")
+    }
+    last = "checkpoints/rl-000002/model.safetensors"
+    assert whole[last] == parts[last]
+
+
+def test_credit_is_by_turn_with_each_algorithm() -> None:
+    for name in ("grpo", "dapo", "ppo", "rloo"):
+        plan = tiny(RecipeContext(env=MINIGRID, overrides=(*SMALL, f"rl.algorithm.name={name}")))
+        [stage] = [stage for stage in plan.stages if isinstance(stage, RLStage)]
+        assert "step re" in stage.applied_algorithm.name
+
+
+def test_without_an_environment_there_is_nothing_to_train_in() -> None:
+    with pytest.raises(UserError, match="--env gymnasium:MiniGrid"):
+        environment(RecipeContext())
+
+
+def test_random_play_needs_actions_that_have_names() -> None:
+    with pytest.raises(UserError, match=r"environment\.action_names"):
+        tiny(RecipeContext(env="textarena:GuessTheNumber-v0"))
+
+
+@pytest.mark.parametrize(("setting", "said"), [("arguments=[1]", "JSON object"), ("pictures=some", "none of auto")])
+def test_settings_of_an_environment_are_checked_before_work(setting: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        tiny(RecipeContext(env=MINIGRID, overrides=(f"environment.{setting}",)))
