@@ -44,7 +44,7 @@ export function svg(name, ...rest) {
 
 /** A table; each row is its heading cell's children and the other cells'. @param {Children[]} heads @param {(Children[] | Node)[]} rows @param {string} [caption] */
 export function table(heads, rows, caption) {
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption ?? "table" }, h("table", caption && h("caption", caption), h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one)))),
+  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption ?? "table" }, h("table", caption && h("caption", caption), h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one)))),
     h("tbody", rows.map((row) => (row instanceof Node ? row : h("tr", row.map((cell, at) => (at ? h("td", cell) : h("th", { scope: "row" }, cell)))))))));
 }
 

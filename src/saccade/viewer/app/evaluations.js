@@ -17,7 +17,7 @@ export async function evaluationsPage(query) {
   const { rr, rw, wr, ww } = answer.fields;
   page.append(h("div.four-fields", Object.entries(FIELDS).map(([key, words]) => h("div", { class: `field ${key}` }, h("b.big", String(answer.fields[key])), h("span", words)))),
     h("p", `${rr + rw + wr + ww} questions are in both; ${wr} were gained and ${rw} lost, `, h("b", `exact McNemar p ${numberText(answer.p_exact)}`), answer.difference ? `, difference ${percentText(answer.difference.mean)} (95 % ${percentText(answer.difference.low)} to ${percentText(answer.difference.high)})` : "", "."),
-    h("div.scroll", { tabindex: 0, role: "region", "aria-label": "by family" }, h("table", h("caption", "By family"), h("thead", h("tr", ...["Family", ...Object.values(FIELDS), "p"].map((name) => h("th", { scope: "col" }, name)))),
+    h("div.scroll", { tabindex: 0, role: "group", "aria-label": "by family" }, h("table", h("caption", "By family"), h("thead", h("tr", ...["Family", ...Object.values(FIELDS), "p"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", answer.families.map((/** @type {any} */ family) => h("tr", h("th", { scope: "row" }, readable(family.name ?? family.family)), ["rr", "wr", "rw", "ww", "p"].map((key) => h("td.numbers", numberText(family[key])))))))),
     h("h2", "Questions that flipped"), flips(answer));
   return page;

@@ -37,7 +37,7 @@ async function route() {
   if (report) report.hidden = !isReport;
   place.hidden = isReport;
   markNavigation(isReport ? "" : address);
-  if (isReport) return;
+  if (isReport) return void place.removeAttribute("aria-busy");
   const [path, search] = address.split("?", 2);
   const mine = (shows += 1);
   place.setAttribute("aria-busy", "true");

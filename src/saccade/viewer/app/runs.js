@@ -44,7 +44,7 @@ export async function runsPage() {
   const close = listen(null, { step: soon, status: soon, index: soon, gone: soon });
   window.addEventListener("saccade:leave", close, { once: true });
   page.append(h("h1", "Runs"), notes,
-    answer.runs.length ? h("div.scroll", { tabindex: 0, role: "region", "aria-label": "runs" }, h("table.runs", h("thead", h("tr", ...["Compare", "Run", "Status", "Curve", "Accuracy", "Trajectories"].map((name) => h("th", { scope: "col" }, name)))), body)) : h("p", answer.note ?? "No run was found."),
+    answer.runs.length ? h("div.scroll", { tabindex: 0, role: "group", "aria-label": "runs" }, h("table.runs", h("thead", h("tr", ...["Compare", "Run", "Status", "Curve", "Accuracy", "Trajectories"].map((name) => h("th", { scope: "col" }, name)))), body)) : h("p", answer.note ?? "No run was found."),
     answer.runs.length > 1 ? h("p", beside) : h("span"));
   return page;
 }
@@ -95,7 +95,7 @@ function whatIsThere(run) {
 /** @param {Run} run */
 function evaluationTable(run) {
   if (!run.evaluations?.length) return null;
-  return h("section", h("h2", "Accuracy"), h("div.scroll", { tabindex: 0, role: "region", "aria-label": "accuracy" }, h("table", h("thead", h("tr", h("th", { scope: "col" }, "Evaluation"), h("th", { scope: "col" }, "Right, with 95 % interval"), h("th", { scope: "col" }, "Look at"))),
+  return h("section", h("h2", "Accuracy"), h("div.scroll", { tabindex: 0, role: "group", "aria-label": "accuracy" }, h("table", h("thead", h("tr", h("th", { scope: "col" }, "Evaluation"), h("th", { scope: "col" }, "Right, with 95 % interval"), h("th", { scope: "col" }, "Look at"))),
     h("tbody", run.evaluations.flatMap((one) => [
       h("tr", h("th", { scope: "row" }, readable(one.name)), h("td", shareBar(one)), h("td", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}` }, "all"), " · ", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}&right=0` }, "wrong"))),
       ...(one.families.length > 1 ? one.families.map((family) => h("tr.family", h("th", { scope: "row" }, readable(family.name)), h("td", shareBar(family)), h("td", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}&family=${encodeURIComponent(family.name)}&right=0` }, "wrong")))) : []),
