@@ -44,16 +44,14 @@ ray: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,ray]'
 	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
 
-<<<<<<< HEAD
 # Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
 test-cluster: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
 	$(BIN)/python -m pytest -n 0 -m cluster tests/train/test_fleet_ray.py
-=======
+
 # The browser for the tests of the viewer's pages; without one they are left out, but for continuous integration.
 chromium:
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
->>>>>>> 7e80b8b (The viewer's pages tested in a browser: linking both ways, keys, filters, exports without a network, axe on every view)
 
 clean:
 	rm -rf $(VENV) runs

@@ -10,7 +10,7 @@ from saccade.viewer.example_sections import shown_attempts
 from saccade.viewer.examples import verdict
 from saccade.viewer.exported import Carried
 from saccade.viewer.pictures import Album
-from saccade.viewer.scene.parts import Identity, Scene
+from saccade.viewer.scene.parts import Identity, TrajectoryScene
 from saccade.viewer.scene.scene import scene_json, scene_of
 
 RUN = "report"
@@ -75,7 +75,7 @@ def carried(chosen: Chosen, album: Album) -> Carried:
     )
 
 
-def row_json(scene: Scene, attempt: Attempt) -> Json:
+def row_json(scene: TrajectoryScene, attempt: Attempt) -> Json:
     """The trajectory as a line of a list."""
     trajectory, task = attempt.trajectory, attempt.task
     reward = None if scene.reward is None else scene.reward.total

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from saccade.runs.signals import by_turn
 from saccade.types import Clock, Json
 from saccade.viewer.app.lists import across, row_of, rows_json
-from saccade.viewer.scene.parts import Identity, Signals
+from saccade.viewer.scene.parts import Identity, TokenSignals
 from saccade.viewer.scene.scene import scene_json, scene_of
 from saccade.viewer.store.filters import group_mask
 from saccade.viewer.store.run import Opened, Run
@@ -43,10 +43,10 @@ def _texts(value: Json) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
-def _signals(opened: Opened) -> Signals:
+def _signals(opened: Opened) -> TokenSignals:
     attempt, found, clock = opened.attempt, opened.signals, opened.clock
     segments = attempt.trajectory.segments
-    return Signals(
+    return TokenSignals(
         advantages=attempt.advantages or (),
         token_advantages=(by_turn(found.advantages, segments) or ()) if found else (),
         entropy=(by_turn(found.entropy, segments) or ()) if found else (),

@@ -16,7 +16,7 @@ PartKind = Literal["text", "tag", "thought", "call", "answer", "code"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Signals:
+class TokenSignals:
     """Numbers about one trajectory's action tokens, each turn's in order; empty where they were not written down."""
 
     advantages: Sequence[float] = ()
@@ -49,7 +49,7 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Picture:
+class SeenPicture:
     """A picture that the model saw, or that a tool gave back; ``key`` names its place: ``q0`` or ``t1.0``."""
 
     key: str
@@ -91,7 +91,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class TextPart:
     """A stretch of a turn's text of one kind."""
 
     start: int
@@ -121,7 +121,7 @@ class SceneTurn:
     text: str
     left_out: int
     """Characters of the text that are in the record alone."""
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
     spans: tuple[Span, ...]
     outcome: str
     is_fine: bool
@@ -157,7 +157,7 @@ class Reward:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class AskedQuestion:
     """What was asked."""
 
     id: str
@@ -170,7 +170,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
+class TrajectoryScene:
     """Everything that a page shows of one trajectory."""
 
     id: str
@@ -185,11 +185,11 @@ class Scene:
     failure: str
     verdict: Literal["right", "wrong", "failed"]
     answer: str | None
-    task: Question
+    task: AskedQuestion
     findings: tuple[str, ...]
     """What happened, in sentences, the telling ones first."""
     reward: Reward | None
-    pictures: tuple[Picture, ...]
+    pictures: tuple[SeenPicture, ...]
     pictures_left_out: int
     regions: tuple[Region, ...]
     turns: tuple[SceneTurn, ...]
@@ -206,5 +206,5 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and abs(value) < float("inf") else None
 
 
-def picture_of(key: str, image: ImageRef, caption: str, origin: Origin | None = None) -> Picture:
-    return Picture(key=key, hash=image.hash, width=image.width, height=image.height, caption=caption, origin=origin)
+def picture_of(key: str, image: ImageRef, caption: str, origin: Origin | None = None) -> SeenPicture:
+    return SeenPicture(key=key, hash=image.hash, width=image.width, height=image.height, caption=caption, origin=origin)

@@ -15,7 +15,7 @@ from saccade.types import Attempt, ImageRef, Json, ToolCall, Turn
 from saccade.viewer.examples import named_boxes
 from saccade.viewer.named_points import named_points
 from saccade.viewer.scene.frames import frame_words
-from saccade.viewer.scene.parts import Origin, Picture, Region, RegionKind, Span, finite, utf16
+from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, Span, finite, utf16
 from saccade.viewer.words import code_of, visible
 
 MAX_REGIONS = 200
@@ -56,7 +56,7 @@ class Places:
             taken.sort(key=lambda one: one.start)
 
 
-def places_of(attempt: Attempt, pictures: Sequence[Picture]) -> Places:
+def places_of(attempt: Attempt, pictures: Sequence[SeenPicture]) -> Places:
     """Everything that can be drawn on these pictures, question's targets first."""
     places = Places()
     _targets(attempt, places)
@@ -151,7 +151,7 @@ def _named_points(attempt: Attempt, places: Places) -> None:
         )
 
 
-def _asked(turn: Turn, pictures: Sequence[Picture], places: Places) -> None:
+def _asked(turn: Turn, pictures: Sequence[SeenPicture], places: Places) -> None:
     """What a call asked for, with the pictures that came of it."""
     call = turn.action
     if not isinstance(call, ToolCall):
@@ -173,7 +173,7 @@ def _asked(turn: Turn, pictures: Sequence[Picture], places: Places) -> None:
 
 
 def _asked_region(
-    turn: Turn, number: int, count: int, on: Picture, shape: tuple[float, ...], written: _Written | None, tool: str
+    turn: Turn, number: int, count: int, on: SeenPicture, shape: tuple[float, ...], written: _Written | None, tool: str
 ) -> Region:
     several = f".{number}" if count > 1 else ""
     image = ImageRef(hash=on.hash, width=on.width, height=on.height)
@@ -191,7 +191,7 @@ def _asked_region(
     )
 
 
-def _picture_meant(call: ToolCall, turn: Turn, pictures: Sequence[Picture]) -> Picture | None:
+def _picture_meant(call: ToolCall, turn: Turn, pictures: Sequence[SeenPicture]) -> SeenPicture | None:
     """The picture that a call is about: the first where it does not say, none where there is no such number."""
     number = call.arguments.get("image", 1)
     before = [one for one in pictures if one.key.startswith("q") or _turn_of(one) < turn.index + 1]
@@ -200,7 +200,7 @@ def _picture_meant(call: ToolCall, turn: Turn, pictures: Sequence[Picture]) -> P
     return before[number - 1]
 
 
-def _turn_of(picture: Picture) -> int:
+def _turn_of(picture: SeenPicture) -> int:
     return int(picture.key[1:].split(".")[0])
 
 

@@ -10,15 +10,15 @@ from saccade.viewer.chain_views import page_words
 from saccade.viewer.examples import verdict
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import (
+    AskedQuestion,
     Identity,
-    Picture,
-    Question,
     Reward,
     RewardTerm,
-    Scene,
     SceneTurn,
-    Signals,
+    SeenPicture,
     Tokens,
+    TokenSignals,
+    TrajectoryScene,
     finite,
     picture_of,
     utf16,
@@ -35,15 +35,15 @@ TokenTexts = Callable[[Sequence[int]], Sequence[str]]
 
 
 def scene_of(
-    attempt: Attempt, identity: Identity, signals: Signals | None = None, token_texts: TokenTexts | None = None
-) -> Scene:
+    attempt: Attempt, identity: Identity, signals: TokenSignals | None = None, token_texts: TokenTexts | None = None
+) -> TrajectoryScene:
     """Everything that a page shows of the trajectory. Hostile texts pass as they are: no page reads them as markup."""
-    signals = signals or Signals(advantages=attempt.advantages or ())
+    signals = signals or TokenSignals(advantages=attempt.advantages or ())
     trajectory, task = attempt.trajectory, attempt.task
     pictures = list(_pictures(attempt))
     places = places_of(attempt, pictures)
     shown = [replace(one, origin=places.origins.get(one.key)) for one in pictures[:MAX_PICTURES]]
-    return Scene(
+    return TrajectoryScene(
         id=identity.id,
         run=identity.run,
         stage=identity.stage,
@@ -56,7 +56,7 @@ def scene_of(
         failure=cut(trajectory.failure)[0],
         verdict="failed" if trajectory.status == "failed" else "right" if verdict(attempt) == "right" else "wrong",
         answer=None if trajectory.answer is None else cut(trajectory.answer)[0],
-        task=Question(
+        task=AskedQuestion(
             id=task.id,
             family=task.family,
             text=cut(task.question)[0],
@@ -78,18 +78,18 @@ def scene_of(
     )
 
 
-def scene_json(scene: Scene) -> dict[str, Json]:
+def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
     """The scene as JSON that every reader takes: finite numbers, and texts whose lone surrogates stay escaped."""
     values: dict[str, Json] = asdict(scene)
     return values
 
 
-def scene_text(scene: Scene) -> str:
+def scene_text(scene: TrajectoryScene) -> str:
     """The scene as ASCII JSON; nothing in it can end a script element or upset a decoder."""
     return json.dumps(scene_json(scene), allow_nan=False).replace("<", "\\u003c")
 
 
-def _pictures(attempt: Attempt) -> Iterator[Picture]:
+def _pictures(attempt: Attempt) -> Iterator[SeenPicture]:
     task = attempt.task
     for index, image in enumerate(task.images):
         time = f", at {task.frame_times_s[index]:g} s" if index < len(task.frame_times_s) else ""
@@ -105,8 +105,8 @@ def _pictures(attempt: Attempt) -> Iterator[Picture]:
 def _turn(
     turn: Turn,
     places: Places,
-    pictures: Sequence[Picture],
-    signals: Signals,
+    pictures: Sequence[SeenPicture],
+    signals: TokenSignals,
     segments: Sequence[Segment],
     token_texts: TokenTexts | None,
 ) -> SceneTurn:
@@ -141,7 +141,7 @@ def _pixels(turn: Turn, call: str) -> str:
 
 
 def _tokens(
-    turn: int, text: str, segments: Sequence[Segment], signals: Signals, token_texts: TokenTexts | None
+    turn: int, text: str, segments: Sequence[Segment], signals: TokenSignals, token_texts: TokenTexts | None
 ) -> Tokens | None:
     """Numbers of the turn's tokens; None where the record has none."""
     actions = [one for one in segments if one.role == "action" and one.turn == turn]

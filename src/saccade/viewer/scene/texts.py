@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from saccade.viewer.scene.parts import Part, PartKind, utf16
+from saccade.viewer.scene.parts import PartKind, TextPart, utf16
 
 MAX_TEXT = 60_000
 """Characters of one text on a page; the record has the rest."""
@@ -23,14 +23,14 @@ _KINDS: dict[str, PartKind] = {
 _TAG = re.compile(r"<(/?)(" + "|".join(_KINDS) + r")>|```(?:python|py)\s*\n|```", re.IGNORECASE)
 
 
-def parts_of(text: str) -> tuple[Part, ...]:
+def parts_of(text: str) -> tuple[TextPart, ...]:
     """Parts that together are the whole text, with offsets in UTF-16 code units."""
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     at = 0
     for start, end, kind in _pieces(text):
         length = utf16(text[start:end])
         if length:
-            parts.append(Part(start=at, end=at + length, kind=kind))
+            parts.append(TextPart(start=at, end=at + length, kind=kind))
             at += length
     return tuple(parts)
 
