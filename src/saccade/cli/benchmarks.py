@@ -48,3 +48,21 @@ def _check(names: list[str], folder: Path) -> None:
             click.echo(f"{name}: {error}")
     if wrong:
         raise UserError(f"{wrong} of {len(names)} files cannot be used")
+
+
+@click.command()
+@click.argument("run", type=PATH)
+@click.option("--benchmarks-dir", type=PATH, default=Path("benchmarks-data"), show_default=True, help="Their files.")
+@click.option("--judge", required=True, metavar="URL|DIR", help="Server of a judge, or a checkpoint directory.")
+@click.option("--judge-model", metavar="NAME", help="The server's name of the judge.")
+def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> None:
+    """Read a run's answers to benchmarks again, asking a judge where a harness's rule does."""
+    import asyncio
+
+    from saccade.chat.chat_model import connect
+    from saccade.evaluation.benchmarks.judged_run import reread_lines, reread_run
+
+    name = f"{judge_model} at {judge}" if judge_model else judge
+    with connect(judge, model=judge_model, cache_dir=run / "judge-cache") as model:
+        found = asyncio.run(reread_run(run, benchmarks_dir, model, name))
+    click.echo("\n".join(reread_lines(found)))

@@ -7,7 +7,7 @@ import click
 
 from saccade import __version__
 from saccade.cli.bench import bench
-from saccade.cli.benchmarks import benchmarks
+from saccade.cli.benchmarks import benchmarks, reread
 from saccade.cli.contamination import contamination
 from saccade.cli.curate import curate
 from saccade.cli.evaluate import evaluate
@@ -39,6 +39,7 @@ def saccade() -> None:
 
 saccade.add_command(bench)
 saccade.add_command(benchmarks)
+saccade.add_command(reread)
 saccade.add_command(curate)
 saccade.add_command(index)
 saccade.add_command(search)

@@ -19,6 +19,7 @@ from saccade.evaluation.benchmarks import (
     read_replies,
     ready_rows,
     spread,
+    suite_lines,
     suite_named,
     suite_table,
     with_options,
@@ -136,7 +137,8 @@ def benchmark_report(
         for way, found in tables.items():
             table = suite_table(suite_named(suite), found)
             write_text_atomic(out / "benchmarks" / f"{suite}_{way}.md", table + "\n")
-            lines += ["", f"{suite}, {way}:", table]
+            lines += ["", f"{suite}, {way} (the whole table: benchmarks/{suite}_{way}.md):"]
+            lines += suite_lines(suite_named(suite), found)
     return "\n".join(lines)
 
 

@@ -255,7 +255,7 @@ class OpenedBenchmark:
             date = f" of {self.release.date}" if self.release.date else ""
             return f"{self.file}, the published file{date} (md5 {self.md5}), {len(self.rows):,} questions"
         if known and self.md5:
-            listed = ", ".join(one.md5 for one in known)
+            listed = ", ".join(dict.fromkeys(one.md5 for one in known))
             return f"{self.file}, md5 {self.md5}, NOT a published file ({listed}), {len(self.rows):,} questions"
         return f"{self.file}{f', md5 {self.md5}' if self.md5 else ''}, {len(self.rows):,} questions"
 

@@ -1,5 +1,6 @@
 """Replies read by every reading of a benchmark, with a judge where one is given, and the figures of each reading."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
 NO_VERDICT = Extracted("", None)
+AT_ONCE = 16
+"""Replies that a judge is asked about at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +81,13 @@ async def judge_replies(
 ) -> BenchmarkReading:
     """The replies by a reading, the judge asked wherever the rule does not decide alone."""
     rule = benchmark.reading(name)
-    read: list[Extracted | None] = []
-    for row, reply in zip(rows, replies, strict=True):
-        read.append(None if reply is None else await judged(rule, row, reply, judge, seed=seed))
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(row: BenchmarkRow, reply: str | None) -> Extracted | None:
+        async with places:
+            return None if reply is None else await judged(rule, row, reply, judge, seed=seed)
+
+    read = await asyncio.gather(*(one(row, reply) for row, reply in zip(rows, replies, strict=True)))
     return _reading(benchmark, name, rows, replies, read)
 
 

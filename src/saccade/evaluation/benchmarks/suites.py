@@ -172,13 +172,28 @@ def suite_table(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]
     ``measured`` has the readings of each benchmark by its name; the headline is marked by a star. A figure stands
     beside how many replies failed or have no verdict.
     """
-    lines = [f"{suite.title}. {suite.protocol[0].upper()}{suite.protocol[1:]}.", ""]
+    sources = sorted({f"{one.source} ({one.date})" for row in suite.rows for one in suite.own_figures(row)})
+    lines = [f"{suite.title}. {suite.protocol[0].upper()}{suite.protocol[1:]}. The paper: {'; '.join(sources)}.", ""]
     lines += ["| benchmark | measured | the paper | published elsewhere |", "|---|---|---|---|"]
     for row in suite.rows:
         own = "; ".join(f"{one.model}{_tools(one)} {one.value:g}" for one in suite.own_figures(row)) or "not listed"
         cells = (row.benchmark.title, _measured(row, measured.get(row.name)), own, _elsewhere(suite.other_figures(row)))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def suite_lines(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]) -> list[str]:
+    """The same in lines for a terminal: the rows that were run, and the names of those that were not."""
+    lines: list[str] = []
+    for row in suite.rows:
+        if row.name not in measured:
+            continue
+        lines.append(f"{row.benchmark.title}: {_measured(row, measured[row.name])}")
+        own = ", ".join(f"{one.model}{_tools(one)} {one.value:g}" for one in suite.own_figures(row))
+        lines.append(f"  the paper: {own or 'not listed'}")
+        lines.append(f"  published elsewhere: {_elsewhere(suite.other_figures(row))}")
+    missing = [row.benchmark.title for row in suite.rows if row.name not in measured]
+    return [*lines, *([f"not run, no file: {', '.join(missing)}"] if missing else [])]
 
 
 def _tools(figure: PublishedFigure) -> str:

@@ -1,0 +1,100 @@
+"""Answers of a finished run read again, with a judge where a rule asks one: nothing is played again."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.atomic import write_json_atomic
+from saccade.chat.chat_model import ChatModel
+from saccade.errors import UserError
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow
+from saccade.evaluation.benchmarks.opening import open_benchmark
+from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replies
+from saccade.evaluation.benchmarks.table import benchmark_named
+from saccade.media.store import MediaStore
+from saccade.rewards.groups import is_without_verdict
+from saccade.runs.records import read_records
+from saccade.runs.runinfo import RunPaths
+from saccade.types import Attempt, Json, Task
+
+JUDGED = ".judged.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RereadEvaluation:
+    """An evaluation of a benchmark, read with a judge by each rule that asks one."""
+
+    benchmark: Benchmark
+    evaluation: str
+    readings: tuple[BenchmarkReading, ...]
+
+
+async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str) -> list[RereadEvaluation]:
+    """All evaluations of benchmarks in a run, read again; kept in ``benchmarks/EVALUATION.judged.json`` of the run.
+
+    ``UserError`` where the run has none, or a file of a benchmark is not in the folder.
+    """
+    measured = sorted(path for path in (run / "benchmarks").glob("*.json") if not path.name.endswith(JUDGED))
+    if not measured:
+        raise UserError(f"{run}: holds no evaluation of a benchmark; saccade eval --benchmark NAME makes one")
+    found: list[RereadEvaluation] = []
+    for path in measured:
+        told = _told(path)
+        one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
+        kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
+        write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
+        found.append(one)
+    return found
+
+
+def _told(path: Path) -> dict[str, Json]:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as JSON ({error})") from error
+    if not isinstance(told, dict) or not {"benchmark", "evaluation"} <= set(told):
+        raise UserError(f"{path}: is no record of a benchmark; benchmark and evaluation are missing")
+    return told
+
+
+async def _reread(run: Path, folder: Path, judge: ChatModel, name: str, evaluation: str) -> RereadEvaluation:
+    benchmark = benchmark_named(name)
+    published = {row.task.id: row for row in open_benchmark(benchmark, folder, media=MediaStore()).rows}
+    attempts = list(read_records(RunPaths(root=run).evaluation(evaluation)))
+    attempts = [one for one in attempts if one.trajectory.sample == 0]
+    rows = [_as_asked(one.task, published, folder) for one in attempts]
+    replies = [_reply(one) for one in attempts]
+    asking = [reading.name for reading in benchmark.readings if reading.judging is not None]
+    readings = [await judge_replies(benchmark, each, rows, replies, judge) for each in asking]
+    return RereadEvaluation(benchmark=benchmark, evaluation=evaluation, readings=tuple(readings))
+
+
+def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> BenchmarkRow:
+    """The row of a question, its options in the order in which they were asked."""
+    row = published.get(task.id.partition("#")[0])
+    if row is None:
+        raise UserError(f"{task.id} was asked, but is in no file of {folder}; give the file of the run")
+    if not row.options:
+        return BenchmarkRow(task=task, fields=row.fields)
+    fields = {**row.fields, **dict(zip(LETTERS, task.choices)), "answer": task.answer}
+    return BenchmarkRow(task=task, fields=fields)
+
+
+def _reply(attempt: Attempt) -> str | None:
+    trajectory = attempt.trajectory
+    has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
+    return None if has_failed else trajectory.answer or ""
+
+
+def reread_lines(found: Sequence[RereadEvaluation]) -> list[str]:
+    """A line for each evaluation and reading."""
+    lines: list[str] = []
+    for one in found:
+        lines.append(f"{one.benchmark.title}, {one.evaluation}:")
+        for reading in one.readings:
+            first = f"{reading.figures[0].name} {reading.figures[0].value:.1%}" if reading.figures else "no figure"
+            n = len(reading.extracted) - reading.failed - reading.no_verdict
+            counts = f"n={n:,}, {reading.no_verdict:,} without verdict, {reading.failed:,} failed"
+            lines.append(f"  {reading.name} with the judge: {first} ({counts})")
+    return lines
