@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         ScoredRow,
     )
     from saccade.evaluation.benchmarks.opening import find_benchmark, open_benchmark
-    from saccade.evaluation.benchmarks.published import PublishedFigure, published, published_figures, spread
+    from saccade.evaluation.benchmarks.published_record import PublishedFigure, published, published_figures, spread
     from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replies, read_replies
     from saccade.evaluation.benchmarks.reward import benchmark_reward
     from saccade.evaluation.benchmarks.rows import with_options

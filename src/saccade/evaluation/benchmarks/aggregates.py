@@ -195,7 +195,7 @@ def _from(source: str) -> Callable[[ScoredRow], bool]:
 
 _EVIDENCE: dict[str, Callable[[ScoredRow], bool]] = {
     "text": _from("Pure-text (Plain-text)"),
-    "layout": _from("Generalized-text (Layout)"),
+    "layout": _from("Generalized-text (FileLayout)"),
     "table": _from("Table"),
     "chart": _from("Chart"),
     "image": _from("Figure"),

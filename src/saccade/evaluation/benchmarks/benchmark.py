@@ -164,7 +164,7 @@ class Release:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class FileLayout:
     """Where rows lie, in one file of VLMEvalKit's TSV or on the hub, or in a data set that ``read_data_set`` reads."""
 
     releases: tuple[Release, ...] = ()
@@ -194,7 +194,7 @@ class Benchmark:
 
     name: str
     title: str
-    layout: Layout
+    layout: FileLayout
     size: int
     """Questions of the release; 0 where it is not known."""
     prompt: Callable[[BenchmarkRow], str]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from saccade.evaluation.benchmarks.opening import Readiness
-from saccade.evaluation.benchmarks.published import published, spread
+from saccade.evaluation.benchmarks.published_record import published, spread
 from saccade.types import Json
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import Benchmark
 from saccade.evaluation.benchmarks.opening import Readiness, find_benchmark
-from saccade.evaluation.benchmarks.published import PublishedFigure, published, published_figures, spread
+from saccade.evaluation.benchmarks.published_record import PublishedFigure, published, published_figures, spread
 from saccade.evaluation.benchmarks.reading import BenchmarkReading
 from saccade.evaluation.benchmarks.table import benchmark_named
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt, short_answer_prompt
@@ -39,7 +39,7 @@ def _charxiv_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
 CHARTQA = Benchmark(
     name="chartqa-test",
     title="ChartQA test",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="ChartQA_TEST.tsv", md5="c902e0aa9be5582a7aad6dcf52734b42"),),
         hub="lmms-lab-encoder/ChartQA",
         from_hub=_chartqa_from_hub,
@@ -59,7 +59,9 @@ def _ai2d(name: str, title: str, file: str, md5: str, hub: str) -> Benchmark:
     return Benchmark(
         name=name,
         title=title,
-        layout=Layout(releases=(Release(file=file, md5=md5),), hub=hub, columns=TWO_OPTIONS, from_hub=_ai2d_from_hub),
+        layout=FileLayout(
+            releases=(Release(file=file, md5=md5),), hub=hub, columns=TWO_OPTIONS, from_hub=_ai2d_from_hub
+        ),
         size=3088,
         prompt=options_prompt,
         cluster=same_pictures,
@@ -85,7 +87,7 @@ AI2D_NO_MASK = _ai2d(
 CHARXIV = Benchmark(
     name="charxiv-reasoning",
     title="CharXiv reasoning, validation",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="CharXiv_reasoning_val.tsv", md5="98eeff269b40726982627b19338ccd45"),),
         hub="princeton-nlp/CharXiv",
         columns=("index", "question", "answer"),

@@ -1,7 +1,7 @@
 """The data sets that ``saccade.tasks.datasets`` reads, as benchmarks: a strict metric, and a harness's where known."""
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Reading
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Reading
 from saccade.evaluation.benchmarks.clusters import same_document
 from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.free_text import (
@@ -39,7 +39,7 @@ def _benchmark(name: str) -> Benchmark:
     return Benchmark(
         name=name,
         title=data_set.title,
-        layout=Layout(data_set=name, split=_split(name)),
+        layout=FileLayout(data_set=name, split=_split(name)),
         size=0,
         prompt=question_prompt,
         cluster=same_document,

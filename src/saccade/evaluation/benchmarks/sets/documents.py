@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import document_scores, word_scores
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_document
 from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.documents import (
@@ -25,7 +25,7 @@ def _slides_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
 SLIDEVQA = Benchmark(
     name="slidevqa-test",
     title="SlideVQA test",
-    layout=Layout(
+    layout=FileLayout(
         releases=(
             Release(file="SLIDEVQA.tsv", md5="5e822c2f800e94c1e23badfd478326b6"),
             Release(file="SLIDEVQA_MINI.tsv", md5="6d9a8d8814fa5b7669deb2af3a3208eb"),
@@ -46,7 +46,7 @@ SLIDEVQA = Benchmark(
 MMLONGBENCH_DOC = Benchmark(
     name="mmlongbench-doc-all",
     title="MMLongBench-Doc",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MMLongBench_DOC.tsv", md5="75f5d29965d0db68254993f6170da7c2"),),
         columns=("index", "question", "answer", "answer_format"),
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import (
@@ -52,7 +52,7 @@ def _is_3d(fields: Mapping[str, str]) -> bool:
 V_STAR = Benchmark(
     name="vstar",
     title="V* Bench",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="VStarBench.tsv", md5="b18854d7075574be06b631cd5f7d2d6a"),),
         hub="lmms-lab-encoder/vstar-bench",
         columns=TWO_OPTIONS,
@@ -72,7 +72,7 @@ def _hrbench(size: str, md5: str) -> Benchmark:
     return Benchmark(
         name=f"hrbench-{size.lower()}",
         title=f"HR-Bench {size}",
-        layout=Layout(
+        layout=FileLayout(
             releases=(
                 Release(file=f"HRBench{size}.tsv", md5=md5),
                 Release(file=f"hr_bench_{size.lower()}.tsv", md5=md5),
@@ -97,7 +97,7 @@ HRBENCH_8K = _hrbench("8K", "274c9c7f89329b804a4723178a00219c")
 MME_REALWORLD_LITE = Benchmark(
     name="mme-realworld-lite",
     title="MME-RealWorld-Lite",
-    layout=Layout(
+    layout=FileLayout(
         releases=(
             Release(file="MME-RealWorld-Lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
             Release(file="mme_realworld_lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
@@ -117,7 +117,7 @@ MME_REALWORLD_LITE = Benchmark(
 REALWORLDQA = Benchmark(
     name="realworldqa",
     title="RealWorldQA",
-    layout=Layout(
+    layout=FileLayout(
         releases=(
             Release(file="RealWorldQA.tsv", md5="4de008f55dc4fd008ca9e15321dc44b7", date="2024-12-30"),
             Release(file="RealWorldQA.tsv", md5="92321028"),
@@ -138,7 +138,7 @@ REALWORLDQA = Benchmark(
 CV_BENCH_2D = Benchmark(
     name="cv-bench-2d",
     title="CV-Bench 2D",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="CV-Bench-2D.tsv", md5="a7cff4cc2857cc237ee2b89e62bccb2d"),),
         hub="nyu-visionx/CV-Bench",
         columns=(*TWO_OPTIONS, "prompt", "source"),
@@ -157,7 +157,7 @@ CV_BENCH_2D = Benchmark(
 CV_BENCH_3D = Benchmark(
     name="cv-bench-3d",
     title="CV-Bench 3D",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="CV-Bench-3D.tsv", md5="bb94c0d568d652d15b60e001ac40a170"),),
         hub="nyu-visionx/CV-Bench",
         columns=(*TWO_OPTIONS, "prompt", "source"),
@@ -176,7 +176,7 @@ CV_BENCH_3D = Benchmark(
 TREEBENCH = Benchmark(
     name="treebench",
     title="TreeBench",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="TreeBench.tsv"),),
         columns=(*TWO_OPTIONS, "category", "target_instances"),
     ),
@@ -192,7 +192,7 @@ TREEBENCH = Benchmark(
 MMSTAR = Benchmark(
     name="mmstar",
     title="MMStar",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MMStar.tsv", md5="e1ecd2140806c1b1bbf54b43372efb9e"),),
         hub="Lin-Chen/MMStar",
         columns=(*TWO_OPTIONS, "category"),

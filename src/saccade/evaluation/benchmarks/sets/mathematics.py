@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_column, same_pictures
 from saccade.evaluation.benchmarks.hub_rows import list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt
@@ -47,7 +47,7 @@ def _vision_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
 WEMATH = Benchmark(
     name="wemath-testmini",
     title="We-Math testmini",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="WeMath.tsv", md5="b5e969a075f01290a542411fb7766388"),),
         columns=(*TWO_OPTIONS, "ID", "key"),
     ),
@@ -64,7 +64,7 @@ WEMATH = Benchmark(
 MMMU = Benchmark(
     name="mmmu-val",
     title="MMMU validation",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MMMU_DEV_VAL.tsv", md5="585e8ad75e73f75dcad265dfd0417d64"),),
         hub="lmms-lab-encoder/MMMU",
         columns=("index", "question", "answer", "A"),
@@ -84,7 +84,7 @@ MMMU = Benchmark(
 MMK12 = Benchmark(
     name="mmk12",
     title="MMK12 test",
-    layout=Layout(hub="FanqingM/MMK12"),
+    layout=FileLayout(hub="FanqingM/MMK12"),
     size=2000,
     prompt=question_prompt,
     cluster=same_pictures,
@@ -98,7 +98,7 @@ MMK12 = Benchmark(
 MATHVISION = Benchmark(
     name="mathvision-test",
     title="MATH-Vision",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MathVision.tsv", md5="93f6de14f7916e598aa1b7165589831e"),),
         hub="MathLLMs/MathVision",
         from_hub=_vision_from_hub,
@@ -116,7 +116,7 @@ MATHVISION = Benchmark(
 MATHVISTA = Benchmark(
     name="mathvista-testmini",
     title="MathVista testmini",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MathVista_MINI.tsv", md5="f199b98e178e5a2a20e7048f5dcb0464"),),
         hub="AI4Math/MathVista",
         from_hub=_with_letter,
@@ -137,7 +137,7 @@ def _mathverse(version: str, file: str, md5: str) -> Benchmark:
     return Benchmark(
         name=f"mathverse-{version.lower().replace(' ', '-')}",
         title=f"MathVerse mini, {version}",
-        layout=Layout(releases=(Release(file=f"MathVerse_MINI{file}.tsv", md5=md5),)),
+        layout=FileLayout(releases=(Release(file=f"MathVerse_MINI{file}.tsv", md5=md5),)),
         size=788,
         prompt=question_prompt,
         cluster=same_column("problem_index"),

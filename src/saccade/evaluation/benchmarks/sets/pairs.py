@@ -10,7 +10,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_groups
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.prompts import letter_prompt
 from saccade.evaluation.benchmarks.rules.strict import STRICT
@@ -81,7 +81,7 @@ def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
 SUGARCREPE = Benchmark(
     name="sugarcrepe",
     title="SugarCrepe",
-    layout=Layout(folder="sugar-crepe", release_rows=sugar_crepe_rows),
+    layout=FileLayout(folder="sugar-crepe", release_rows=sugar_crepe_rows),
     size=7512,
     prompt=letter_prompt,
     cluster=same_pictures,
@@ -95,7 +95,7 @@ SUGARCREPE = Benchmark(
 COUNTERCURATE = Benchmark(
     name="countercurate",
     title="CounterCurate",
-    layout=Layout(folder="CounterCurate", release_rows=counter_curate_rows),
+    layout=FileLayout(folder="CounterCurate", release_rows=counter_curate_rows),
     size=0,
     prompt=letter_prompt,
     cluster=same_pictures,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import with_choices
 from saccade.evaluation.benchmarks.prompts import count_prompt, options_prompt, own_input_prompt, question_prompt
@@ -42,7 +42,7 @@ def _counted(row: Mapping[str, object]) -> Mapping[str, object]:
 BLINK = Benchmark(
     name="blink",
     title="BLINK",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="BLINK.tsv", md5="3b6649b6a662184ea046908e5506260e"),),
         hub="BLINK-Benchmark/BLINK",
         columns=(*TWO_OPTIONS, "category"),
@@ -61,7 +61,7 @@ BLINK = Benchmark(
 MINDCUBE_TINY = Benchmark(
     name="mindcube-tiny",
     title="MindCube-tiny",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="MindCubeBench_tiny_raw_qa.tsv", md5="35f69fc30d7c2d2880417ce0769f5347"),),
         hub="oscarqjh/MindCube_lmmseval",
         columns=("index", "answer", "input_prompt"),
@@ -80,7 +80,7 @@ MINDCUBE_TINY = Benchmark(
 COUNTBENCH = Benchmark(
     name="countbench",
     title="CountBench",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="CountBenchQA.tsv", md5="fc73c8d4ffa665431448753f094d56ff"),),
         hub="vikhyatk/CountBenchQA",
         from_hub=_counted,
@@ -98,7 +98,7 @@ COUNTBENCH = Benchmark(
 PIXMO_COUNT = Benchmark(
     name="pixmo-count",
     title="PixMo-Count",
-    layout=Layout(hub="kcz358/pixmo-count", from_hub=_counted),
+    layout=FileLayout(hub="kcz358/pixmo-count", from_hub=_counted),
     size=540,
     prompt=question_prompt,
     cluster=same_pictures,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy, hallusion_accuracies, yes_no_f1
-from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, Layout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_HALLUSION
@@ -37,7 +37,7 @@ def _same_set(row: BenchmarkRow) -> str:
 POPE = Benchmark(
     name="pope",
     title="POPE",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="POPE.tsv", md5="c12f5acb142f2ef1f85a26ba2fbe41d5"),),
         hub="lmms-lab-encoder/POPE",
         columns=("index", "question", "answer", "category"),
@@ -56,7 +56,7 @@ POPE = Benchmark(
 HALLUSIONBENCH = Benchmark(
     name="hallusionbench",
     title="HallusionBench",
-    layout=Layout(
+    layout=FileLayout(
         releases=(Release(file="HallusionBench.tsv", md5="0c23ac0dc9ef46832d7a24504f2a0c7c"),),
         hub="lmms-lab-encoder/HallusionBench",
         columns=("index", "question", "answer", "category"),
