@@ -129,5 +129,8 @@ def _lead(
 
 def rollout_worker(job: Job) -> RolloutWorker:
     """A rollout worker's part of the run."""
+    if job.fleet.learner_gpus and not job.fleet.rollout_gpus:
+        # It would take memory of a learner's.
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     plan, context = job.opened()
     return RolloutWorker(plan, media=context.media, seed=context.seed, threads=job.threads, run=job.out)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from saccade.engines.engine import EngineContext
-from saccade.engines.weights import give_weights
+from saccade.engines.weights import TakesFiles, give_weights
 from saccade.media.store import MediaStore, png_bytes
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
@@ -35,6 +35,9 @@ class RolloutWorker:
             self._model = plan.build_model()
             self._engine = plan.engine(EngineContext(model=self._model, load=plan.load, seed=seed))
             opening.callback(lambda: run_to_end(self._engine.aclose()))
+            if isinstance(self._engine, TakesFiles):
+                # A server has the weights: here the tokenizer and the sizes of pictures are all that is needed.
+                self._model.hf.to("meta")
             self._opened = opening.pop_all()
 
     def play(self, shard: Shard) -> Played:
