@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check bench gpu ray test-cluster chromium setup clean
+.PHONY: demo test check bench gpu ray cluster test-cluster chromium setup clean
 
 setup: $(READY)
 
@@ -45,8 +45,10 @@ ray: $(READY)
 	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
 
 # Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
-test-cluster: $(READY)
+cluster: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
+
+test-cluster: cluster
 	$(BIN)/python -m pytest -n 0 -m cluster tests/train/test_fleet_ray.py
 
 # The browser for the tests of the viewer's pages; without one they are left out, but for continuous integration.

@@ -20,6 +20,7 @@ from saccade.config.fleet import FleetSettings
 from saccade.errors import MachineError, SaccadeError, UserError, missing_extra
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import LostRanksError
+from saccade.train.cluster_words import asked_of, check_reachable, resources_told
 from saccade.train.fleet import LostWorkerError, Played, Shard
 from saccade.train.job import Job, Place, learn, rollout_worker
 from saccade.train.outcomes import Refused, carried, log_here
@@ -117,7 +118,7 @@ class _Seats:
 
     def start(self, number: int) -> RayWorker:
         fleet = self._job.fleet
-        asked = _asked(fleet.rollout_cpus, fleet.rollout_gpus)
+        asked = asked_of(fleet.rollout_cpus, fleet.rollout_gpus)
         if self._group is None:
             self._group = reserved(fleet, asked, fleet.rollouts, "SPREAD", "rollout")
         options = _options(self._job, asked, self._group, number)
@@ -129,7 +130,7 @@ class _Group:
 
     def __init__(self, job: Job, placed: PlacementGroup | None, restarted: tuple[str, ...]) -> None:
         fleet = job.fleet
-        asked = _asked(fleet.learner_cpus, fleet.learner_gpus)
+        asked = asked_of(fleet.learner_cpus, fleet.learner_gpus)
         self._started_s = fleet.start_timeout_s
         self._actors = [
             ray.remote(LearnerActor).options(**_options(job, asked, placed, rank)).remote()
@@ -192,7 +193,7 @@ def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
     """
     fleet, restarted = job.fleet, list[str]()
     with cluster(fleet):
-        placed = reserved(fleet, _asked(fleet.learner_cpus, fleet.learner_gpus), fleet.learners, "PACK", "learner")
+        placed = reserved(fleet, asked_of(fleet.learner_cpus, fleet.learner_gpus), fleet.learners, "PACK", "learner")
         while True:
             group: _Group | None = None
             try:
@@ -216,6 +217,7 @@ def cluster(fleet: FleetSettings) -> Iterator[None]:
     """Joins the cluster, or starts one on this machine; leaves it in any case, which ends all actors of this run."""
     os.environ |= {name: os.environ.get(name, value) for name, value in _ENVIRONMENT.items()}
     address = "local" if fleet.is_local else fleet.address
+    check_reachable(address)
     for left in reversed(range(CLUSTER_TRIES if fleet.is_local else 1)):
         try:
             # Without the address Ray joins whatever cluster this machine remembers.
@@ -243,21 +245,13 @@ def reserved(
         return None
     group = placement_group([dict(asked)] * count, strategy=strategy)
     if not group.wait(timeout_seconds=fleet.resources_timeout_s):
+        there, free = resources_told(ray.cluster_resources()), resources_told(ray.available_resources())
         raise MachineError(
-            f"the cluster has no room for fleet.{role}s={count} processes with {_told(asked)} each, and had none for "
-            f"{fleet.resources_timeout_s:.0f} s (fleet.resources_timeout_s): it has {_told(ray.cluster_resources())}, "
-            f"of which {_told(ray.available_resources())} are free. Lower fleet.{role}s, fleet.{role}_cpus or "
-            f"fleet.{role}_gpus, or add machines"
+            f"the cluster has no room for fleet.{role}s={count} processes with {resources_told(asked)} each, and had "
+            f"none for {fleet.resources_timeout_s:.0f} s (fleet.resources_timeout_s): it has {there}, of which {free} "
+            f"are free. Lower fleet.{role}s, fleet.{role}_cpus or fleet.{role}_gpus, or add machines"
         )
     return group
-
-
-def _asked(cpus: float, gpus: float) -> dict[str, float]:
-    return {name: amount for name, amount in (("CPU", cpus), ("GPU", gpus)) if amount}
-
-
-def _told(resources: Mapping[str, float]) -> str:
-    return " and ".join(f"{resources.get(name, 0.0):g} {name}s" for name in ("CPU", "GPU"))
 
 
 def _options(job: Job, asked: Mapping[str, float], group: PlacementGroup | None, index: int) -> dict[str, object]:

@@ -192,6 +192,11 @@ _PANELS = (
         lines={metric.WAIT_S: "waited"},
     ),
     _Panel(
+        title="Who waited for whom",
+        subtitle="seconds of a step in which the learners had nothing to learn, and rollout workers nothing to play",
+        lines={metric.LEARNERS_IDLE_S: "learners", metric.ROLLOUTS_IDLE_S: "rollout workers, mean"},
+    ),
+    _Panel(
         title="Clipped tokens",
         subtitle="share of tokens where the ratio was clipped",
         lines={metric.CLIP_FRACTION: "clipped"},
