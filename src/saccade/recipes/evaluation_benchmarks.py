@@ -162,7 +162,8 @@ def _reply(attempt: Attempt) -> str | None:
 def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     star = "*" if reading.name == benchmark.headline else ""
     figures = ", ".join(f"{one.name} {one.value:.1%} (n={one.n:,})" for one in reading.figures[:3]) or "no figure"
-    text = f"{reading.name}{star}: {figures}"
+    interval = f"; 95 % interval of the first {reading.ci95[0]:.1%} to {reading.ci95[1]:.1%}" if reading.ci95 else ""
+    text = f"{reading.name}{star}: {figures}{interval}"
     text += f"; INCOMPLETE: {reading.failed:,} failed" if reading.failed else ""
     return text + (f"; {reading.no_verdict:,} without verdict" if reading.no_verdict else "")
 

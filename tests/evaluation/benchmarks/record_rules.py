@@ -5,6 +5,7 @@ They run without torch, in an environment of their own (Python 3.11):
     pip install --no-deps ms-vlmeval==0.0.20 lmms-eval==0.7.3 latex2sympy2==1.9.1
     pip install pandas openpyxl xlsxwriter tabulate portalocker termcolor validators python-dotenv timeout-decorator
       huggingface_hub sty num2words nltk Levenshtein json_repair datasets loguru regex scipy requests openai matplotlib
+      evaluate sacrebleu sqlitedict pytablewriter tenacity jinja2 pycocotools rapidfuzz math-verify mathruler imageio
       opencv-python-headless "transformers>=5.20" latex2sympy2-extended==1.11.0 antlr4-python3-runtime==4.13.2
     pip install --no-deps --target ANTLR antlr4-python3-runtime==4.7.2
 

@@ -16,6 +16,7 @@ from saccade.evaluation.benchmarks.benchmark import (
     ScoredRow,
     bounded,
 )
+from saccade.evaluation.benchmarks.intervals import figure_interval
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
@@ -33,6 +34,8 @@ class BenchmarkReading:
     """In the replies' order; None for a reply that the machine failed to give."""
     figures: tuple[BenchmarkFigure, ...]
     """Over replies with a verdict; empty where there are none."""
+    ci95: tuple[float, float] | None = None
+    """Of the first figure, over clusters; None for fewer than two."""
 
     @property
     def failed(self) -> int:
@@ -49,6 +52,7 @@ class BenchmarkReading:
             "n": len(self.extracted) - self.failed - self.no_verdict,
             "failed": self.failed,
             "no_verdict": self.no_verdict,
+            "ci95": list(self.ci95) if self.ci95 else None,
             "figures": [{"name": one.name, "value": one.value, "n": one.n} for one in self.figures],
         }
 
@@ -125,4 +129,9 @@ def _reading(
         for row, one, reply in zip(rows, read, replies, strict=True)
         if one is not None and one.credit is not None
     ]
-    return BenchmarkReading(name=name, extracted=tuple(read), figures=tuple(benchmark.figures(name, scored)))
+    return BenchmarkReading(
+        name=name,
+        extracted=tuple(read),
+        figures=tuple(benchmark.figures(name, scored)),
+        ci95=figure_interval(benchmark, name, scored),
+    )

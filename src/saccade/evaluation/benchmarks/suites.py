@@ -214,7 +214,9 @@ def _one_reading(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     if not reading.figures:
         return f"{reading.name}{star}: no figure{beside}"
     first = reading.figures[0]
-    return f"{reading.name}{star}: {100 * first.value:.1f} {first.name}, n={first.n:,}{beside}"
+    low, high = reading.ci95 or (first.value, first.value)
+    interval = f" ({100 * low:.1f} to {100 * high:.1f})" if reading.ci95 else ""
+    return f"{reading.name}{star}: {100 * first.value:.1f}{interval} {first.name}, n={first.n:,}{beside}"
 
 
 def _elsewhere(figures: Sequence[PublishedFigure]) -> str:
