@@ -1,6 +1,7 @@
 """Tiny real models of all families, and what the engine tests ask them."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import pytest
 import torch
@@ -66,3 +67,15 @@ def plain_logits():
         return model.hf(input_ids=tokens, **seen).logits[0]
 
     return forward
+
+
+@pytest.fixture(scope="session")
+def twin():
+    """The same model in memory of its own, as a server has it."""
+
+    def copy(model: VisionLanguageModel) -> VisionLanguageModel:
+        return VisionLanguageModel(
+            deepcopy(model.hf), model.tokenizer, model.image_processor, model.media, observation_role=None
+        )
+
+    return copy

@@ -10,6 +10,7 @@ from saccade.cli.bench import bench
 from saccade.cli.benchmarks import benchmarks, reread
 from saccade.cli.contamination import contamination
 from saccade.cli.curate import curate
+from saccade.cli.engine import engine
 from saccade.cli.evaluate import evaluate
 from saccade.cli.index import index, search
 from saccade.cli.judge_agreement import judge_agreement
@@ -41,6 +42,7 @@ saccade.add_command(bench)
 saccade.add_command(benchmarks)
 saccade.add_command(reread)
 saccade.add_command(curate)
+saccade.add_command(engine)
 saccade.add_command(index)
 saccade.add_command(search)
 saccade.add_command(retrieve)

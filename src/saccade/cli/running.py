@@ -111,16 +111,17 @@ def start(
     # Of several processes the first one speaks for all.
     log_to_stderr(is_quiet=quiet or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
+    from saccade.train.engine_choice import plan_of
 
     fleet, overrides = split_overrides(context.overrides)
     if not fleet.has_ray:
         check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
-    plan = recipe(dataclasses.replace(context, overrides=overrides))
+    own = dataclasses.replace(context, overrides=overrides)
+    plan = plan_of(recipe, own, logs=out / "engine")
     if fleet.has_ray:
         from saccade.cli.fleet import train_spread
 
-        own = dataclasses.replace(context, overrides=overrides)
         summaries = train_spread(
             target, own, plan, fleet, out=out, resume=resume, accepted=accepted, threads=threads, is_quiet=quiet
         )

@@ -1,6 +1,6 @@
 """The engine's protocol: tokens in, tokens and log-probabilities out, new weights after each step of training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -164,12 +164,28 @@ class OpenBatch(Protocol):
 
 
 @runtime_checkable
+class ScoresAtEach(Protocol):
+    """An engine of several servers, each of which could be left with old weights or pictures."""
+
+    async def score_at_each(self, requests: Sequence[ScoreRequest]) -> Mapping[str, tuple[tuple[float, ...], ...]]:
+        """``Engine.score_batch`` of each server, by its name."""
+        ...
+
+
+@runtime_checkable
 class TakesComers(Protocol):
     """An engine that can be served: trajectories join while others are being sampled."""
 
     def open_batch(self) -> AbstractAsyncContextManager[OpenBatch]:
         """A batch without trajectories yet; like any other, it is the only one while it is open."""
         ...
+
+
+@runtime_checkable
+class CutsBeforeLogprobs(Protocol):
+    """An engine that may take log-probabilities after top-p and top-k."""
+
+    cuts_before_logprobs: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

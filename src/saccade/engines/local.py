@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import torch
 
+from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
@@ -18,17 +19,6 @@ from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
-
-
-class _Placeholders:
-    """Counts image tokens for the check that every placeholder has its image."""
-
-    def __init__(self, model: VisionLanguageModel) -> None:
-        self._image_token_id = model.image_token_id
-        self.count_of = model.view.token_count
-
-    def count_in(self, ids: Sequence[int]) -> int:
-        return ids.count(self._image_token_id)
 
 
 class _Comers:
@@ -149,7 +139,7 @@ class LocalEngine:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
         scheduler = Scheduler(
             labels,
-            _Placeholders(self.model),
+            Placeholders(self.model),
             max_rows=self._max_rows,
             cache_tokens=self._cache_tokens,
             deterministic=self._deterministic,

@@ -9,10 +9,10 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
+from saccade.engines.continuing import ImageTokens, check_continues
 from saccade.engines.engine import Completion, Sampling
 from saccade.engines.sampling import StopFinder
 from saccade.errors import SaccadeError
@@ -20,14 +20,6 @@ from saccade.types import Finish, ImageRef
 
 _STEPS_BETWEEN_TURNS = 4
 _UNIFORMS_AHEAD = 64
-
-
-class ImageTokens(Protocol):
-    """Counts of image tokens, for the check that every placeholder has its image."""
-
-    def count_in(self, ids: Sequence[int]) -> int: ...
-
-    def count_of(self, image: ImageRef) -> int: ...
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
@@ -126,21 +118,8 @@ class LocalSequence:
         if self.is_closed or self.turn is not None:
             raise ValueError(f"sequence {self.label!r} is {'closed' if self.is_closed else 'already sampling'}")
         held, held_images = ([], []) if sampling.begins_anew else (self.ids, self.images)
-        extends = list(ids[: len(held)]) == held and list(images[: len(held_images)]) == held_images
-        if not ids or not extends:
-            raise ValueError(f"sequence {self.label!r} must extend the {len(held)} tokens before it")
+        check_continues(self, ids, images, sampling, seed=self._seed, image_tokens=self._scheduler.image_tokens)
         fresh, fresh_images = ids[len(held) :], images[len(held_images) :]
-        expected = sum(self._scheduler.image_tokens.count_of(image) for image in fresh_images)
-        if self._scheduler.image_tokens.count_in(fresh) != expected:
-            raise ValueError(
-                f"sequence {self.label!r}: {self._scheduler.image_tokens.count_in(fresh)} image tokens "
-                f"for {len(fresh_images)} images of {expected} tokens"
-            )
-        if sampling.max_tokens < 1 or self._seed not in (None, sampling.seed):
-            raise ValueError(
-                f"sequence {self.label!r}: max_tokens={sampling.max_tokens} must be positive and seed={sampling.seed} "
-                f"the same in every turn (was {self._seed})"
-            )
         if self._seed is None:
             self._seed = sampling.seed
             self._uniforms = np.random.Generator(np.random.PCG64(sampling.seed))

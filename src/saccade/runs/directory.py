@@ -29,7 +29,7 @@ BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
 _SAMPLES = ("journal", "samples", "benchmarks", "judging")
 """Made by evaluations alone."""
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe"})
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe", "engine"})
 
 
 logger = logging.getLogger(__name__)

@@ -16,6 +16,7 @@ from saccade.learner.processes import Company, joined
 from saccade.media.store import MediaStore
 from saccade.runs.directory import wait_for_lock
 from saccade.runs.progress import Progress
+from saccade.train.engine_choice import plan_of
 from saccade.train.fleet import Fleet, Worker
 from saccade.train.following import follow_plan
 from saccade.train.plan import Plan
@@ -52,7 +53,7 @@ class Job:
         """The plan, made in this process, and the context whose store has its pictures."""
         os.chdir(self.folder)
         context = replace(self.context, media=MediaStore())
-        return load_recipe(self.recipe).function(context), context
+        return plan_of(load_recipe(self.recipe).function, context), context
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "context": replace(self.context, media=MediaStore())}

@@ -7,14 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-import torch
-
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Engine
-from saccade.errors import MachineError
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.vlm import VisionLanguageModel
@@ -26,6 +23,7 @@ from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_js
 from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.fleet import InProcess, Rollouts
+from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
@@ -47,38 +45,10 @@ class StepOutcome:
     """Attempts that were rolled out and wait to be trained on; their pictures are still needed."""
 
 
-BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
-"""Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
-
-
 MISMATCH_EVERY = 16
 """Steps between measurements of the mismatch where batches are stale; where they are not, every step tells it."""
 MISMATCH_SEQUENCES = 8
 """Trajectories that it is measured on."""
-
-
-def check_parity(
-    learner: PolicyLearner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype
-) -> float:
-    """Mean |log p of the learner - log p of the engine| over the action tokens of a sampled trajectory, in nats.
-
-    Raises MachineError when it is over the bound for the ``precision`` of the weights: rewards would push on tokens
-    that the policy did not choose.
-    """
-    [learned] = learner.logprobs([sampled], temperature=temperature)
-    gap = float((torch.tensor(learned) - torch.tensor(sampled.sampled_logprobs)).abs().mean())
-    check_gap(gap, precision)
-    return gap
-
-
-def check_gap(gap: float, precision: torch.dtype) -> None:
-    """MachineError for a mean distance of log-probabilities over the bound for the ``precision`` of the weights."""
-    bound = BOUNDS.get(precision, max(BOUNDS.values()))
-    if not gap <= bound:
-        raise MachineError(
-            f"engine and learner disagree by {gap:.2g} nats a token (at most {bound} is accepted for {precision}); "
-            "check that both use the same weights, chat template and image size"
-        )
 
 
 def supervise(
@@ -149,6 +119,7 @@ class RLLoop(Iterator[StepOutcome]):
             learner.take_reference(load_reference)
             self._reference = partial(learner.reference_logprobs, temperature=stage.settings.temperature)
         self._is_probed = False
+        self._served = ServedParity(engine, model)
 
     def __next__(self) -> StepOutcome:
         settings, algorithm = self._stage.settings, self._algorithm
@@ -181,6 +152,7 @@ class RLLoop(Iterator[StepOutcome]):
         self._learner.publish()
         # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
         self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
+        self._served.after_update()
         self._step += 1
         played = (*attempts, *attempts_of(batch.evicted))
         return StepOutcome(
@@ -212,7 +184,7 @@ class RLLoop(Iterator[StepOutcome]):
 
     def _mismatch(self, fresh: Batch) -> Mapping[str, float]:
         """Engine against learner on the first trajectory of each group; MachineError where they are apart."""
-        firsts = (next(filter(_is_sampled, group.trajectories), None) for group in fresh.played)
+        firsts = (next(filter(is_sampled, group.trajectories), None) for group in fresh.played)
         sequences = [training_sequences(one)[0] for one in firsts if one is not None][:MISMATCH_SEQUENCES]
         if not sequences:
             return {}
@@ -224,7 +196,7 @@ class RLLoop(Iterator[StepOutcome]):
     def _probe(self, fresh: Batch) -> None:
         """Compares engine and learner once, while the policy that sampled is still the one that is trained."""
         trajectories = (one for group in fresh.played for one in group.trajectories)
-        sampled = next(filter(_is_sampled, trajectories), None)
+        sampled = next(filter(is_sampled, trajectories), None)
         if sampled is not None and not self._is_probed:
             check_parity(
                 self._learner,
@@ -233,6 +205,7 @@ class RLLoop(Iterator[StepOutcome]):
                 precision=self._model.dtype,
             )
             self._is_probed = True
+            self._served.begin(fresh.played)
 
     def _learn(self, groups: Sequence[Sequence[TrainingSequence]], *, is_stale: bool) -> Mapping[str, float]:
         """All optimiser steps on a batch; means over them of what each reports."""
@@ -297,10 +270,6 @@ class RLLoop(Iterator[StepOutcome]):
         self._questions.load_state_dict(fields.mapping("questions"))
         self._collector.memory = dict(fields.mapping("memory"))
         self._ahead.waiting.extend(batch_from_json(batch) for batch in fields.objects("ahead"))
-
-
-def _is_sampled(trajectory: Trajectory) -> bool:
-    return trajectory.status != "failed" and any(trajectory.action_mask)
 
 
 def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

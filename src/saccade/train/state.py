@@ -25,6 +25,7 @@ from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
+from saccade.train.engine_choice import check_engine
 from saccade.train.fleet import Fleet, Rollouts
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
@@ -190,6 +191,7 @@ def open_run(
     rollouts = rollouts_of(fleet, engine, model, directory)
     stack.callback(rollouts.close)
     _check_overlap(plan, engine, rollouts)
+    check_engine(plan, engine)
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,

@@ -1,0 +1,81 @@
+"""Plans with another engine than the recipe's own, and what an engine asks of the plan."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from saccade.config import RecipeContext
+from saccade.config.engine import EngineChoice, split_engine
+from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext
+from saccade.errors import UserError
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
+
+MARGIN = 8
+"""Tokens that a server must take beyond a trajectory: to score one, vLLM samples a token after it."""
+
+
+def plan_of(recipe: Callable[[RecipeContext], Plan], context: RecipeContext, *, logs: Path | None = None) -> Plan:
+    """The recipe's plan with the engine that the context's overrides choose; raises UserError as ``with_engine``."""
+    choice, overrides = split_engine(context.overrides)
+    return with_engine(recipe(replace(context, overrides=overrides)), choice, logs=logs)
+
+
+def with_engine(plan: Plan, choice: EngineChoice, *, logs: Path | None = None) -> Plan:
+    """The plan with the engine of the choice; UserError where it cannot be had here, before anything is loaded.
+
+    ``logs`` is where a server that is started writes what it says.
+    """
+    if choice.kind == "recipe":
+        return plan
+    from saccade.engines.vllm.environment import find_environment
+
+    check_whole_distribution(plan, "engine.kind=vllm")
+    if not choice.urls:
+        find_environment(choice.python)
+    longest = max((one.rollout.max_tokens for one in _episodes(plan)), default=None)
+    if choice.max_model_len is None and longest is not None:
+        choice = replace(choice, max_model_len=longest + MARGIN)
+    return replace(plan, engine=partial(vllm_engine, choice=choice, logs=logs))
+
+
+def vllm_engine(context: EngineContext, *, choice: EngineChoice, logs: Path | None) -> Engine:
+    from saccade.engines.vllm.engine import VllmEngine
+
+    return VllmEngine(context, choice, logs=logs)
+
+
+def check_engine(plan: Plan, engine: Engine) -> None:
+    """UserError for an engine that cannot sample what the plan asks for."""
+    if isinstance(engine, CutsBeforeLogprobs) and engine.cuts_before_logprobs:
+        check_whole_distribution(plan, f"the engine {type(engine).__name__}")
+
+
+def check_whole_distribution(plan: Plan, engine: str) -> None:
+    """UserError for training on samples of a part of the distribution, whose ratios would be wrong."""
+    for stage in plan.stages:
+        for stream in stage.streams if isinstance(stage, RLStage) else ():
+            asked = stream.episodes.rollout
+            if asked.top_p < 1 or asked.top_k > 0:
+                raise UserError(
+                    f"stage {stage.name!r} samples with top_p={asked.top_p} and top_k={asked.top_k}, and {engine} "
+                    "gives log-probabilities of what that leaves, renormalised: importance ratios would be wrong. Set "
+                    "rollout.top_p=1 and rollout.top_k=0"
+                )
+
+
+def _episodes(plan: Plan) -> list[EpisodeSpec]:
+    found: list[EpisodeSpec] = []
+    for stage in plan.stages:
+        if isinstance(stage, RLStage):
+            found += [stream.episodes for stream in stage.streams]
+            found += _measured(stage.evaluation)
+        elif isinstance(stage, Evaluate):
+            found += _measured(stage)
+    return found
+
+
+def _measured(stage: Evaluate | None) -> list[EpisodeSpec]:
+    if stage is None:
+        return []
+    return [stage.episodes] if stage.first_pass is None else [stage.first_pass, stage.episodes]

@@ -1,0 +1,143 @@
+"""vLLM itself as an engine: ``make test-vllm``, or SACCADE_VLLM_PYTHON=PYTHON pytest -m vllm. Skipped without it."""
+
+import asyncio
+import os
+import signal
+import threading
+
+import psutil
+import pytest
+import torch
+
+from saccade.chat.chat_model import ChatServerSettings, connect
+from saccade.engines.engine import EngineContext, Sampling
+from saccade.engines.vllm.engine import VllmEngine
+from saccade.engines.vllm.settings import PYTHON_VARIABLE, VllmSettings
+from saccade.errors import MachineError
+from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.loading import LoadSettings
+from saccade.testing.engine_check import check_engine, gap_of, play
+from saccade.train.parity import ServedParity
+from saccade.types import Group, Message, Segment, Task, Trajectory
+
+pytestmark = [
+    pytest.mark.vllm,
+    pytest.mark.skipif(not os.environ.get(PYTHON_VARIABLE), reason=f"{PYTHON_VARIABLE} names no environment with vLLM"),
+]
+
+BOUND = 1e-4
+TEXTS = ["What is written there? It is too small to read.", "<answer>rows</answer>"] * 9
+FAMILIES = ["qwen3_vl", "qwen2_5_vl", "internvl"]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def policy(request, media):
+    # Heads of 32, for vLLM's CPU build has no smaller ones.
+    size = TinySize(layers=2, heads=2, kv_heads=1, deepstack=request.param == "qwen3_vl", max_tiles=3)
+    return tiny_model(TEXTS, media, family=request.param, size=size, vocab_size=512)
+
+
+@pytest.fixture(scope="module")
+def engine(policy):
+    engine = VllmEngine(
+        EngineContext(model=policy, load=LoadSettings(), policy_version=3),
+        VllmSettings(kv_cache_mib=128, max_model_len=4096),
+    )
+    yield engine
+    asyncio.run(engine.aclose())
+
+
+@pytest.fixture
+def pictures(picture):
+    return [picture(number, 64 + 16 * number, 64) for number in range(4)]
+
+
+def change(policy, seed):
+    chance = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in policy.hf.parameters():
+            weight.add_(torch.randn(weight.shape, generator=chance) * 0.05)
+
+
+def test_it_conforms(engine, policy, pictures):
+    gap = check_engine(engine, policy, pictures, bound=BOUND, max_tokens=24)
+    assert engine.policy_version == 3
+    assert engine.lost_answers == 0
+    print(f"{policy.family.model_type}: {gap:.2g} nats")
+
+
+def test_an_update_is_exact(engine, policy, pictures):
+    before = play(engine, policy, pictures, [Sampling(seed=1, max_tokens=8)])
+    change(policy, 1)
+    engine.update_weights(policy, 4)
+    check_engine(engine, policy, pictures, bound=BOUND)
+    assert gap_of(policy, before[0], 1.0) > 1e-2
+    assert engine.policy_version == 4
+
+
+def group_of(said):
+    begin, turn = said.turns[-1]
+    segments = (
+        Segment(role="prompt", turn=0, ids=said.ids[:begin], images=said.images),
+        Segment(role="action", turn=0, ids=turn.ids, logprobs=turn.logprobs),
+    )
+    task = Task(id="a", family="plates", question="?", answer="!", answer_kind="text", images=said.images)
+    trajectory = Trajectory(
+        task_id="a",
+        family="plates",
+        stream="main",
+        sample=0,
+        seed=0,
+        policy_version=0,
+        segments=segments,
+        turns=(),
+        status="answered",
+    )
+    return Group(task=task, stream="main", trajectories=(trajectory,))
+
+
+@pytest.mark.parametrize("left_out", ["encoder", None])
+def test_the_probe_after_an_update_finds_an_encoder_cache_that_was_not_reset(engine, policy, pictures, left_out):
+    resets = tuple(cache for cache in ("prefix", "mm", "encoder") if cache != left_out)
+    settings = VllmSettings(urls=(engine.server.url,))
+    careless = VllmEngine(EngineContext(model=policy, load=LoadSettings()), settings, resets=resets)
+    parity = ServedParity(careless, policy)
+    parity.begin([group_of(said) for said in play(careless, policy, pictures, [Sampling(seed=1, max_tokens=8)])])
+    change(policy, 2)
+    careless.update_weights(policy, 5)
+    try:
+        if left_out is None:
+            parity.after_update()
+        else:
+            with pytest.raises(MachineError, match="after 1 updates of its weights, on a text of the family 'plates'"):
+                parity.after_update()
+    finally:
+        asyncio.run(careless.aclose())
+        engine.update_weights(policy, 6)
+
+
+def test_an_engine_core_killed_in_mid_batch_costs_nothing_but_time(engine, policy, pictures):
+    engine.update_weights(policy, 7)
+    samplings = [Sampling(seed=seed, max_tokens=400) for seed in range(6)]
+    starts, lost = engine.server.starts, engine.lost_answers
+    kill = threading.Timer(1.5, _kill_core, [engine.server.process.pid])
+    kill.start()
+    played = play(engine, policy, pictures, samplings)
+    kill.join()
+    assert engine.lost_answers > lost
+    assert engine.server.starts == starts + 1
+    assert all(len(turn.ids) == len(turn.logprobs) > 0 for said in played for _, turn in said.turns)
+    assert max(gap_of(policy, said, 1.0) for said in played) < BOUND
+
+
+def _kill_core(server):
+    [core] = [one for one in psutil.Process(server).children(recursive=True) if "EngineCore" in " ".join(one.cmdline())]
+    os.kill(core.pid, signal.SIGKILL)
+
+
+def test_judges_and_teachers_ask_it_as_a_chat_server(engine, policy, pictures):
+    message = Message(role="user", parts=(pictures[0], "What is written there?"))
+    settings = ChatServerSettings(max_tokens=5)
+    with connect(f"{engine.server.url}/v1", settings, model="saccade", media=policy.media) as judge:
+        texts = asyncio.run(judge([message], temperature=1.0, samples=2, seed=1))
+    assert len(texts) == 2
