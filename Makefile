@@ -55,5 +55,13 @@ test-cluster: cluster
 chromium:
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
 
+# Apart from `make test`: vLLM's environment takes 3 GB of disk, and a server half a minute to start, for each family.
+# SACCADE_VLLM_PYTHON names an environment that is there; without it one is made in .venv-vllm.
+VLLM_VENV := .venv-vllm
+test-vllm: $(READY)
+	test -n "$(SACCADE_VLLM_PYTHON)" || test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
+	test -n "$(SACCADE_VLLM_PYTHON)" || $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r examples/engine/requirements.txt ./examples/engine
+	SACCADE_VLLM_PYTHON="$(or $(SACCADE_VLLM_PYTHON),$(VLLM_VENV)/bin/python)" $(BIN)/python -m pytest -n 0 -m vllm tests/engines/test_vllm_engine.py
+
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) $(VLLM_VENV) runs

@@ -105,7 +105,7 @@ def test_half_an_update_ends_the_server_and_is_never_sampled_with(server, engine
     server.fails_at = ""
     played = play(engine, policy, pictures, SAMPLINGS)
     assert max(gap_of(policy, said, 1.0) for said in played) < 1e-4
-    assert server.version.startswith("w-1-")
+    assert server.version.startswith("w-000001-")
 
 
 def test_without_any_server_the_batch_is_lost_after_its_patience(server, engine_at, policy, pictures):
@@ -132,7 +132,7 @@ def test_weights_of_a_stranger_are_not_sampled_with(server, engine_at, policy, p
         return {**reply, "choices": [{**choice, "weight_versions": [{"version": "w-9", "start": 0, "end": 99}]}]}
 
     server.lies = other
-    with pytest.raises(EngineLostError, match="sampled with weights w-9 in place of w-0-"):
+    with pytest.raises(EngineLostError, match="sampled with weights w-9 in place of w-000000-"):
         play(engine, policy, pictures, SAMPLINGS)
 
 

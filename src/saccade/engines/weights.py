@@ -64,6 +64,6 @@ def _disk_errors(path: Path) -> Iterator[None]:
         yield
     except (OSError, SafetensorError) as error:
         raise MachineError(
-            f"{path}: the policy's weights cannot be written ({error}); free some space there, or set fleet.weights to "
-            "a folder that has room for them twice"
+            f"{path}: the policy's weights cannot be written ({error}); free some space there, or set fleet.weights "
+            "(vLLM: engine.folder) to a folder that has room for them twice"
         ) from error

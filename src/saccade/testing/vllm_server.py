@@ -9,6 +9,7 @@ import base64
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -84,7 +85,9 @@ class FakeVllm:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(sent)))
                 self.end_headers()
-                self.wfile.write(sent)
+                # A client that gave the request up has gone.
+                with suppress(OSError):
+                    self.wfile.write(sent)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
                 """Nothing: a test reads ``posted``."""

@@ -73,6 +73,7 @@ class VllmEngine:
         self._settings = settings
         self._policy_version = context.policy_version
         self._rules = rules_of(context.model)
+        self.eos_id = context.model.eos_id
         self._forbidden = frozenset(int(token) for token in context.model.forbidden_ids.tolist())
         self._image_tokens = Placeholders(context.model)
         self._token_bytes = TokenBytes(context.model.tokenizer)
@@ -131,14 +132,14 @@ class VllmEngine:
         self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
     ) -> tuple[tuple[float, ...], ...]:
         """log p of each token of each request's text, over the whole vocabulary; at temperature 1 alone."""
-        self._check_scored(requests, temperature)
+        _check_scored(requests, temperature)
         async with self._connected() as connections:
             asked = [self._scores(connections, place, one) for place, one in enumerate(requests)]
             return tuple(await asyncio.gather(*asked))
 
     async def score_at_each(self, requests: Sequence[ScoreRequest]) -> dict[str, tuple[tuple[float, ...], ...]]:
         """``score_batch`` of every replica, by its address, so that none stays behind unnoticed."""
-        self._check_scored(requests, 1.0)
+        _check_scored(requests, 1.0)
         found: dict[str, tuple[tuple[float, ...], ...]] = {}
         async with self._connected() as connections:
             for connection in connections:
@@ -239,13 +240,6 @@ class VllmEngine:
                 "another run uses this server, give each its own"
             )
 
-    def _check_scored(self, requests: Sequence[ScoreRequest], temperature: float) -> None:
-        if temperature != 1:
-            raise UserError(f"temperature={temperature}: vLLM gives log-probabilities of texts at temperature 1 alone")
-        for one in requests:
-            if not 1 <= one.start <= len(one.ids):
-                raise ValueError(f"start={one.start} must be between 1 and the {len(one.ids)} tokens given")
-
     async def _scores(self, connections: Sequence[Connection], place: int, one: ScoreRequest) -> tuple[float, ...]:
         async def ask(connection: Connection) -> tuple[float, ...]:
             reply = await connection.generate(one.ids, one.images, SCORING, self._newest)
@@ -284,9 +278,13 @@ class VllmEngine:
             raise BadReplyError(f"the engine sampled token {token}, which only an environment may write")
         return self._token_bytes[token]
 
-    @property
-    def eos_id(self) -> int:
-        return self.model.eos_id
+
+def _check_scored(requests: Sequence[ScoreRequest], temperature: float) -> None:
+    if temperature != 1:
+        raise UserError(f"temperature={temperature}: vLLM gives log-probabilities of texts at temperature 1 alone")
+    for one in requests:
+        if not 1 <= one.start <= len(one.ids):
+            raise ValueError(f"start={one.start} must be between 1 and the {len(one.ids)} tokens given")
 
 
 class _OtherWeightsError(ServerLostError):
