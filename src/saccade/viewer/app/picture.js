@@ -229,12 +229,13 @@ function regionShape(region) {
   return group;
 }
 
-/** A mark sits above its box, or inside at the top of the picture. @param {Element} mark @param {number} zoom */
+/** A mark sits above its box; that of a target, and at the top of the picture, inside. @param {Element} mark @param {number} zoom */
 function placeMark(mark, zoom) {
   const y = Number(mark.getAttribute("data-y"));
   const isInside = y < 18 / zoom;
-  mark.setAttribute("x", String(Number(mark.getAttribute("data-x")) + (isInside ? 4 : 0) / zoom));
-  mark.setAttribute("y", String(isInside ? Math.max(y, 0) + 15 / zoom : y - 5 / zoom));
+  const isTarget = mark.parentElement?.classList.contains("target");
+  mark.setAttribute("x", String(Number(mark.getAttribute("data-x")) + (isInside || isTarget ? 5 : 0) / zoom));
+  mark.setAttribute("y", String(isInside || isTarget ? Math.max(y, 0) + 16 / zoom : y - 5 / zoom));
 }
 
 /** @param {import("./types").Mask} mask */

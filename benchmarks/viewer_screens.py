@@ -1,0 +1,122 @@
+"""Pictures of the viewer's pages for docs/viewer.md, taken from runs of the demo, CodeDance, iVGR and VISTA-R1.
+
+    .venv/bin/python benchmarks/viewer_screens.py --runs runs --out docs/screens
+
+``--runs`` holds the folders ``demo``, ``codedance``, ``ivgr`` and ``vista_r1``. Needs a Chromium: ``make chromium``.
+"""
+
+import argparse
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+_COLORS = 200
+_WIDTH_PX = 1100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Screen:
+    """One picture: the page of a run, at a window's size."""
+
+    name: str
+    run: str
+    route: str
+    """``{id}`` is the first trajectory of ``filter``."""
+    filter: str = ""
+    width: int = 1400
+    height: int = 950
+    scheme: str = "light"
+    heat: str = ""
+
+
+SCREENS = (
+    Screen(name="list", run="demo", route="list?right=0&stage=rl", height=760),
+    Screen(name="wrong", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl&sort=-advantage"),
+    Screen(
+        name="heat", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl&step_max=10", heat="probability"
+    ),
+    Screen(name="phone", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl", width=390, scheme="dark"),
+    Screen(name="curves", run="demo", route="", height=1100),
+    Screen(name="evaluations", run="demo", route="", height=620),
+    Screen(name="codedance", run="codedance", route="t/{id}", filter="right=0&tool=execute_python_code&sort=-turns"),
+    Screen(name="ivgr", run="ivgr", route="group/{id}", filter="stage=rl&sort=-reward"),
+    Screen(name="vista", run="vista_r1", route="t/{id}", filter="right=0", scheme="dark"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    with served(arguments.runs) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        runs = {one["name"]: one["id"] for one in asked(f"{address}/api/runs")["runs"]}
+        for screen in SCREENS:
+            if screen.run in runs:
+                size = taken(browser, address, runs[screen.run], screen, arguments.out / f"{screen.name}.png")
+                sys.stdout.write(f"{screen.name}: {size:,} bytes\n")
+        browser.close()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a viewer on the folder, its index complete."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, "-m", "saccade", "view", str(folder), "--port", "0", "--no-open"]
+        environment = {**os.environ, "XDG_CACHE_HOME": cache}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
+            assert process.stdout is not None
+            address = process.stdout.readline().removeprefix("Viewer: ").strip().rstrip("/")
+            while any(one["indexing"] for one in asked(f"{address}/api/runs")["runs"]):
+                pass
+            yield address
+            process.terminate()
+
+
+def asked(address: str) -> dict[str, list[dict[str, str]]]:
+    with urllib.request.urlopen(address) as answer:
+        found: dict[str, list[dict[str, str]]] = json.load(answer)
+        return found
+
+
+def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) -> int:
+    """Takes one picture and says its size in bytes."""
+    rows = asked(f"{address}/api/runs/{run}/trajectories?limit=1&facets=0&{screen.filter}")["rows"]
+    route = screen.route.format(id=rows[0]["id"] if rows else "")
+    target = f"#/run/{run}/{route}".rstrip("/")
+    if screen.name == "evaluations":
+        names = [one["name"] for one in asked(f"{address}/api/runs/{run}")["evaluations"]]
+        target = f"#/evaluations?a={run}/{names[0]}&b={run}/{names[1]}"
+    page = browser.new_page(
+        viewport={"width": screen.width, "height": screen.height},
+        color_scheme="dark" if screen.scheme == "dark" else "light",
+    )
+    page.goto(f"{address}/{target}")
+    page.wait_for_selector("#view:not([aria-busy]) .page")
+    if screen.heat:
+        page.get_by_label("Heat on tokens").select_option(screen.heat)
+    page.wait_for_timeout(800)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    page.close()
+    picture.thumbnail((_WIDTH_PX, 2000), Image.Resampling.LANCZOS)
+    picture.quantize(_COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path.stat().st_size
+
+
+if __name__ == "__main__":
+    main()
