@@ -81,7 +81,8 @@ def run_all(
     results.parent.mkdir(parents=True, exist_ok=True)
 
     def made(variant: str, seed: int) -> Row:
-        settings = [*variants[variant], *arguments.overrides]
+        # A variant is what it is whatever else is set.
+        settings = [*arguments.overrides, *variants[variant]]
         found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
         if found and found[-1]["settings"] == settings:
             return found[-1]

@@ -87,7 +87,7 @@ class ReadingLessons:
 
 
 IMITATION = ImitationSettings(
-    steps=3200,
+    steps=2400,
     batch_size=32,
     optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
     warmup_steps=20,
@@ -98,7 +98,7 @@ IMITATION = ImitationSettings(
 """Cold start of a model that reads drawn pages."""
 
 REINFORCEMENT = RLSettings(
-    steps=40,
+    steps=30,
     tasks_per_step=16,
     group_size=8,
     optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
@@ -106,7 +106,7 @@ REINFORCEMENT = RLSettings(
     decay="linear",
     final_rate=0.1,
     algorithm=AlgorithmSettings(name="dapo", max_refills=2),
-    checkpoint_every=20,
+    checkpoint_every=10,
 )
 """Either reinforcement of the miniature."""
 

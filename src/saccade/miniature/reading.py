@@ -27,7 +27,7 @@ ReadingHabit = Literal["look", "idle", "guess"]
 class GoldLessons:
     """Demonstrations that are shown gold pages alone."""
 
-    until: float = 0.4
+    until: float = 0.45
     """Share of the imitation steps before which all are: which of a page's plates is meant is learned sooner where
     there are fewer of them."""
     share: float = 0.25
