@@ -23,7 +23,7 @@ MAX_SHOWN = 500
 @click.option("--out", type=PATH, required=True, help="Folder for pairs.json and pairs.html with both pictures.")
 @click.option("--image-root", type=PATH, help="Folder in which relative image paths begin.")
 @click.option(
-    "--distance", type=click.IntRange(0, 64), default=15, show_default=True, help="Bits of 256 that may differ."
+    "--distance", type=click.IntRange(0, 64), default=32, show_default=True, help="Bits of 256 that may differ."
 )
 @click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows out and say how many.")
 def contamination(

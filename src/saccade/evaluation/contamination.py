@@ -18,11 +18,11 @@ from saccade.media.store import MediaStore
 from saccade.types import ImageRef, Json, Task
 
 HASH_SIDE = 16
-MAX_DISTANCE = 15
-"""Bits of 256 (6 %) up to which two pictures are one: finds JPEG 75 and half size; tables of one kind lie farther."""
-BORDER_TOLERANCE = 16
-"""Spread of values within a border's row or column, for JPEG writes noise there."""
-LEAST_CONTRAST = 4.0
+MAX_DISTANCE = 32
+"""Bits of 256 up to which two pictures are one: finds JPEG 75 and half size; tables of one kind lie farther."""
+BORDER_TOLERANCES = (1, 16)
+"""Spreads of values within a border's row or column: of one that is exact, and of one in which JPEG wrote noise."""
+LEAST_CONTRAST = 1.0
 """Standard deviation of grey values below which a picture says too little to be told by a hash."""
 BLOCK = 512
 
@@ -150,7 +150,7 @@ def words_of(task: Task) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def trimmed(picture: Image.Image, tolerance: int = BORDER_TOLERANCE) -> Image.Image:
+def trimmed(picture: Image.Image, tolerance: int = BORDER_TOLERANCES[-1]) -> Image.Image:
     """The picture without borders of one colour; the whole of it where nothing else is there."""
     pixels = np.asarray(picture.convert("RGB"), dtype=np.int16)
     top, bottom = _content(pixels, tolerance)
@@ -175,14 +175,14 @@ def _border(spread: NDArray[np.float64], middle: NDArray[np.float64], tolerance:
 def perceptual_hashes(picture: Image.Image) -> tuple[Hash, ...]:
     """256 bits each, as four numbers: of the whole picture, and of it without its borders; none of one colour.
 
-    Both, since a border may have the colour of the picture's own margin or another one.
+    Several, since a border may have the colour of the picture's own margin or another one.
     """
     try:
         import imagehash
     except ImportError as error:
         raise missing_extra("contamination", "imagehash", needed_for="perceptual hashes") from error
     found: list[Hash] = []
-    for view in (picture, trimmed(picture)):
+    for view in (picture, *(trimmed(picture, tolerance) for tolerance in BORDER_TOLERANCES)):
         if float(np.asarray(view.convert("L"), dtype=np.float64).std()) >= LEAST_CONTRAST:
             bits = imagehash.phash(view, hash_size=HASH_SIDE).hash.flatten()
             found.append(tuple(int(word) for word in np.packbits(bits).view(np.uint64)))

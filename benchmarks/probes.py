@@ -1,0 +1,81 @@
+"""Whether probes tell a model that looks: its accuracy as it is, on blank pictures, and without its tools' results.
+
+    saccade demo --out runs/demo
+    python benchmarks/probes.py --model runs/demo/checkpoints/rl-000040 --family visual_search [-n 256] [--json FILE]
+
+Runs `saccade eval` with the probes blank, other-image and withheld-results in one way of asking.
+Exit status 1 when the model is above a guess on blank pictures or without results, or no better as it is.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+
+from saccade.evaluation.compare import compare
+from saccade.evaluation.figures import EvaluationFigures, figures
+from saccade.evaluation.samples import SampleSet, read_samples, sample_files
+from saccade.types import Json
+
+PROBES = ("blank", "other-image", "withheld-results")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--family", default="visual_search")
+    parser.add_argument("-n", type=int, default=256)
+    parser.add_argument("--protocol", default="tagged")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary) / "run"
+        command = [
+            *(sys.executable, "-m", "saccade", "eval", "--model", str(arguments.model), "--family", arguments.family),
+            *("-n", str(arguments.n), "--protocol", arguments.protocol, "--quiet", "--out", str(out)),
+            *(word for name in PROBES for word in ("--probe", name)),
+        ]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        kept = {name: read_samples(path) for name, path in sample_files(out).items()}
+    plain = kept[arguments.protocol]
+    told: dict[str, Json] = {"family": arguments.family, "n": arguments.n, "as_it_is": summary(figures(plain))}
+    at_guess = True
+    for name in PROBES:
+        found = kept[f"{arguments.protocol}_{name.replace('-', '_')}"]
+        measured = figures(found)
+        told[name] = {**summary(measured), "difference": difference(plain, found)}
+        # The pictures of others have answers of their own, which may be right by chance: shown, not judged.
+        low = measured.accuracy.ci95[0]
+        at_guess &= name == "other-image" or measured.chance is None or low <= measured.chance
+    looks = figures(plain)
+    is_better = looks.chance is not None and looks.accuracy.ci95[0] > looks.chance
+    told |= {"is_better_than_a_guess": is_better, "probes_are_at_a_guess": at_guess}
+    print(json.dumps(told, indent=1))
+    if arguments.json:
+        head = {"command": " ".join(sys.argv), "date": date.today().isoformat(), "cpus": os.cpu_count()}
+        arguments.json.write_text(json.dumps({**head, **told}, indent=1) + "\n", encoding="utf-8")
+    sys.exit(0 if is_better and at_guess else 1)
+
+
+def summary(found: EvaluationFigures) -> dict[str, Json]:
+    return {
+        "accuracy": found.accuracy.mean,
+        "ci95": list(found.accuracy.ci95),
+        "guess": found.chance,
+        "failed": found.failed,
+    }
+
+
+def difference(plain: SampleSet, probed: SampleSet) -> Json:
+    """Paired, with its interval; what was asked differs on purpose."""
+    accepted = {*plain.header.asked, *probed.header.asked, "questions"}
+    [found] = compare([plain, probed], ["as it is", "probed"], although=accepted)
+    return {"points": 100 * (found.difference.mean or 0.0), "ci95": [100 * one for one in found.difference.ci95]}
+
+
+if __name__ == "__main__":
+    main()
