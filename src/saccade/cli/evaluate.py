@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.measured import existing_run, show_figures
+from saccade.cli.measured import existing_run, keep_prices, show_figures
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.errors import UserError
 
@@ -263,6 +263,8 @@ def evaluate(
         keeping=Keeping(retry_failed=retry_failed, reuse=tuple(existing_run(one) for one in reuse)),
     )
     show_figures(out, prices)
+    if prices is not None:
+        keep_prices(out, prices)
     if measured_sets:
         click.echo(benchmark_report(out, measured_sets, stages, suite))
 

@@ -83,6 +83,17 @@ def show_figures(run: Path, prices: Path | None) -> "list[EvaluationFigures]":
     return found
 
 
+def keep_prices(run: Path, prices: Path) -> None:
+    """A copy of the price file in the run, and its report with what was spent."""
+    from saccade.atomic import write_bytes_atomic
+    from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.figures_section import PRICES
+    from saccade.viewer.report import write_report
+
+    write_bytes_atomic(run / PRICES, prices.read_bytes())
+    write_report(RunPaths(root=run))
+
+
 def existing_run(path: Path) -> Path:
     """The path of a run or of a file of samples; UserError when nothing is there."""
     if not path.exists():

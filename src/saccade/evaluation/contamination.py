@@ -22,7 +22,7 @@ MAX_DISTANCE = 32
 """Bits of 256 up to which two pictures are one: finds JPEG 75 and half size; tables of one kind lie farther."""
 BORDER_TOLERANCES = (1, 16)
 """Spreads of values within a border's row or column: of one that is exact, and of one in which JPEG wrote noise."""
-LEAST_CONTRAST = 1.0
+LEAST_CONTRAST = 0.3
 """Standard deviation of grey values below which a picture says too little to be told by a hash."""
 BLOCK = 512
 

@@ -30,6 +30,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.answers.rules import options_named
 from saccade.rollout.episodes import EpisodeSpec
+from saccade.rollout.trajectory import new_context
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Message, Observation, Task, ToolResult, Turn
 
@@ -204,6 +205,9 @@ class WithheldResults:
 
     def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
         return self._env.step(action)
+
+    def new_context(self) -> tuple[Message, ...] | None:
+        return new_context(self._env)
 
     def close(self) -> None:
         self._env.close()

@@ -7,7 +7,7 @@ from saccade.chat.chat_model import ChatModel, reply_of
 from saccade.chat.wire import ChatReply
 from saccade.envs.environment import Environment
 from saccade.media.resize import ResizeRule
-from saccade.rollout.trajectory import RunBlocking
+from saccade.rollout.trajectory import RunBlocking, new_context
 from saccade.seeding import seed_for
 from saccade.types import Message, Observation, Task, Turn
 
@@ -56,6 +56,10 @@ async def play(
         _, _, terminated, truncated, _ = await run_blocking(partial(env.step, text))
         turn = env.turns[-1]
         is_over = terminated or truncated or fault(turn) != ""
+        opening = None if is_over else new_context(env)
+        if opening is not None:
+            messages = list(_advised(opening, advice))
+            continue
         messages.append(Message(role="assistant", parts=(text,)))
         if turn.observation is not None:
             messages.append(_shown(turn.observation))

@@ -20,7 +20,7 @@ from saccade.models.chat import Chat
 from saccade.rollout.batch import PlayedAs, rollout
 from saccade.rollout.conversation import ORIGINAL_VIEW, play
 from saccade.rollout.episodes import RolloutRequest
-from saccade.rollout.trajectory import Result, RunBlocking, attempt
+from saccade.rollout.trajectory import Result, RunBlocking, attempt, new_context
 from saccade.types import Answer, Message, ToolCall, Trajectory, TrajectoryStatus, Turn
 from saccade.waiting import run_to_end
 
@@ -105,6 +105,9 @@ class TimedEnvironment:
             self.tool_s += time.monotonic() - began_s
         return taken
 
+    def new_context(self) -> tuple[Message, ...] | None:
+        return new_context(self.env)
+
     def close(self) -> None:
         self.env.close()
 
@@ -153,6 +156,9 @@ class TokenPlayer:
 def _token_cost(trajectory: Trajectory, env: TimedEnvironment) -> SampleCost:
     context = tokens_in = tokens_out = 0
     for segment in trajectory.segments:
+        if segment.role == "prompt":
+            # The first one, or that of an environment that begins a new context.
+            context = 0
         if segment.role == "action":
             tokens_in += context
             tokens_out += len(segment.ids)

@@ -27,7 +27,7 @@ _FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.js
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
-_SAMPLES = ("journal", "samples", "benchmarks", "judging")
+_SAMPLES = ("journal", "samples", "benchmarks", "judging", "prices.toml")
 """Made by evaluations alone."""
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe", "engine"})
 

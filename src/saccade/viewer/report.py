@@ -17,6 +17,7 @@ from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.example_sections import example_sections, shown_attempts
 from saccade.viewer.exported import exported_page
+from saccade.viewer.figures_section import figures_rows, run_figures
 from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
 from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
@@ -76,6 +77,7 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "stars": {name: starred.report.as_json() for name, starred in evidence.stars.items()},
         "two_streams": [stage.as_json() for stage in evidence.two_streams],
         "by_iou": [by_iou.as_json() for by_iou in _by_iou(evidence)],
+        "figures": [one.as_json() for one in run_figures(evidence.paths.root)],
         "tool_times": [row.as_json() for row in tool_times_of(evidence.curves)],
         "wall_s": evidence.wall_s if math.isfinite(evidence.wall_s) else None,
         "command": list(evidence.info.command),
@@ -120,6 +122,7 @@ def report_page(evidence: Evidence) -> str:
         sections=sections,
         explains=_why_hint(evidence),
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
+        figures=figures_rows(run_figures(evidence.paths.root)),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
         notes=[visible(note, 500) for note in evidence.notes],
