@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.interop.environments.actions import asked_form, write_action
-from saccade.interop.environments.world import Episode, WorldSource
+from saccade.interop.environments.world import NumberedEpisode, WorldSource
 from saccade.miniature.tiny_model import tiny_or_given
 from saccade.recipes.environment import Episodes, method, opened
 from saccade.recipes.environment_settings import TINY, EnvironmentSettings
@@ -44,5 +44,5 @@ def _texts(source: WorldSource, settings: EnvironmentSettings) -> Iterator[str]:
         yield write_action("", action, settings.show.form)
     with closing(source.make()) as world:
         for number in range(READ_EPISODES):
-            yield world.reset(Episode(number=number)).text
+            yield world.reset(NumberedEpisode(number=number)).text
             yield settings.show.rules or world.rules

@@ -12,7 +12,7 @@ from saccade.algorithms import Algorithm
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
 from saccade.interop.environments.play import random_example, unlike_itself
-from saccade.interop.environments.world import Episode, Split, WorldSource, episode_task
+from saccade.interop.environments.world import NumberedEpisode, Split, WorldSource, episode_task
 from saccade.interop.environments.world_env import WorldEnv
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
@@ -80,14 +80,14 @@ class Episodes:
     def random_play(self, index: int, _: float) -> StreamExample:
         """Random play in a training episode."""
         count = self.source.count("train") or 1 << 30
-        episode = Episode(number=seed_for(self.seed, "random play", index) % count)
+        episode = NumberedEpisode(number=seed_for(self.seed, "random play", index) % count)
         seed = seed_for(self.seed, "random actions", index)
         return StreamExample(
             example=random_example(self.source, episode, max_turns=self.settings.max_turns, seed=seed), stream="main"
         )
 
     def _task(self, number: int, split: Split = "train") -> Task:
-        return episode_task(self.source.name, Episode(number=number, split=split))
+        return episode_task(self.source.name, NumberedEpisode(number=number, split=split))
 
 
 def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:

@@ -23,7 +23,7 @@ from saccade.interop.environments.bridge import BridgedSource
 from saccade.interop.environments.gymnasium_world import GymnasiumSource
 from saccade.interop.environments.openenv_world import OpenEnvSource
 from saccade.interop.environments.sources import WorldNames
-from saccade.interop.environments.world import Episode
+from saccade.interop.environments.world import NumberedEpisode
 
 NAMES = WorldNames(env="gymnasium:MiniGrid-Empty-5x5-v0")
 HERE = GymnasiumSource(id="MiniGrid-Empty-5x5-v0")
@@ -39,7 +39,7 @@ def test_a_world_elsewhere_is_the_world_here(bridged: BridgedSource) -> None:
     assert (bridged.name, bridged.actions(), bridged.count("train")) == (HERE.name, HERE.actions(), None)
     with closing(bridged.make()) as there, closing(HERE.make()) as here:
         for number in (0, 5):
-            assert there.reset(Episode(number=number)).text == here.reset(Episode(number=number)).text
+            assert there.reset(NumberedEpisode(number=number)).text == here.reset(NumberedEpisode(number=number)).text
             assert there.rules == here.rules
             for action in ("forward", "leap", "right", "forward"):
                 far, near = there.step(action), here.step(action)
@@ -49,13 +49,13 @@ def test_a_world_elsewhere_is_the_world_here(bridged: BridgedSource) -> None:
 
 def test_a_process_that_is_killed_is_said_and_started_again(bridged: BridgedSource) -> None:
     with closing(bridged.make()) as world:
-        world.reset(Episode(number=0))
+        world.reset(NumberedEpisode(number=0))
         [connection] = bridged._open.values()
         os.kill(connection.process_id, signal.SIGKILL)
         with pytest.raises(MachineError, match=r"environment's process \d+ was ended by SIGKILL"):
             world.step("forward")
     with closing(bridged.make()) as again:
-        assert again.reset(Episode(number=0)).pictures
+        assert again.reset(NumberedEpisode(number=0)).pictures
 
 
 def test_what_is_wrong_with_a_name_is_said_from_there() -> None:
@@ -124,7 +124,7 @@ def server() -> Iterator[str]:
 def test_a_server_of_openenv_is_played_by_its_own_schema(server: str) -> None:
     assert httpx.get(f"{server}/health").status_code == 200
     source = OpenEnvSource(url=server)
-    episode = Episode(number=4)
+    episode = NumberedEpisode(number=4)
     right = episode.seed(source.name) % 3
     with closing(source.make()) as world:
         shown = world.reset(episode)

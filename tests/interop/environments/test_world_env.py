@@ -12,7 +12,7 @@ from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.actions import parse_action, write_action
 from saccade.interop.environments.gymnasium_world import GymnasiumSource
-from saccade.interop.environments.world import Episode, Shown, StepResult, episode_task
+from saccade.interop.environments.world import NumberedEpisode, StepResult, WorldObservation, episode_task
 from saccade.interop.environments.world_env import WorldEnv, WorldSettings
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
@@ -28,7 +28,7 @@ from saccade.testing import TINY_VIEW, check_environment
 from saccade.types import Example, ExpertTurn, Malformed, ToolCall, Trajectory
 
 EMPTY = GymnasiumSource(id="MiniGrid-Empty-5x5-v0")
-TASK = episode_task(EMPTY.name, Episode(number=0))
+TASK = episode_task(EMPTY.name, NumberedEpisode(number=0))
 
 
 def context(media: MediaStore | None = None, max_turns: int = 6) -> EnvironmentContext:
@@ -48,7 +48,7 @@ class Echo:
     def __init__(self, breaks_at: int = 0, drifts: bool = False) -> None:
         self.breaks_at, self.drift, self.drifts, self.said = breaks_at, 0, drifts, ""
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         self.said = str(episode.number)
         return self._shown()
 
@@ -60,9 +60,9 @@ class Echo:
 
     def close(self) -> None: ...
 
-    def _shown(self) -> Shown:
+    def _shown(self) -> WorldObservation:
         level = (sum(map(ord, self.said)) + self.drift) % 256
-        return Shown(text="more", pictures=(Image.new("RGB", (64, 64), (level, 255 - level, level // 2)),))
+        return WorldObservation(text="more", pictures=(Image.new("RGB", (64, 64), (level, 255 - level, level // 2)),))
 
 
 class EchoSource:
@@ -136,7 +136,7 @@ def test_the_goal_pays_and_is_a_success() -> None:
 def test_a_reward_that_is_no_number_is_no_reward() -> None:
     env = WorldEnv(context(), EchoSource(), WorldSettings(form="text"))
     with closing(env):
-        env.reset(options={"task": episode_task("echo", Episode(number=0))})
+        env.reset(options={"task": episode_task("echo", NumberedEpisode(number=0))})
         env.step("a")
         [turn] = env.turns
     assert turn.result is not None
@@ -153,7 +153,7 @@ def test_a_world_that_breaks_is_made_anew_and_led_to_where_it_was() -> None:
 def test_a_world_that_cannot_be_led_back_ends_the_trajectory() -> None:
     env = WorldEnv(context(), EchoSource(breaks_at=4, drifts=True), WorldSettings(form="text"))
     with closing(env):
-        env.reset(options={"task": episode_task("echo", Episode(number=0))})
+        env.reset(options={"task": episode_task("echo", NumberedEpisode(number=0))})
         env.step("a")
         env.step("b")
         with pytest.raises(RuntimeError, match="gone"):
@@ -166,7 +166,7 @@ def test_a_world_that_cannot_be_led_back_ends_the_trajectory() -> None:
 def test_a_window_shows_at_most_so_many_observations_and_always_the_newest(window: int) -> None:
     env = WorldEnv(context(max_turns=12), EchoSource(), WorldSettings(form="text", window=window))
     with closing(env):
-        env.reset(options={"task": episode_task("echo", Episode(number=0))})
+        env.reset(options={"task": episode_task("echo", NumberedEpisode(number=0))})
         seen = [image for part in env.prompt for image in part.parts if not isinstance(part.parts, str)]
         visible = [part for part in seen if not isinstance(part, str)]
         begun = 0
@@ -211,7 +211,9 @@ def model(media: MediaStore) -> VisionLanguageModel:
 
 def requests(count: int) -> list[RolloutRequest]:
     return [
-        RolloutRequest(task=episode_task("echo", Episode(number=number % 2)), stream="main", sample=number, seed=number)
+        RolloutRequest(
+            task=episode_task("echo", NumberedEpisode(number=number % 2)), stream="main", sample=number, seed=number
+        )
         for number in range(count)
     ]
 
@@ -256,7 +258,7 @@ def test_an_expert_is_imitated_in_contexts(model: VisionLanguageModel) -> None:
     env = WorldEnv(context(model.media, max_turns=9), EchoSource(), WorldSettings(form="text", window=3))
     with closing(env):
         shown = demonstrate(
-            Example(task=episode_task("echo", Episode(number=0)), turns=turns), env=env, chat=model.chat
+            Example(task=episode_task("echo", NumberedEpisode(number=0)), turns=turns), env=env, chat=model.chat
         )
     assert shown.status == "turn_limit"
     assert len(shown.contexts) > 2
@@ -267,7 +269,7 @@ def _played(source: EchoSource) -> list[tuple[object, object]]:
     """An episode whose steps are tried again once, as the rollout does."""
     env = WorldEnv(context(), source, WorldSettings(form="text"))
     with closing(env):
-        env.reset(options={"task": episode_task("echo", Episode(number=0))})
+        env.reset(options={"task": episode_task("echo", NumberedEpisode(number=0))})
         for action in ["a", "b", "c", "d"]:
             try:
                 env.step(action)

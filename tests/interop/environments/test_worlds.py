@@ -14,7 +14,7 @@ from saccade.interop.environments.gymnasium_world import GymnasiumSource, world_
 from saccade.interop.environments.observations import shown_from
 from saccade.interop.environments.play import random_example, unlike_itself
 from saccade.interop.environments.sources import WorldNames, source_of
-from saccade.interop.environments.world import Episode, episode_of_task, episode_task
+from saccade.interop.environments.world import NumberedEpisode, episode_of_task, episode_task
 from saccade.types import Task
 
 EMPTY = GymnasiumSource(id="MiniGrid-Empty-5x5-v0")
@@ -24,7 +24,7 @@ TO_THE_GOAL = ["forward", "forward", "right", "forward", "forward"]
 
 def test_minigrid_is_seen_as_drawn_and_moved_by_words() -> None:
     with closing(EMPTY.make()) as world:
-        shown = world.reset(Episode(number=0))
+        shown = world.reset(NumberedEpisode(number=0))
         assert "left, right, forward" in world.rules
         assert shown.text == "mission: get to the green goal square"
         assert [picture.size for picture in shown.pictures] == [(160, 160)]
@@ -36,7 +36,7 @@ def test_minigrid_is_seen_as_drawn_and_moved_by_words() -> None:
 
 def test_an_action_is_named_without_regard_to_case_and_spaces() -> None:
     with closing(GymnasiumSource(id="MiniGrid-DoorKey-5x5-v0").make()) as world:
-        world.reset(Episode(number=1))
+        world.reset(NumberedEpisode(number=1))
         assert not world.step(" Forward ").invalid
         refused = world.step("fly " * 100)
     assert refused.invalid.startswith("there is no action 'fly fly")
@@ -45,8 +45,8 @@ def test_an_action_is_named_without_regard_to_case_and_spaces() -> None:
 
 def test_the_same_episode_begins_alike_and_splits_have_their_own() -> None:
     with closing(GymnasiumSource(id="MiniGrid-FourRooms-v0").make()) as world:
-        first, again = world.reset(Episode(number=3)), world.reset(Episode(number=3))
-        other = world.reset(Episode(number=3, split="test"))
+        first, again = world.reset(NumberedEpisode(number=3)), world.reset(NumberedEpisode(number=3))
+        other = world.reset(NumberedEpisode(number=3, split="test"))
     assert first.pictures[0].tobytes() == again.pictures[0].tobytes()
     assert first.pictures[0].tobytes() != other.pictures[0].tobytes()
 
@@ -63,7 +63,7 @@ def test_numbers_are_text_where_nothing_is_drawn(name: str, actions: tuple[str, 
     source = GymnasiumSource(id=name, pictures="none")
     assert source.actions() == actions
     with closing(source.make()) as world:
-        shown = world.reset(Episode(number=0))
+        shown = world.reset(NumberedEpisode(number=0))
     assert shown.text.startswith(beginning)
     assert shown.pictures == ()
 
@@ -89,16 +89,16 @@ def test_actions_that_no_text_can_name_are_refused() -> None:
 )
 def test_a_wrong_name_says_what_was_meant(env: str, said: str) -> None:
     with pytest.raises(UserError, match=said), closing(source_of(WorldNames(env=env)).make()) as world:
-        world.reset(Episode(number=0))
+        world.reset(NumberedEpisode(number=0))
 
 
 def test_a_question_of_reasoning_gym_is_an_episode_of_one_turn() -> None:
     source = source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_terms": 2, "max_digits": 1}))
     with closing(source.make()) as world:
-        question = world.reset(Episode(number=7)).text
+        question = world.reset(NumberedEpisode(number=7)).text
         numbers = question.rpartition(": ")[2].rstrip(" =")
         right = world.step(str(eval(numbers)))
-        world.reset(Episode(number=7))
+        world.reset(NumberedEpisode(number=7))
         wrong = world.step("no idea")
     assert (right.reward, right.success, right.terminated) == (1.0, True, True)
     assert wrong.success is False
@@ -106,7 +106,9 @@ def test_a_question_of_reasoning_gym_is_an_episode_of_one_turn() -> None:
 
 def test_an_argument_that_a_generator_has_not_is_refused() -> None:
     with pytest.raises(UserError, match="chain_sum refuses"):
-        source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_trems": 2})).make().reset(Episode(number=0))
+        source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_trems": 2})).make().reset(
+            NumberedEpisode(number=0)
+        )
 
 
 def test_a_game_of_textarena_is_won_by_its_hints_and_leaves_chance_alone() -> None:
@@ -116,8 +118,8 @@ def test_a_game_of_textarena_is_won_by_its_hints_and_leaves_chance_alone() -> No
     source = source_of(WorldNames(env="textarena:GuessTheNumber-v0"))
     low, high = 1, 20
     with closing(source.make()) as world, closing(source.make()) as beside:
-        world.reset(Episode(number=2))
-        beside.reset(Episode(number=9))
+        world.reset(NumberedEpisode(number=2))
+        beside.reset(NumberedEpisode(number=9))
         while True:
             guess = (low + high) // 2
             result = world.step(str(guess))
@@ -160,14 +162,14 @@ def test_an_environment_that_draws_without_its_seed_is_told_of() -> None:
 
 
 def test_random_play_is_an_example_that_ends_where_the_episode_does() -> None:
-    example = random_example(EMPTY, Episode(number=0), max_turns=12, seed=4)
-    again = random_example(EMPTY, Episode(number=0), max_turns=12, seed=4)
+    example = random_example(EMPTY, NumberedEpisode(number=0), max_turns=12, seed=4)
+    again = random_example(EMPTY, NumberedEpisode(number=0), max_turns=12, seed=4)
     assert example == again
     assert 1 <= len(example.turns) <= 12
 
 
 def test_an_episode_and_its_task_name_each_other() -> None:
-    episode = Episode(number=12, split="test")
+    episode = NumberedEpisode(number=12, split="test")
     assert episode_of_task(episode_task("Some:thing/odd#1", episode)) == episode
     mine = Task(id="mine", family="f", question="q", answer="a", answer_kind="exact", images=())
     with pytest.raises(UserError, match="no episode"):

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from saccade.interop.environments.gymnasium_world import GymnasiumSource, world_of
     from saccade.interop.environments.sources import WorldNames, source_of
     from saccade.interop.environments.world import (
-        Episode,
-        Shown,
+        NumberedEpisode,
         StepResult,
         World,
+        WorldObservation,
         WorldSource,
         episode_of_task,
         episode_task,
@@ -27,13 +27,13 @@ else:
 
 __all__ = [
     "BridgedSource",
-    "Episode",
     "GymnasiumSource",
-    "Shown",
+    "NumberedEpisode",
     "StepResult",
     "World",
     "WorldEnv",
     "WorldNames",
+    "WorldObservation",
     "WorldSettings",
     "WorldSource",
     "episode_of_task",

@@ -11,7 +11,7 @@ from saccade.errors import MachineError, UserError
 from saccade.frames import WireFrame
 from saccade.interop.environments.sources import WorldNames
 from saccade.interop.environments.wire import result_of_frame, shown_of_frame
-from saccade.interop.environments.world import Episode, Shown, Split, StepResult
+from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
 from saccade.types import Json
 
 ANSWER_S = 900.0
@@ -102,7 +102,7 @@ class BridgedWorld:
         self.rules = ""
         self._asked("make")
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         frame = self._asked("reset", {"episode": episode.number, "split": episode.split})
         self.rules = str(frame.header["rules"])
         return shown_of_frame(frame)

@@ -12,7 +12,15 @@ from gymnasium import spaces
 
 from saccade.errors import UserError, nearest
 from saccade.interop.environments.observations import picture_of, shown_from
-from saccade.interop.environments.world import Episode, Shown, Split, StepResult, World, action_named, no_such_action
+from saccade.interop.environments.world import (
+    NumberedEpisode,
+    Split,
+    StepResult,
+    World,
+    WorldObservation,
+    action_named,
+    no_such_action,
+)
 
 PictureSource = Literal["auto", "render", "observation", "none"]
 
@@ -95,7 +103,7 @@ class GymnasiumWorld:
             return f"This is the environment {self._source.name}. An action is a text."
         return f"This is the environment {self._source.name}. The actions are {', '.join(self.actions)}."
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         seed = episode.seed(self._source.name)
         observation, _ = self._env.reset(seed=seed)
         return self._shown(observation, {})
@@ -121,7 +129,7 @@ class GymnasiumWorld:
     def close(self) -> None:
         self._env.close()
 
-    def _shown(self, observation: object, info: Mapping[str, object]) -> Shown:
+    def _shown(self, observation: object, info: Mapping[str, object]) -> WorldObservation:
         shown = shown_from(observation, with_pictures=not self._renders and self._source.pictures != "none")
         said = [str(info[key]) for key in _FEEDBACK_KEYS if info.get(key)]
         pictures = shown.pictures
@@ -130,7 +138,7 @@ class GymnasiumWorld:
             if drawn is None:
                 raise RuntimeError(f"{self._source.name} rendered no picture")
             pictures = (drawn,)
-        return Shown(text="\n".join(filter(None, [*said, shown.text])), pictures=pictures)
+        return WorldObservation(text="\n".join(filter(None, [*said, shown.text])), pictures=pictures)
 
 
 def world_of(env: object, *, name: str) -> World:

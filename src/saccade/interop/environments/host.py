@@ -15,7 +15,7 @@ from saccade.errors import UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.interop.environments.sources import WorldNames, source_of
 from saccade.interop.environments.wire import result_frame, shown_frame
-from saccade.interop.environments.world import Episode, World, WorldSource
+from saccade.interop.environments.world import NumberedEpisode, World, WorldSource
 from saccade.types import Json
 
 THREADS = 32
@@ -73,7 +73,7 @@ class Host:
             return WireFrame({})
         world = self._worlds[number]
         if do == "reset":
-            episode = Episode(number=int(str(header["episode"])), split="test" if split == "test" else "train")
+            episode = NumberedEpisode(number=int(str(header["episode"])), split="test" if split == "test" else "train")
             shown = world.reset(episode)
             return shown_frame(shown, {"rules": world.rules})
         return result_frame(world.step(str(header["action"])))

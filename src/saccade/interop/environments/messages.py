@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from PIL import Image
 
-from saccade.interop.environments.world import Shown
+from saccade.interop.environments.world import WorldObservation
 from saccade.media.decode import MediaError, decode_image
 
 MAX_BASE64_CHARS = 48 << 20
 
 
-def shown_of_messages(messages: Sequence[Mapping[str, object]]) -> Shown:
+def shown_of_messages(messages: Sequence[Mapping[str, object]]) -> WorldObservation:
     """Texts and pictures of the messages, in order; what is neither says so in its place."""
     texts: list[str] = []
     pictures: list[Image.Image] = []
@@ -23,7 +23,7 @@ def shown_of_messages(messages: Sequence[Mapping[str, object]]) -> Shown:
         elif isinstance(content, Sequence):
             for part in content:
                 _add_part(part, texts, pictures)
-    return Shown(text="\n".join(text for text in texts if text), pictures=tuple(pictures))
+    return WorldObservation(text="\n".join(text for text in texts if text), pictures=tuple(pictures))
 
 
 def _add_part(part: object, texts: list[str], pictures: list[Image.Image]) -> None:

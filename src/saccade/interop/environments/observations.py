@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from PIL import Image
 
-from saccade.interop.environments.world import Shown
+from saccade.interop.environments.world import WorldObservation
 
 LEAST_SIDE_PX = 16
 """An array smaller than this is an encoding (MiniGrid's 7 x 7 x 3), not a picture."""
@@ -14,7 +14,7 @@ MOST_NUMBERS = 32
 CHANNELS = (1, 3, 4)
 
 
-def shown_from(observation: object, *, with_pictures: bool = True) -> Shown:
+def shown_from(observation: object, *, with_pictures: bool = True) -> WorldObservation:
     """Texts of the observation, by name where its parts have names, and its pictures.
 
     Pictures are PIL images and uint8 arrays of height x width x channels, or channels x height x width, with sides of
@@ -25,7 +25,7 @@ def shown_from(observation: object, *, with_pictures: bool = True) -> Shown:
     _gather(observation, "", texts, pictures)
     if not texts and not pictures:
         texts += _numbers(observation)
-    return Shown(text="\n".join(texts), pictures=tuple(pictures) if with_pictures else ())
+    return WorldObservation(text="\n".join(texts), pictures=tuple(pictures) if with_pictures else ())
 
 
 def picture_of(array: np.ndarray) -> Image.Image | None:

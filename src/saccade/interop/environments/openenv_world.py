@@ -14,7 +14,7 @@ from PIL import Image
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.environments.messages import picture_of_base64, picture_of_url
 from saccade.interop.environments.observations import picture_of
-from saccade.interop.environments.world import Episode, Shown, Split, StepResult
+from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
 
 try:
     from saccade.interop.openenv.connection import WideEnvClient
@@ -84,7 +84,7 @@ class OpenEnvWorld:
             return f"An action is {name}: {said}."
         return f"An action is a JSON object of this form: {json.dumps(dict(self._fields))}"
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         result = self._client.reset(seed=episode.seed(self._source.name), **self._source.arguments)
         return shown_of_fields(result.observation)
 
@@ -126,7 +126,7 @@ class OpenEnvWorld:
             return StepResult(invalid=f"{name} is {action[:40]!r}, which is no {kind}")
 
 
-def shown_of_fields(fields: object) -> Shown:
+def shown_of_fields(fields: object) -> WorldObservation:
     """Texts and pictures of an observation's fields."""
     texts: list[str] = []
     pictures: list[Image.Image] = []
@@ -134,7 +134,7 @@ def shown_of_fields(fields: object) -> Shown:
         for name, value in fields.items():
             if name not in _OWN_FIELDS and not str(name).endswith("_shape"):
                 _add(str(name), value, fields.get(f"{name}_shape"), texts, pictures)
-    return Shown(text="\n".join(texts), pictures=tuple(pictures))
+    return WorldObservation(text="\n".join(texts), pictures=tuple(pictures))
 
 
 def _add(name: str, value: object, shape: object, texts: list[str], pictures: list[Image.Image]) -> None:

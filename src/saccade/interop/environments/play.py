@@ -3,7 +3,7 @@
 import logging
 from contextlib import closing
 
-from saccade.interop.environments.world import Episode, Shown, StepResult, WorldSource, episode_task
+from saccade.interop.environments.world import NumberedEpisode, StepResult, WorldObservation, WorldSource, episode_task
 from saccade.interop.environments.world_env import ACT
 from saccade.media.store import image_hash
 from saccade.seeding import generator_for
@@ -15,7 +15,7 @@ LOOKS = 5
 logger = logging.getLogger(__name__)
 
 
-def random_example(source: WorldSource, episode: Episode, *, max_turns: int, seed: int) -> Example:
+def random_example(source: WorldSource, episode: NumberedEpisode, *, max_turns: int, seed: int) -> Example:
     """An episode of actions drawn alike from all that there are: it shows how actions are written, and no skill."""
     actions, rng = source.actions(), generator_for(seed, "actions")
     turns: list[ExpertTurn] = []
@@ -31,7 +31,7 @@ def random_example(source: WorldSource, episode: Episode, *, max_turns: int, see
 
 def unlike_itself(source: WorldSource) -> str | None:
     """A sentence on what follows, where the same episode and actions show something else a second time; else None."""
-    episode = Episode(number=0)
+    episode = NumberedEpisode(number=0)
     if _seen(source, episode) == _seen(source, episode):
         return None
     said = (
@@ -42,7 +42,7 @@ def unlike_itself(source: WorldSource) -> str | None:
     return said
 
 
-def _seen(source: WorldSource, episode: Episode) -> list[tuple[str, tuple[str, ...]]]:
+def _seen(source: WorldSource, episode: NumberedEpisode) -> list[tuple[str, tuple[str, ...]]]:
     actions = source.actions()
     with closing(source.make()) as world:
         seen = [_content(world.reset(episode))]
@@ -54,5 +54,5 @@ def _seen(source: WorldSource, episode: Episode) -> list[tuple[str, tuple[str, .
     return seen
 
 
-def _content(shown: Shown) -> tuple[str, tuple[str, ...]]:
+def _content(shown: WorldObservation) -> tuple[str, tuple[str, ...]]:
     return shown.text, tuple(image_hash(picture) for picture in shown.pictures)

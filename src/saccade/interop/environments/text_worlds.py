@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from saccade.errors import UserError, missing_extra, nearest
-from saccade.interop.environments.world import Episode, Shown, Split, StepResult
+from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
 from saccade.seeding import seed_for
 
 _GLOBAL_CHANCE = threading.Lock()
@@ -19,7 +19,7 @@ _GLOBAL_CHANCE = threading.Lock()
 Chance = tuple[object, ...]
 
 
-class _Dataset(Protocol):
+class _Generator(Protocol):
     def __getitem__(self, index: int) -> Mapping[str, object]: ...
 
     def score_answer(self, answer: str, entry: Mapping[str, object]) -> float: ...
@@ -43,7 +43,7 @@ class ReasoningGymSource:
     def actions(self) -> tuple[str, ...]:
         return self.action_names
 
-    def dataset(self, split: Split) -> _Dataset:
+    def dataset(self, split: Split) -> _Generator:
         """The generator's endless data set of a split; UserError for a name or an argument that it has not."""
         try:
             import reasoning_gym
@@ -62,7 +62,7 @@ class ReasoningGymSource:
             made = reasoning_gym.create_dataset(self.name, seed=seed, size=1 << 30, **self.arguments)
         except (TypeError, ValueError, AssertionError) as error:
             raise UserError(f"reasoning-gym's {self.name} refuses {dict(self.arguments)}: {error}") from error
-        return cast(_Dataset, made)
+        return cast(_Generator, made)
 
 
 class ReasoningGymWorld:
@@ -72,15 +72,15 @@ class ReasoningGymWorld:
 
     def __init__(self, source: ReasoningGymSource) -> None:
         self._source = source
-        self._sets: dict[Split, _Dataset] = {}
-        self._asked: tuple[_Dataset, Mapping[str, object]] | None = None
+        self._sets: dict[Split, _Generator] = {}
+        self._asked: tuple[_Generator, Mapping[str, object]] | None = None
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         if episode.split not in self._sets:
             self._sets[episode.split] = self._source.dataset(episode.split)
         asked = self._sets[episode.split]
         self._asked = asked, asked[episode.number]
-        return Shown(text=str(self._asked[1]["question"]))
+        return WorldObservation(text=str(self._asked[1]["question"]))
 
     def step(self, action: str) -> StepResult:
         assert self._asked is not None
@@ -130,7 +130,7 @@ class TextArenaWorld:
         with self._own_chance():
             self._game = _textarena().make(source.game, **source.arguments)
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         with self._own_chance():
             seed = episode.seed(self._source.name)
             random.seed(seed)
@@ -139,7 +139,7 @@ class TextArenaWorld:
                 self._game.reset(num_players=1, seed=seed)
             except (AssertionError, ValueError, TypeError) as error:
                 raise UserError(f"{self._source.name} is no game for one player: {error}") from error
-            return Shown(text=self._heard())
+            return WorldObservation(text=self._heard())
 
     def step(self, action: str) -> StepResult:
         said = action if "[" in action else f"[{action.strip()}]"
@@ -147,10 +147,10 @@ class TextArenaWorld:
             done, _ = self._game.step(said)
             heard = self._heard()
             if not done:
-                return StepResult(shown=Shown(text=heard))
+                return StepResult(shown=WorldObservation(text=heard))
             rewards, _ = self._game.close()
         reward = float(rewards[0])
-        return StepResult(shown=Shown(text=heard), reward=reward, terminated=True, success=reward >= 1.0)
+        return StepResult(shown=WorldObservation(text=heard), reward=reward, terminated=True, success=reward >= 1.0)
 
     def close(self) -> None: ...
 

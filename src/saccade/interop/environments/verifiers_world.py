@@ -12,7 +12,7 @@ from typing import Any
 
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.messages import shown_of_messages
-from saccade.interop.environments.world import Episode, Shown, Split, StepResult
+from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
 
 ANSWER_S = 600.0
 """How long an environment may take for its own part of a turn."""
@@ -81,7 +81,7 @@ class VerifiersWorld:
         self._heard = 0
         """Messages that the policy has seen."""
 
-    def reset(self, episode: Episode) -> Shown:
+    def reset(self, episode: NumberedEpisode) -> WorldObservation:
         self._stop()
         rows = self._source.rows(episode.split)
         row = dict(rows[episode.number % len(rows)])
@@ -128,7 +128,7 @@ class VerifiersWorld:
         except queue.Empty:
             raise MachineError(f"{self._source.name} took over {ANSWER_S:.0f} s for its part of a turn") from None
 
-    def _new(self, messages: Sequence[Mapping[str, object]]) -> Shown:
+    def _new(self, messages: Sequence[Mapping[str, object]]) -> WorldObservation:
         """What was said since the policy's last turn."""
         fresh = [one for one in messages[self._heard :] if one.get("role") != "assistant"]
         # The policy's own reply will stand between these messages and the next ones.

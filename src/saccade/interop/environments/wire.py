@@ -6,20 +6,20 @@ from PIL import Image
 
 from saccade.errors import MachineError
 from saccade.frames import WireFrame
-from saccade.interop.environments.world import Shown, StepResult
+from saccade.interop.environments.world import StepResult, WorldObservation
 from saccade.media.decode import MediaError, decode_image
 from saccade.media.store import png_bytes
 from saccade.types import Json
 
 
-def shown_frame(shown: Shown, header: Mapping[str, Json]) -> WireFrame:
+def shown_frame(shown: WorldObservation, header: Mapping[str, Json]) -> WireFrame:
     """The observation, beside what else the header says."""
     return WireFrame({**header, "text": shown.text}, [png_bytes(picture) for picture in shown.pictures])
 
 
-def shown_of_frame(frame: WireFrame) -> Shown:
+def shown_of_frame(frame: WireFrame) -> WorldObservation:
     """The inverse of ``shown_frame``; MachineError for a picture that is none."""
-    return Shown(text=str(frame.header["text"]), pictures=tuple(_pictures(frame.parts)))
+    return WorldObservation(text=str(frame.header["text"]), pictures=tuple(_pictures(frame.parts)))
 
 
 def result_frame(result: StepResult) -> WireFrame:

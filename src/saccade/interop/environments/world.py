@@ -14,7 +14,7 @@ Split = Literal["train", "test"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class WorldObservation:
     """Observation of a foreign environment: text and pictures, in that order."""
 
     text: str = ""
@@ -28,7 +28,7 @@ class StepResult:
     ``invalid`` says why an action was none of the environment's, which has then not moved: ``shown`` is not read.
     """
 
-    shown: Shown = Shown()
+    shown: WorldObservation = WorldObservation()
     reward: float = 0.0
     terminated: bool = False
     truncated: bool = False
@@ -38,7 +38,7 @@ class StepResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
+class NumberedEpisode:
     """An episode that can be begun again: its number inside a split."""
 
     number: int
@@ -57,7 +57,7 @@ class World(Protocol):
         """Rules and actions, as a model is told them; known after ``reset``."""
         ...
 
-    def reset(self, episode: Episode) -> Shown: ...
+    def reset(self, episode: NumberedEpisode) -> WorldObservation: ...
 
     def step(self, action: str) -> StepResult: ...
 
@@ -83,7 +83,7 @@ class WorldSource(Protocol):
         ...
 
 
-def episode_task(name: str, episode: Episode) -> Task:
+def episode_task(name: str, episode: NumberedEpisode) -> Task:
     """The episode as a task: what is asked of the model stands in the environment's own words in the prompt."""
     return Task(
         id=f"{name}/{episode.split}#{episode.number}",
@@ -96,13 +96,13 @@ def episode_task(name: str, episode: Episode) -> Task:
     )
 
 
-def episode_of_task(task: Task) -> Episode:
+def episode_of_task(task: Task) -> NumberedEpisode:
     """The inverse of ``episode_task``; UserError for any other task."""
     head, _, number = task.id.rpartition("#")
     split = head.rpartition("/")[2]
     if not number.isdecimal() or split not in ("train", "test"):
         raise UserError(f"task {task.id!r} is no episode of an environment; make it by episode_task(name, episode)")
-    return Episode(number=int(number), split="train" if split == "train" else "test")
+    return NumberedEpisode(number=int(number), split="train" if split == "train" else "test")
 
 
 def action_named(text: str, actions: Sequence[str]) -> int | None:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.actions import ActionForm, asked_form, parse_action, stop_strings, write_action
-from saccade.interop.environments.world import Episode, Shown, StepResult, World, WorldSource, episode_of_task
+from saccade.interop.environments.world import (
+    NumberedEpisode,
+    StepResult,
+    World,
+    WorldObservation,
+    WorldSource,
+    episode_of_task,
+)
 from saccade.rewards.environment import REWARD, SUCCESS
 from saccade.types import ExpertTurn, Json, Malformed, Message, Observation, Task, ToolCall, ToolResult, Turn
 
@@ -59,7 +66,7 @@ class WorldEnv:
         self._media, self._max_turns = context.media, context.max_turns
         self._source, self._settings, self._on_changed = source, settings, on_changed
         self._world: World | None = None
-        self._episode = Episode(number=0)
+        self._episode = NumberedEpisode(number=0)
         self._actions: list[str] = []
         """Actions that moved the environment."""
         self._context: list[Turn] = []
@@ -183,7 +190,7 @@ class WorldEnv:
             )
         return observation
 
-    def _observation(self, shown: Shown) -> Observation:
+    def _observation(self, shown: WorldObservation) -> Observation:
         most = self._settings.max_picture_px
         pictures = []
         for picture in shown.pictures:
