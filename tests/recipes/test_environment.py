@@ -8,7 +8,11 @@ import pytest
 from saccade.config import RecipeContext
 from saccade.errors import UserError
 from saccade.miniature.environment import tiny
+from saccade.models import base_checkpoint
 from saccade.recipes.environment import environment
+from saccade.recipes.environment_play import environment_evaluation
+from saccade.recipes.environment_settings import trained_settings
+from saccade.runs.records import read_records
 from saccade.train.plan import RLStage
 from saccade.train.run import run_plan
 
@@ -74,3 +78,16 @@ def test_random_play_needs_actions_that_have_names() -> None:
 def test_settings_of_an_environment_are_checked_before_work(setting: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         tiny(RecipeContext(env=MINIGRID, overrides=(f"environment.{setting}",)))
+
+
+def test_a_checkpoint_is_played_as_the_run_that_trained_it_showed_the_environment(tmp_path: Path) -> None:
+    play(tmp_path / "run", "rl.steps=1", "rl.checkpoint_every=1")
+    [checkpoint] = (tmp_path / "run/checkpoints").glob("rl-*")
+    context = RecipeContext(env=MINIGRID, model=checkpoint)
+    plan = environment_evaluation(context, count=3)
+    assert "as in the run" in plan.remarks[0]
+    run_plan(plan, out=tmp_path / "measured", media=context.media, seed=0, threads=1)
+    attempts = [*read_records(next((tmp_path / "measured/evaluations").glob("*.jsonl")))]
+    assert len(attempts) == 3
+    assert max(len(attempt.trajectory.turns) for attempt in attempts) <= 5
+    assert trained_settings(base_checkpoint()) is None

@@ -1,6 +1,7 @@
 """``saccade eval``: measures a checkpoint, or a model behind a server."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,11 @@ PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-
 )
 @click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's.")
 @click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+@click.option(
+    "--env",
+    metavar="gymnasium:ID|...",
+    help="Or: an environment to play in, as `saccade train environment` names it (docs/environments.md).",
+)
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family.")
 @click.option(
     "--benchmark",
@@ -133,6 +139,7 @@ def evaluate(
     server: str | None,
     server_model: str | None,
     data: Path | None,
+    env: str | None,
     family: str | None,
     benchmarks: tuple[str, ...],
     suite: str | None,
@@ -165,10 +172,10 @@ def evaluate(
 ) -> None:
     """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
     named_benchmarks = [name.strip() for text in benchmarks for name in text.split(",")]
-    if (data is not None) + (family is not None) + bool(named_benchmarks or suite) != 1:
+    if (data is not None) + (env is not None) + (family is not None) + bool(named_benchmarks or suite) != 1:
         raise UserError(
-            "give one of --data PATH, --family NAME and --benchmark NAME (or --suite NAME), so that there is something "
-            "to measure on"
+            "give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or --suite NAME), so that there "
+            "is something to measure on"
         )
     served = _served(model, server, server_model)
     if samples > 1 and not temperature:
@@ -180,6 +187,7 @@ def evaluate(
     threads = prepare_machine(threads)
     from saccade.config.sources import recipe_source
     from saccade.protocols import read_toolbox
+    from saccade.recipes.environment_play import environment_evaluation
     from saccade.recipes.evaluation import ServedModel, evaluation, view_words
     from saccade.recipes.evaluation_benchmarks import benchmark_report, measured_benchmarks
     from saccade.rewards import OutcomeReward
@@ -200,7 +208,13 @@ def evaluate(
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
         max_frames=max_frames,
+        env=env,
     )
+    if env is not None:
+        _check_played(
+            {"--server": server, "--protocol": protocols, "--tools": tools, "--turns": turns, "--toolbox": toolbox}
+            | {"--test-time": test_time, "--probe": probes, "--reward": reward, "--samples": samples > 1}
+        )
 
     measured_sets = (
         measured_benchmarks(
@@ -212,6 +226,8 @@ def evaluate(
     stages: dict[str, list[str]] = {}
 
     def recipe(context: "RecipeContext") -> "Plan":
+        if env is not None:
+            return environment_evaluation(context, count=count, temperature=temperature or 0.0)
         plan = evaluation(
             context,
             family=family,
@@ -282,3 +298,12 @@ def _served(model: Path | None, server: str | None, name: str | None) -> tuple[s
     if not name:
         raise UserError(f"--server {server} needs --server-model NAME, one of those that {server}/models lists")
     return server, name
+
+
+def _check_played(given: Mapping[str, object]) -> None:
+    """UserError for options that say how questions are asked, which an environment does itself."""
+    if named := [name for name, value in given.items() if value]:
+        raise UserError(
+            f"{', '.join(named)} and --env exclude each other: an environment asks itself; --set show.form=… says how "
+            "actions are written"
+        )

@@ -163,8 +163,11 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
 
 
 def chance(samples: Sequence[StoredSample]) -> float | None:
-    """The accuracy of a guess: 1 over the options; without options the share of the most frequent right answer."""
-    if not samples:
+    """The accuracy of a guess: 1 over the options; without options the share of the most frequent right answer.
+
+    None without samples, and for episodes of an environment, which have no right answer.
+    """
+    if not any(one.choices or one.gold.strip() for one in samples):
         return None
     free = Counter(one.gold.strip().casefold() for one in samples if not one.choices)
     likeliest = max(free.values()) if free else 0

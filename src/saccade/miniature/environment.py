@@ -10,7 +10,8 @@ from saccade.config import RecipeContext, apply_overrides
 from saccade.interop.environments.actions import asked_form, write_action
 from saccade.interop.environments.world import NumberedEpisode, WorldSource
 from saccade.miniature.tiny_model import tiny_or_given
-from saccade.recipes.environment import Episodes, method, opened
+from saccade.recipes.environment import method
+from saccade.recipes.environment_play import Episodes, opened
 from saccade.recipes.environment_settings import TINY, EnvironmentSettings
 from saccade.train import Material, Plan
 

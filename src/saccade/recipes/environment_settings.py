@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from saccade.algorithms import StepCredit
+from saccade.config.settings import from_json
 from saccade.errors import UserError
 from saccade.interop.environments.bridge import BridgedSource
 from saccade.interop.environments.sources import WorldNames, source_of
@@ -16,6 +17,7 @@ from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.rewards.environment import EnvironmentReward
 from saccade.rollout import RolloutSettings
+from saccade.runs.runinfo import read_json_object
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
 from saccade.types import Json
 
@@ -109,3 +111,15 @@ TINY = EnvironmentSettings(
     max_turns=20,
 )
 """The defaults for tiny models."""
+
+
+def trained_settings(checkpoint: Path) -> EnvironmentSettings | None:
+    """Settings of the run in whose ``checkpoints`` the checkpoint lies; None where that is no run in an environment."""
+    path = checkpoint.resolve().parent.parent / "settings.json"
+    if not path.is_file():
+        return None
+    try:
+        recipe = read_json_object(path).get("recipe")
+        return from_json(EnvironmentSettings, recipe) if isinstance(recipe, Mapping) and "show" in recipe else None
+    except UserError:
+        return None

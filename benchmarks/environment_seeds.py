@@ -1,0 +1,92 @@
+"""Training in environments that nobody here wrote: success on held-out episodes, before and after, with several seeds.
+
+python benchmarks/environment_seeds.py --cases minigrid guess --seeds 0 1 2 --json docs/results/environment_seeds.json
+python benchmarks/environment_seeds.py --cases verifiers --python envs/verifiers/bin/python    # docs/environments.md
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+STAGES = {"before": "random weights", "after_sft": "after random play", "after_rl": "after RL"}
+
+SUMS = {"gym": "aiw", "num_train_examples": 2000, "num_eval_examples": 64, "system_prompt": "Answer."}
+"""The generator of verifiers' integration of reasoning-gym: how many sisters somebody has."""
+
+CASES: dict[str, tuple[str, ...]] = {
+    "minigrid": (
+        "--env",
+        "gymnasium:MiniGrid-Empty-Random-5x5-v0",
+        *("--set", "sft.steps=80", "--set", "sft.batch_size=4", "--set", "rl.steps=60", "--set", "max_turns=16"),
+    ),
+    "guess": (
+        "--env",
+        "textarena:GuessTheNumber-v0",
+        *("--set", "environment.action_names=" + ",".join(map(str, range(1, 21))), "--set", "show.form=text"),
+        *("--set", "show.rules=Guess the number from 1 to 20.", "--set", "rollout.max_turn_tokens=4"),
+        *("--set", "sft.steps=80", "--set", "sft.batch_size=4", "--set", "rl.steps=60", "--set", "max_turns=10"),
+    ),
+    "verifiers": (
+        "--env",
+        "verifiers:verifiers.envs.integrations.reasoninggym_env:ReasoningGymEnv",
+        *("--set", f"environment.arguments={json.dumps(SUMS)}", "--set", "max_turns=1", "--set", "show.form=text"),
+        *("--set", "environment.action_names=" + ",".join(f"<answer>{number}</answer>" for number in range(1, 10))),
+        *("--set", "sft.steps=80", "--set", "sft.batch_size=8", "--set", "rl.steps=60"),
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=["minigrid", "guess"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--python", type=Path, help="The Python of verifiers.")
+    parser.add_argument("--out", type=Path, default=Path("runs/environments"))
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    arguments = parser.parse_args()
+    elsewhere = [] if arguments.python is None else [f"environment.python={arguments.python}"]
+    rows = [
+        run(case, seed, arguments.out, [*(elsewhere if case == "verifiers" else []), *arguments.overrides])
+        for case in arguments.cases
+        for seed in arguments.seeds
+    ]
+    print("| case | seed | " + " | ".join(STAGES.values()) + " | hours |\n|---|---|" + "---|" * (len(STAGES) + 1))
+    for row in rows:
+        print(f"| {row['case']} | {row['seed']} | " + " | ".join(cell(row, name) for name in STAGES) + " | |")
+    if arguments.json:
+        result = {
+            "command": "python benchmarks/environment_seeds.py " + " ".join(sys.argv[1:]),
+            "date": date.today().isoformat(),
+            "runs": rows,
+        }
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, object]:
+    """One run, resumed if it was interrupted."""
+    directory = out / f"{case}-{seed}"
+    command = [sys.executable, "-m", "saccade", "train", "environment:tiny", "--seed", str(seed), *CASES[case]]
+    command += [word for override in overrides for word in ("--set", override)]
+    command += ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    report = json.loads((directory / "report.json").read_text(encoding="utf-8"))
+    return {"case": case, "seed": seed, "wall_s": report["wall_s"], "stages": report["stages"]}
+
+
+def cell(row: dict[str, object], name: str) -> str:
+    """Share of successes with its Wilson 95 % interval."""
+    stages = row["stages"]
+    assert isinstance(stages, list)
+    stage = next(stage for stage in stages if stage["name"] == name)
+    low, high = stage["ci95"]
+    return f"{stage['accuracy']:.1%} ({low:.1%} to {high:.1%}, n={stage['n']})"
+
+
+if __name__ == "__main__":
+    main()
