@@ -177,7 +177,7 @@ def evaluate(
             "give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or --suite NAME), so that there "
             "is something to measure on"
         )
-    served = _served(model, server, server_model)
+    served = served_or_none(model, server, server_model)
     if samples > 1 and not temperature:
         raise UserError(f"--samples {samples} at temperature 0 are all the same; add --temperature 0.7, say")
     if retry_failed and not resume:
@@ -285,7 +285,7 @@ def evaluate(
         click.echo(benchmark_report(out, measured_sets, stages, suite))
 
 
-def _served(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:
+def served_or_none(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:
     """Address and name of the server's model; None for a checkpoint."""
     if (model is None) == (server is None):
         raise UserError("give either --model DIR, a checkpoint, or --server URL with --server-model NAME")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.evaluate import served_or_none
 from saccade.cli.running import PATH, existing, prepare_machine
-from saccade.errors import UserError
 from saccade.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("serve-agent")
 @click.option("--model", type=PATH, help="Checkpoint directory of the policy.")
+@click.option("--server", metavar="URL", help="Or: a server of the policy alone (vLLM, SGLang, a cloud).")
+@click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="How it is asked, by default as its record says.")
 @click.option(
     "--tools",
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 def serve_agent(
     model: Path | None,
+    server: str | None,
+    server_model: str | None,
     protocol: "ProtocolName | None",
     tools: tuple[str, ...],
     turns: int | None,
@@ -65,9 +69,8 @@ def serve_agent(
     threads: int | None,
 ) -> None:
     """Serve a policy with its whole tool loop as /v1/chat/completions until SIGTERM; each request is an episode."""
+    at_server = served_or_none(model, server, server_model) or ("", "")
     path = existing("--model", model)
-    if path is None:
-        raise UserError("give the policy to serve: --model DIR")
     prepare_machine(threads)
     from saccade.services.http.listening import check_reach, listening
     from saccade.serving.settings import AgentServerSettings
@@ -80,12 +83,14 @@ def serve_agent(
     # Before the model is loaded, which takes longer than to find the port taken.
     with listening(host, port) as listener, contextlib.ExitStack() as entered:
         from saccade.engines.local import local_engine
+        from saccade.recipes.evaluation import ServedModel
         from saccade.recipes.serving import served_policy
         from saccade.serving.server import serve_agent as serve
 
         given = [tool.strip() for text in tools for tool in text.split(",")]
+        policy_at = path if path is not None else ServedModel(url=at_server[0], name=at_server[1])
         policy = served_policy(
-            path,
+            policy_at,
             local_engine,
             protocol=protocol,
             tools=given,
@@ -93,9 +98,9 @@ def serve_agent(
             temperature=temperature,
             overrides=overrides,
         )
+        click.echo(f"saccade: {policy.in_words}", err=True)
         for resource in policy.resources:
             entered.enter_context(resource)
-        click.echo(f"saccade: {policy.in_words}", err=True)
         serve(
             policy.agent,
             settings,

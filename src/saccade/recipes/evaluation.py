@@ -14,6 +14,7 @@ from saccade.errors import UserError
 from saccade.evaluation import CropSettings, Views
 from saccade.evaluation.probes import ProbeName, probe
 from saccade.evaluation.samples import default_cluster
+from saccade.media import MediaStore
 from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols import LinguisticToolbox, ProtocolName, Style, direct_protocol
@@ -195,7 +196,7 @@ def evaluation(
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
 
-    served = None if server is None else _served(server, settings, context)
+    served = None if server is None else model_at_server(server, settings, context.media)
     return Plan(
         title=f"Evaluation of {path.name}",
         settings=settings,
@@ -239,7 +240,7 @@ def _with_probes(stage: Evaluate, probes: Sequence[ProbeName], context: RecipeCo
     return found
 
 
-def _served(server: ServedModel, settings: EvaluationSettings, context: RecipeContext) -> ServedPolicy:
+def model_at_server(server: ServedModel, settings: EvaluationSettings, media: MediaStore) -> ServedPolicy:
     """The server's model, asked with pictures as they are."""
     rollout = settings.rollout
     body = settings.server.extra_fields()
@@ -249,7 +250,7 @@ def _served(server: ServedModel, settings: EvaluationSettings, context: RecipeCo
         body = {"top_k": rollout.top_k, **body}
     asked = replace(settings.server, max_tokens=rollout.max_turn_tokens, extra_body=json.dumps(body))
     return ServedPolicy(
-        model=connect(server.url, asked, model=server.name, media=context.media),
+        model=connect(server.url, asked, model=server.name, media=media),
         identity={"server": server.url.rstrip("/"), "model": server.name, "extra_body": body},
         view=replace(ORIGINAL_VIEW, convention=settings.coordinates),
         at_once=settings.server.requests_at_once,

@@ -5,23 +5,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saccade.config import apply_overrides
 from saccade.engines.engine import Engine, EngineContext
 from saccade.media import MediaStore
-from saccade.models import load_model
+from saccade.models import VisionLanguageModel, load_model
 from saccade.protocols import ProtocolName
-from saccade.recipes.evaluation import EvaluationSettings, settings_of_way
+from saccade.recipes.evaluation import ServedModel, model_at_server, settings_of_way
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.runs import Toolmaker, read_asking
-from saccade.serving.agent import EngineAgent, spelled_tokens
+from saccade.serving.agent import Agent, EngineAgent, spelled_tokens
+from saccade.serving.chat_agent import USUAL_TOKENS, ChatAgent
 from saccade.train import EpisodeSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServedPolicy:
+class PolicyToServe:
     """A policy that is ready to be served."""
 
-    agent: EngineAgent
+    agent: Agent
+    model: VisionLanguageModel | None
+    """None for one behind a server."""
     media: MediaStore
     episodes: EpisodeSpec
     resources: Sequence[AbstractContextManager[object]]
@@ -35,7 +37,7 @@ class ServedPolicy:
 
 
 def served_policy(
-    checkpoint: Path,
+    checkpoint: Path | ServedModel,
     make_engine: Callable[[EngineContext], Engine],
     *,
     protocol: ProtocolName | None = None,
@@ -43,19 +45,21 @@ def served_policy(
     turns: int | None = None,
     temperature: float = 0.0,
     overrides: Sequence[str] = (),
-) -> ServedPolicy:
+) -> PolicyToServe:
     """The policy in one way of asking: the protocol's, the record's first, or the tagged one with all image tools.
 
-    UserError where that cannot be made.
+    A model behind another server has no record. UserError where that cannot be made.
     """
-    asking = read_asking(checkpoint)
+    server, path = (checkpoint, Path(checkpoint.name)) if isinstance(checkpoint, ServedModel) else (None, checkpoint)
+    asking = None if server is not None else read_asking(path)
     known = asking if asking and asking.ways else None
-    settings = apply_overrides(EvaluationSettings(), overrides)
+    settings = settings_of_way(overrides, None, None, is_served=server is not None)
     ways = Ways(
-        checkpoint=checkpoint,
+        checkpoint=path,
         asking=known,
         wishes=Wishes(protocols=() if protocol is None else (protocol,), tools=tuple(tools), turns=turns),
         maker=Toolmaker(isolation=settings.isolation),
+        style=settings.style,
     )
     if protocol is not None:
         chosen, way = protocol, ways.of_protocol(protocol)
@@ -63,17 +67,27 @@ def served_policy(
         chosen, way = next(iter(ways.by_default().values()))
     else:
         chosen, way = "tagged", None
-    settings = settings_of_way(overrides, known, way)
+    settings = settings_of_way(overrides, known, way, is_served=server is not None)
     limits = EpisodeSpec(rollout=replace(settings.rollout, temperature=temperature), max_turns=settings.max_turns)
     spec = ways.episodes(chosen, way, limits)
     ways.check([spec])
     media = MediaStore()
-    model = load_model(checkpoint, media, settings.model)
-    engine = make_engine(EngineContext(model=model, load=settings.model))
-    return ServedPolicy(
-        agent=EngineAgent(engine, spec, chat=model.chat, view=model.view, special_tokens=spelled_tokens(model)),
+    entered = list(ways.maker.resources)
+    agent: Agent
+    model = None
+    if server is not None:
+        answering = model_at_server(server, settings, media)
+        entered.append(answering.model)
+        agent = ChatAgent(answering.model, spec, answering.view, USUAL_TOKENS)
+    else:
+        model = load_model(path, media, settings.model)
+        engine = make_engine(EngineContext(model=model, load=settings.model))
+        agent = EngineAgent(engine, spec, chat=model.chat, view=model.view, special_tokens=spelled_tokens(model))
+    return PolicyToServe(
+        agent=agent,
+        model=model,
         media=media,
         episodes=spec,
-        resources=tuple(ways.maker.resources),
+        resources=tuple(entered),
         in_words=" ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks]),
     )

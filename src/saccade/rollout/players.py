@@ -194,7 +194,7 @@ class ChatPlayer:
         async def work() -> None:
             nonlocal in_a_row
             for index, request in left:
-                played = await _Conversation(request=request, env=TimedEnvironment(how.make_env())).play(
+                played = await Conversation(request=request, env=TimedEnvironment(how.make_env())).play(
                     self.model, how, run_blocking
                 )
                 finished[index] = played
@@ -218,7 +218,7 @@ class ChatPlayer:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Conversation:
+class Conversation:
     """One request under way at a chat model."""
 
     request: RolloutRequest

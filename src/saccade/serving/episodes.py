@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from saccade.errors import SaccadeError
+from saccade.errors import SaccadeError, UserError
 from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.serving.agent import Agent, Played, Sampled
@@ -126,6 +126,8 @@ class EpisodesOfRequests:
             raise AskedWrongError(
                 f"no reply within {self.settings.deadline_s:g} s", status=504, code="deadline"
             ) from None
+        except UserError as error:
+            raise AskedWrongError(str(error)) from error
         except SaccadeError as error:
             logger.warning("%s: %s", request.ident, error)
             raise AskedWrongError(f"the engine failed: {error}", status=503, code="engine") from error

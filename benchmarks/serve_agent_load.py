@@ -1,0 +1,231 @@
+"""A served agent under load: 64 clients, each reply checked, and the processor time beside a direct rollout's.
+
+    python benchmarks/serve_agent_load.py --checkpoint runs/demo/checkpoints/rl-000030 --seconds 600
+
+Clients are threads of another process, each on its own connection, which ask questions of ``visual_search`` in their
+own order by seeds of their own, sampled at temperature 1, every fourth as a stream. A reply must be the answer that
+the same question had by the same seed in a direct rollout, for an episode has the same tokens in any company; one of
+another question would be seen. The direct rollout plays the same questions by the same engine in a process of its own,
+64 at a time. Compared is processor time of the processes for each episode (wall time is shared with the clients).
+"""
+
+import argparse
+import base64
+import itertools
+import json
+import os
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psutil
+
+from saccade.engines.local import local_engine
+from saccade.media import MediaStore, png_bytes
+from saccade.recipes.serving import served_policy
+from saccade.rollout import RolloutRequest
+from saccade.rollout.batch import rollout_batch
+from saccade.tasks import generate
+
+NAME = "demo"
+
+
+def drawn(count: int, media: MediaStore) -> list:
+    return [
+        generate("visual_search", split="train", index=index, seed=0, media=media, difficulty=0.5).task
+        for index in range(count)
+    ]
+
+
+def direct(checkpoint: Path, count: int, clients: int, rounds: int) -> None:
+    """Prints the answers, and the processor time of each episode, for the process that compares."""
+    policy = served_policy(checkpoint, local_engine, temperature=1.0, overrides=[f"model.engine.max_rows={clients}"])
+    tasks = drawn(count, policy.media)
+    spec, model = policy.episodes, policy.model
+    spent = []
+    for _ in range(rounds):
+        policy.agent.engine.reset()
+        before = time.process_time()
+        trajectories = rollout_batch(
+            [RolloutRequest(task=task, stream="d", sample=0, seed=at) for at, task in enumerate(tasks)],
+            engine=policy.agent.engine,
+            chat=model.chat,
+            make_env=lambda: spec.environment(policy.media, model.view),
+            settings=spec.rollout,
+        )
+        spent.append((time.process_time() - before) / count)
+    answers = [one.answer or "" for one in trajectories]
+    print(json.dumps({"answers": answers, "cpu_s": spent, "tokens": sum(sum(one.action_mask) for one in trajectories)}))
+
+
+class Clients:
+    """What all clients have found."""
+
+    def __init__(self, url: str, bodies: list[dict], answers: list[str]) -> None:
+        self.url = url
+        self.bodies = bodies
+        self.answers = answers
+        self.replies = 0
+        self.wrong: list[dict] = []
+        self.seconds: list[float] = []
+        self.numbers = itertools.count()
+        self.lock = threading.Lock()
+
+    def work(self, client: int, until: float, episodes: int) -> None:
+        with httpx.Client(timeout=120) as http:
+            while time.monotonic() < until:
+                number = next(self.numbers)
+                if number >= episodes:
+                    return
+                at = (number * 7 + client) % len(self.bodies)
+                began = time.monotonic()
+                try:
+                    said = self.ask(http, at, streams=number % 4 == 0)
+                except Exception as error:
+                    said = f"{type(error).__name__}: {error}"
+                with self.lock:
+                    self.replies += 1
+                    self.seconds.append(time.monotonic() - began)
+                    if said != self.answers[at]:
+                        self.wrong.append({"question": at, "said": said, "expected": self.answers[at]})
+
+    def ask(self, http: httpx.Client, at: int, *, streams: bool) -> str:
+        body = {**self.bodies[at], "stream": streams}
+        if not streams:
+            reply = http.post(self.url, json=body)
+            reply.raise_for_status()
+            return reply.json()["choices"][0]["message"]["content"]
+        text = ""
+        with http.stream("POST", self.url, json=body) as reply:
+            reply.raise_for_status()
+            for line in reply.iter_lines():
+                if line.startswith("data: {"):
+                    for choice in json.loads(line[6:]).get("choices", []):
+                        text += choice["delta"].get("content") or ""
+        return text
+
+
+def load(port: int, answers_file: Path, count: int, clients: int, seconds: float, episodes: int) -> None:
+    """Prints what the clients have found."""
+    media = MediaStore()
+    bodies = []
+    for at, task in enumerate(drawn(count, media)):
+        url = "data:image/png;base64," + base64.b64encode(png_bytes(media.get(task.images[0]))).decode()
+        content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": task.question}]
+        bodies.append({"model": NAME, "messages": [{"role": "user", "content": content}], "seed": at})
+    answers = json.loads(answers_file.read_text())
+    found = Clients(f"http://127.0.0.1:{port}/v1/chat/completions", bodies, answers)
+    until = time.monotonic() + seconds
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(lambda client: found.work(client, until, episodes), range(clients)))
+    p50, p95 = (statistics.quantiles(found.seconds, n=20)[place] for place in (9, 18))
+    seen = {"replies": found.replies, "wrong": len(found.wrong), "examples": found.wrong[:5], "p50_s": p50, "p95_s": p95}
+    print(json.dumps(seen))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--episodes", type=int, default=1 << 40, help="Stop after so many.")
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--questions", type=int, default=512)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--part", choices=["direct", "load"], help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--answers", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.part == "direct":
+        direct(given.checkpoint, given.questions, given.clients, given.rounds)
+    elif given.part == "load":
+        load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes)
+    else:
+        compare(given)
+
+
+def compare(given: argparse.Namespace) -> None:
+    same = ["--questions", str(given.questions), "--clients", str(given.clients)]
+    here = [sys.executable, __file__]
+    alone = json.loads(
+        subprocess.run(
+            [*here, "--part", "direct", "--checkpoint", str(given.checkpoint), "--rounds", str(given.rounds), *same],
+            check=True,
+            stdout=subprocess.PIPE,
+        ).stdout
+    )
+    answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
+    answers.write_text(json.dumps(alone["answers"]))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME, "--port", "0"]
+        + ["--temperature", "1", "--set", f"model.engine.max_rows={given.clients}"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        port = next(
+            entry["port"]
+            for line in server.stderr
+            if line.startswith("{") and (entry := json.loads(line))["message"] == "serving"
+        )
+        threading.Thread(target=lambda: list(server.stderr), daemon=True).start()
+        httpx.get(f"http://127.0.0.1:{port}/health", timeout=120).raise_for_status()
+        process = psutil.Process(server.pid)
+        memory: list[float] = []
+        before = process.cpu_times()
+        began = time.monotonic()
+        asking = subprocess.Popen(
+            [*here, "--part", "load", "--port", str(port), "--answers", str(answers), *same]
+            + ["--seconds", str(given.seconds), "--episodes", str(given.episodes)],
+            stdout=subprocess.PIPE,
+        )
+        while asking.poll() is None:
+            memory.append(process.memory_info().rss / 2**20)
+            time.sleep(1)
+        found = json.loads(asking.stdout.read())
+        wall_s = time.monotonic() - began
+        after = process.cpu_times()
+        meters = metrics(port)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(120)
+        answers.unlink()
+    served = (after.user + after.system - before.user - before.system) / found["replies"]
+    direct_s = statistics.median(alone["cpu_s"])
+    result = {
+        "clients": given.clients,
+        "wall_s": round(wall_s, 1),
+        "replies": found["replies"],
+        "wrong": found["wrong"],
+        "examples_of_wrong": found["examples"],
+        "reply_p50_s": round(found["p50_s"], 3),
+        "reply_p95_s": round(found["p95_s"], 3),
+        "direct_cpu_ms_per_episode": [round(1000 * one, 3) for one in alone["cpu_s"]],
+        "served_cpu_ms_per_episode": round(1000 * served, 3),
+        "overhead": round(served / direct_s - 1, 4),
+        "rows_per_step": round(meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"], 1),
+        "rss_mib": [round(memory[int(place * (len(memory) - 1))]) for place in (0, 0.25, 0.5, 0.75, 1)],
+        "left": {name: meters[name] for name in ("agent_open_trajectories", "agent_traces", "agent_pictures")},
+        "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+    }
+    print(json.dumps(result, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=2) + "\n")
+    if found["wrong"]:
+        sys.exit("some replies were lost or mixed")
+
+
+def metrics(port: int) -> dict[str, float]:
+    lines = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=60).text.splitlines()
+    return {line.split()[0]: float(line.split()[1]) for line in lines if line and not line.startswith("#")}
+
+
+if __name__ == "__main__":
+    main()
