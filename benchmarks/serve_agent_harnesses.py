@@ -35,6 +35,7 @@ from PIL import Image
 from saccade.engines.local import local_engine
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import inferred_option
 from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
+from saccade.evaluation.exports.vlmevalkit import FAILED
 from saccade.media import MediaStore
 from saccade.recipes.serving import served_policy
 from saccade.rollout import RolloutRequest
@@ -186,10 +187,12 @@ def run(command: Sequence[str], folder: Path, **environment: str) -> float:
 def lmms_eval(given: argparse.Namespace, folder: Path, tasks: Sequence[Task], media: MediaStore, port: int) -> dict:
     write_lmms_eval_task(tasks, folder, "drawn", media)
     wall_s = run(
-        [str(given.harness), "-m", "lmms_eval", "--model", "openai", "--model_args"]
-        + [f"model_version={NAME},base_url=http://127.0.0.1:{port}/v1,api_key=none,num_concurrent=8"]
-        + ["--include_path", str(folder), "--tasks", "drawn", "--batch_size", "1", "--log_samples"]
-        + ["--output_path", str(folder / "out")],
+        [
+            *[str(given.harness), "-m", "lmms_eval", "--model", "openai", "--model_args"],
+            f"model_version={NAME},base_url=http://127.0.0.1:{port}/v1,api_key=none,num_concurrent=8",
+            *["--include_path", str(folder), "--tasks", "drawn", "--batch_size", "1", "--log_samples"],
+            *["--output_path", str(folder / "out")],
+        ],
         folder,
         OPENAI_API_KEY="none",
     )
@@ -197,7 +200,7 @@ def lmms_eval(given: argparse.Namespace, folder: Path, tasks: Sequence[Task], me
     [samples] = (folder / "out").rglob("*_samples_drawn.jsonl")
     lines = sorted(map(json.loads, samples.read_text().splitlines()), key=lambda line: line["doc_id"])
     figure = json.loads(results.read_text())["results"]["drawn"]["accuracy,none"]
-    return {"replies": [line["filtered_resps"][0] for line in lines], "figure": figure, "wall_s": wall_s}
+    return {"replies": [line["filtered_resps"] for line in lines], "figure": figure, "wall_s": wall_s}
 
 
 def vlmevalkit(
@@ -210,9 +213,11 @@ def vlmevalkit(
     plain["category"] = "Regular Text Recognition"
     plain.to_csv(data / "OCRBench_MINI.tsv", sep="\t", index=False)
     wall_s = run(
-        [str(given.harness), "-m", "vlmeval.run", "--data", "Drawn", "OCRBench_MINI", "--model", NAME]
-        + ["--base-url", f"http://127.0.0.1:{port}/v1", "--judge", "exact_matching", "--api-nproc", "8"]
-        + ["--temperature", "0", "--work-dir", str(folder / "out")],
+        [
+            *[str(given.harness), "-m", "vlmeval.run", "--data", "Drawn", "OCRBench_MINI", "--model", NAME],
+            *["--base-url", f"http://127.0.0.1:{port}/v1", "--judge", "exact_matching", "--api-nproc", "8"],
+            *["--temperature", "0", "--work-dir", str(folder / "out")],
+        ],
         folder,
         LMUData=str(data),
         PYTHONPATH=given.vlmeval_path,
@@ -223,7 +228,9 @@ def vlmevalkit(
     score = json.loads(newest(folder, f"{NAME}_OCRBench_MINI_score.json").read_text())
 
     def replies(table: pd.DataFrame) -> list[str]:
-        return ["" if pd.isna(said) else str(said) for said in table["prediction"]]
+        # VLMEvalKit takes an empty reply for a failed request, asks six times more, and writes its own sentence.
+        said = ["" if pd.isna(said) else str(said) for said in table["prediction"]]
+        return ["" if FAILED in one else one for one in said]
 
     return (
         {"replies": replies(mcq), "figure": float(accuracy["Overall"].iloc[0]), "wall_s": wall_s},

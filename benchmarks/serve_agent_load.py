@@ -126,7 +126,13 @@ def load(port: int, answers_file: Path, count: int, clients: int, seconds: float
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(lambda client: found.work(client, until, episodes), range(clients)))
     p50, p95 = (statistics.quantiles(found.seconds, n=20)[place] for place in (9, 18))
-    seen = {"replies": found.replies, "wrong": len(found.wrong), "examples": found.wrong[:5], "p50_s": p50, "p95_s": p95}
+    seen = {
+        "replies": found.replies,
+        "wrong": len(found.wrong),
+        "examples": found.wrong[:5],
+        "p50_s": p50,
+        "p95_s": p95,
+    }
     print(json.dumps(seen))
 
 
@@ -164,8 +170,10 @@ def compare(given: argparse.Namespace) -> None:
     answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
     answers.write_text(json.dumps(alone["answers"]))
     server = subprocess.Popen(
-        [sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME, "--port", "0"]
-        + ["--temperature", "1", "--set", f"model.engine.max_rows={given.clients}"],
+        [
+            *[sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME],
+            *["--port", "0", "--temperature", "1", "--set", f"model.engine.max_rows={given.clients}"],
+        ],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -182,8 +190,10 @@ def compare(given: argparse.Namespace) -> None:
         before = process.cpu_times()
         began = time.monotonic()
         asking = subprocess.Popen(
-            [*here, "--part", "load", "--port", str(port), "--answers", str(answers), *same]
-            + ["--seconds", str(given.seconds), "--episodes", str(given.episodes)],
+            [
+                *[*here, "--part", "load", "--port", str(port), "--answers", str(answers), *same],
+                *["--seconds", str(given.seconds), "--episodes", str(given.episodes)],
+            ],
             stdout=subprocess.PIPE,
         )
         while asking.poll() is None:

@@ -12,6 +12,7 @@ from saccade.cli.contamination import contamination
 from saccade.cli.curate import curate
 from saccade.cli.engine import engine
 from saccade.cli.evaluate import evaluate
+from saccade.cli.exports import export, import_
 from saccade.cli.index import index, search
 from saccade.cli.judge_agreement import judge_agreement
 from saccade.cli.measured import compare, figures
@@ -59,6 +60,8 @@ saccade.add_command(judge_agreement)
 saccade.add_command(tools)
 saccade.add_command(serve)
 saccade.add_command(serve_agent)
+saccade.add_command(export)
+saccade.add_command(import_)
 saccade.add_command(mcp)
 saccade.add_command(openenv)
 saccade.add_command(verifier)

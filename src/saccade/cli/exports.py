@@ -1,0 +1,175 @@
+"""``saccade export`` and ``saccade import``: evaluations and questions for other programs, and theirs for ours."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from saccade.cli.running import PATH
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.evaluation.benchmarks.benchmark import ReadingName
+
+Form = Literal["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown"]
+
+
+@click.command("export")
+@click.argument("run", type=PATH, metavar="[RUN_DIR]", required=False)
+@click.option("--family", metavar="NAME|FILE.py:NAME", help="Instead of a run: drawn questions, as a data set.")
+@click.option("-n", "--n", "count", type=click.IntRange(min=1), default=256, show_default=True, help="Of --family.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --family.")
+@click.option(
+    "--difficulty", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the questions of --family."
+)
+@click.option(
+    "--to",
+    "form",
+    required=True,
+    type=click.Choice(["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown"]),
+    help="vlmevalkit: MODEL_DATA.xlsx or .tsv; lmms-eval: a folder of logs; inspect: LOG.eval; the others a file.",
+)
+@click.option("--out", type=PATH, required=True, help="File or folder to write.")
+@click.option("--name", help="Of the evaluation, where a run has several; with --family, of the data set.")
+@click.option("--model", "model_name", default="saccade", show_default=True, help="Name of the model in their files.")
+def export(
+    run: Path | None,
+    family: str | None,
+    count: int,
+    seed: int,
+    difficulty: float,
+    form: Form,
+    out: Path,
+    name: str | None,
+    model_name: str,
+) -> None:
+    """Write an evaluation, or drawn questions, in the form of another program."""
+    if (run is None) == (family is None):
+        raise UserError("give either RUN_DIR, the --out of saccade eval, or --family NAME for its questions")
+    if family is not None:
+        _export_family(family, count, seed, difficulty, form, out, name)
+        return
+    assert run is not None
+    if form in ("csv", "parquet", "latex", "markdown"):
+        _export_table(run, form, out, name)
+    else:
+        _export_run(run, form, out, name, model_name)
+
+
+def _export_family(
+    family: str, count: int, seed: int, difficulty: float, form: Form, out: Path, name: str | None
+) -> None:
+    from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
+    from saccade.media.store import MediaStore
+    from saccade.tasks import generate
+
+    media = MediaStore()
+    tasks = [
+        generate(family, split="held_out", index=index, seed=seed, media=media, difficulty=difficulty).task
+        for index in range(count)
+    ]
+    if form == "vlmevalkit":
+        if out.suffix != ".tsv":
+            raise UserError(f"--out {out} must end in .tsv: VLMEvalKit finds the set NAME in $LMUData/NAME.tsv")
+        click.echo(f"Questions: {write_vlmevalkit_tsv(tasks, out, media)}")
+    elif form == "lmms-eval":
+        task = name or "saccade_" + "".join(mark if mark.isalnum() else "_" for mark in family.rpartition(":")[2])
+        click.echo(f"Questions: {write_lmms_eval_task(tasks, out, task, media)}")
+        click.echo(f"Measure: lmms-eval --include_path {out} --tasks {task} --model ...")
+    else:
+        raise UserError(f"questions are exported to vlmevalkit and lmms-eval, not to {form}")
+
+
+def _export_table(run: Path, form: Form, out: Path, name: str | None) -> None:
+    from saccade.evaluation.exports import tables
+    from saccade.evaluation.samples import read_samples, sample_files
+
+    files = sample_files(run)
+    if name is not None and name not in files:
+        raise UserError(f"{run} holds no evaluation {name!r}; it has {', '.join(files)}")
+    sets = [read_samples(path) for label, path in files.items() if name in (None, label)]
+    write = {
+        "csv": tables.write_csv,
+        "parquet": tables.write_parquet,
+        "latex": tables.write_latex,
+        "markdown": tables.write_markdown,
+    }[form]
+    write(sets, out)
+    click.echo(f"Table: {out}")
+
+
+def _export_run(run: Path, form: Form, out: Path, name: str | None, model_name: str) -> None:
+    from saccade.evaluation.exports.lmms_eval import write_sample_log
+    from saccade.evaluation.exports.predictions import evaluation_records, predictions_of
+    from saccade.evaluation.exports.vlmevalkit import write_predictions
+
+    chosen, attempts = evaluation_records(run, name)
+    if form == "inspect":
+        from saccade.evaluation.exports.inspect_log import write_inspect_log
+        from saccade.media.store import MediaStore
+        from saccade.runs.runinfo import RunPaths
+
+        media = MediaStore(RunPaths(root=run).media)
+        write_inspect_log(attempts, out, task=chosen, model=model_name, media=media)
+        click.echo(f"Log: {out} ({len(attempts)} samples); inspect view --log-dir {out.parent}")
+        return
+    predictions = predictions_of(attempts)
+    if form == "vlmevalkit":
+        changed = write_predictions(predictions, out)
+        click.echo(f"Predictions: {out} ({len(predictions)} questions)")
+        if changed:
+            click.echo(f"saccade: {changed} texts were changed to fit into cells of Excel; a .tsv keeps them", err=True)
+        return
+    failed = write_sample_log(predictions, out, chosen, model_name)
+    click.echo(f"Logs: {out}/samples_{chosen}.jsonl and {out}/{chosen}.json ({len(predictions)} questions)")
+    if failed:
+        click.echo(
+            f"saccade: {failed} replies are missing since the machine failed; the figure is incomplete", err=True
+        )
+
+
+@click.command("import")
+@click.argument("file", type=PATH)
+@click.option("--from", "form", required=True, type=click.Choice(["vlmevalkit", "lmms-eval"]), help="Whose file it is.")
+@click.option("--out", type=PATH, required=True, help="Directory that gets samples/NAME.jsonl, as runs have it.")
+@click.option("--name", help="Of the evaluation, by default that of the file.")
+@click.option("--benchmark", metavar="NAME", help="The benchmark that was measured, whose rules are used.")
+@click.option(
+    "--reading",
+    type=click.Choice(["strict", "vlmevalkit", "lmms-eval"]),
+    default="strict",
+    show_default=True,
+    help="The rule that scores the replies anew.",
+)
+@click.option("--model", "model_name", default="unknown", show_default=True, help="Name of the model that was asked.")
+def import_(
+    file: Path,
+    form: Literal["vlmevalkit", "lmms-eval"],
+    out: Path,
+    name: str | None,
+    benchmark: str | None,
+    reading: "ReadingName",
+    model_name: str,
+) -> None:
+    """Read a run of another harness, score it anew, and keep it as samples that saccade compare and export take."""
+    from saccade.evaluation.benchmarks import benchmark_named
+    from saccade.evaluation.exports import lmms_eval, vlmevalkit
+    from saccade.evaluation.exports.imported import imported_samples, write_imported
+    from saccade.evaluation.figures import figures
+
+    read = vlmevalkit.read_predictions if form == "vlmevalkit" else lmms_eval.read_sample_log
+    predictions = read(file)
+    if not predictions:
+        raise UserError(f"{file} holds no predictions")
+    label = name or (file.stem if form == "vlmevalkit" else lmms_eval.task_name(file))
+    found = imported_samples(
+        predictions,
+        name=label,
+        source=file,
+        model=model_name,
+        reading=reading,
+        benchmark=None if benchmark is None else benchmark_named(benchmark),
+    )
+    path = write_imported(found, out)
+    click.echo(figures(found).describe())
+    click.echo(f"Samples: {path}")
