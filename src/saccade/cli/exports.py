@@ -30,7 +30,8 @@ Form = Literal["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", 
     help="vlmevalkit: MODEL_DATA.xlsx or .tsv; lmms-eval: a folder of logs; inspect: LOG.eval; the others a file.",
 )
 @click.option("--out", type=PATH, required=True, help="File or folder to write.")
-@click.option("--name", help="Of the evaluation, where a run has several; with --family, of the data set.")
+@click.option("--name", help="The evaluation, where a run has several.")
+@click.option("--as", "set_name", help="Name of the questions in their files, by default the evaluation's.")
 @click.option("--model", "model_name", default="saccade", show_default=True, help="Name of the model in their files.")
 def export(
     run: Path | None,
@@ -41,19 +42,20 @@ def export(
     form: Form,
     out: Path,
     name: str | None,
+    set_name: str | None,
     model_name: str,
 ) -> None:
     """Write an evaluation, or drawn questions, in the form of another program."""
     if (run is None) == (family is None):
         raise UserError("give either RUN_DIR, the --out of saccade eval, or --family NAME for its questions")
     if family is not None:
-        _export_family(family, count, seed, difficulty, form, out, name)
+        _export_family(family, count, seed, difficulty, form, out, set_name)
         return
     assert run is not None
     if form in ("csv", "parquet", "latex", "markdown"):
         _export_table(run, form, out, name)
     else:
-        _export_run(run, form, out, name, model_name)
+        _export_run(run, form, out, name, set_name, model_name)
 
 
 def _export_family(
@@ -98,19 +100,20 @@ def _export_table(run: Path, form: Form, out: Path, name: str | None) -> None:
     click.echo(f"Table: {out}")
 
 
-def _export_run(run: Path, form: Form, out: Path, name: str | None, model_name: str) -> None:
+def _export_run(run: Path, form: Form, out: Path, name: str | None, set_name: str | None, model_name: str) -> None:
     from saccade.evaluation.exports.lmms_eval import write_sample_log
     from saccade.evaluation.exports.predictions import evaluation_records, predictions_of
     from saccade.evaluation.exports.vlmevalkit import write_predictions
 
     chosen, attempts = evaluation_records(run, name)
+    label = set_name or chosen
     if form == "inspect":
         from saccade.evaluation.exports.inspect_log import write_inspect_log
         from saccade.media.store import MediaStore
         from saccade.runs.runinfo import RunPaths
 
         media = MediaStore(RunPaths(root=run).media)
-        write_inspect_log(attempts, out, task=chosen, model=model_name, media=media)
+        write_inspect_log(attempts, out, task=label, model=model_name, media=media)
         click.echo(f"Log: {out} ({len(attempts)} samples); inspect view --log-dir {out.parent}")
         return
     predictions = predictions_of(attempts)
@@ -120,8 +123,8 @@ def _export_run(run: Path, form: Form, out: Path, name: str | None, model_name: 
         if changed:
             click.echo(f"saccade: {changed} texts were changed to fit into cells of Excel; a .tsv keeps them", err=True)
         return
-    failed = write_sample_log(predictions, out, chosen, model_name)
-    click.echo(f"Logs: {out}/samples_{chosen}.jsonl and {out}/{chosen}.json ({len(predictions)} questions)")
+    failed = write_sample_log(predictions, out, label, model_name)
+    click.echo(f"Logs: {out}/samples_{label}.jsonl and {out}/{label}.json ({len(predictions)} questions)")
     if failed:
         click.echo(
             f"saccade: {failed} replies are missing since the machine failed; the figure is incomplete", err=True
