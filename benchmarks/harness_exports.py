@@ -44,7 +44,7 @@ print(json.dumps({
     "tool_calls": sum(len(m.tool_calls or []) for one in log.samples for m in one.messages if m.role == "assistant"),
     "tool_results": sum(m.role == "tool" for one in log.samples for m in one.messages),
     "ours": sum(one.scores["saccade"].value == "C" for one in log.samples) / len(log.samples),
-    "theirs": sum(one.scores["exact"].as_float() for one in again.samples) / len(again.samples),
+    "theirs": sum(one.scores["exact"].value in ("C", 1) for one in again.samples) / len(again.samples),
 }))
 """
 

@@ -3,10 +3,11 @@
     python benchmarks/serve_agent_load.py --checkpoint runs/demo/checkpoints/rl-000030 --seconds 600
 
 Clients are threads of another process, each on its own connection, which ask questions of ``visual_search`` in their
-own order by seeds of their own, sampled at temperature 1, every fourth as a stream. A reply must be the answer that
-the same question had by the same seed in a direct rollout, for an episode has the same tokens in any company; one of
-another question would be seen. The direct rollout plays the same questions by the same engine in a process of its own,
-64 at a time. Compared is processor time of the processes for each episode (wall time is shared with the clients).
+own order by seeds of their own, sampled at temperature 1, every fourth as a stream. A reply is the whole transcript and
+must be that of the same question by the same seed in a direct rollout, for an episode has the same tokens in any
+company; one of another question would be seen. The direct rollout plays the same questions by the same engine in a
+process of its own, 64 at a time. Compared is processor time of the processes for each episode (wall time is shared with
+the clients).
 """
 
 import argparse
@@ -32,6 +33,7 @@ from saccade.media import MediaStore, png_bytes
 from saccade.recipes.serving import served_policy
 from saccade.rollout import RolloutRequest
 from saccade.rollout.batch import rollout_batch
+from saccade.serving.replies import transcript
 from saccade.tasks import generate
 
 NAME = "demo"
@@ -61,8 +63,9 @@ def direct(checkpoint: Path, count: int, clients: int, rounds: int) -> None:
             settings=spec.rollout,
         )
         spent.append((time.process_time() - before) / count)
-    answers = [one.answer or "" for one in trajectories]
-    print(json.dumps({"answers": answers, "cpu_s": spent, "tokens": sum(sum(one.action_mask) for one in trajectories)}))
+    answers = [transcript(one.turns) for one in trajectories]
+    work = policy.agent.engine.work
+    print(json.dumps({"answers": answers, "cpu_s": spent, "rows_per_step": work.tokens_sampled / work.decode_steps}))
 
 
 class Clients:
@@ -109,7 +112,7 @@ class Clients:
                 if line.startswith("data: {"):
                     for choice in json.loads(line[6:]).get("choices", []):
                         text += choice["delta"].get("content") or ""
-        return text
+        return text.removesuffix("\n")
 
 
 def load(port: int, answers_file: Path, count: int, clients: int, seconds: float, episodes: int) -> None:
@@ -172,7 +175,16 @@ def compare(given: argparse.Namespace) -> None:
     server = subprocess.Popen(
         [
             *[sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME],
-            *["--port", "0", "--temperature", "1", "--set", f"model.engine.max_rows={given.clients}"],
+            *[
+                "--port",
+                "0",
+                "--temperature",
+                "1",
+                "--reply",
+                "transcript",
+                "--set",
+                f"model.engine.max_rows={given.clients}",
+            ],
         ],
         stderr=subprocess.PIPE,
         text=True,
@@ -188,6 +200,7 @@ def compare(given: argparse.Namespace) -> None:
         process = psutil.Process(server.pid)
         memory: list[float] = []
         before = process.cpu_times()
+        threads = thread_seconds(process)
         began = time.monotonic()
         asking = subprocess.Popen(
             [
@@ -202,6 +215,8 @@ def compare(given: argparse.Namespace) -> None:
         found = json.loads(asking.stdout.read())
         wall_s = time.monotonic() - began
         after = process.cpu_times()
+        spent = [seconds - threads.get(ident, 0.0) for ident, seconds in thread_seconds(process).items()]
+        front, engine, *others = [spent[0], *sorted(spent[1:], reverse=True)]
         meters = metrics(port)
     finally:
         server.send_signal(signal.SIGTERM)
@@ -219,7 +234,13 @@ def compare(given: argparse.Namespace) -> None:
         "reply_p95_s": round(found["p95_s"], 3),
         "direct_cpu_ms_per_episode": [round(1000 * one, 3) for one in alone["cpu_s"]],
         "served_cpu_ms_per_episode": round(1000 * served, 3),
+        "of_these": {
+            "engine_thread": round(1000 * engine / found["replies"], 3),
+            "http_thread": round(1000 * front / found["replies"], 3),
+            "tools_and_pictures": round(1000 * sum(others) / found["replies"], 3),
+        },
         "overhead": round(served / direct_s - 1, 4),
+        "direct_rows_per_step": round(alone["rows_per_step"], 1),
         "rows_per_step": round(meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"], 1),
         "rss_mib": [round(memory[int(place * (len(memory) - 1))]) for place in (0, 0.25, 0.5, 0.75, 1)],
         "left": {name: meters[name] for name in ("agent_open_trajectories", "agent_traces", "agent_pictures")},
@@ -230,6 +251,11 @@ def compare(given: argparse.Namespace) -> None:
         given.json.write_text(json.dumps(result, indent=2) + "\n")
     if found["wrong"]:
         sys.exit("some replies were lost or mixed")
+
+
+def thread_seconds(process: psutil.Process) -> dict[int, float]:
+    """Processor seconds of each thread, the first one, which serves HTTP, first."""
+    return {one.id: one.user_time + one.system_time for one in sorted(process.threads(), key=lambda one: one.id)}
 
 
 def metrics(port: int) -> dict[str, float]:

@@ -72,7 +72,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class PlayedEpisode:
     """An episode, and its reply cut to what was asked for."""
 
     trajectory: Trajectory
@@ -105,7 +105,7 @@ class Agent(Protocol):
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
-    ) -> Played:
+    ) -> PlayedEpisode:
         """One episode; ``on_turn`` is told of each turn as it ends, from any thread. SaccadeError when it cannot be."""
         ...
 
@@ -174,9 +174,9 @@ class EngineAgent:
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
-    ) -> Played:
+    ) -> PlayedEpisode:
         """One episode; cancelling it gives its row at the engine back."""
-        playing: Future[Played] = asyncio.run_coroutine_threadsafe(
+        playing: Future[PlayedEpisode] = asyncio.run_coroutine_threadsafe(
             self._play(request, media, sampled, max_reply_tokens, on_turn), self._loop
         )
         return await asyncio.wrap_future(playing)
@@ -188,7 +188,7 @@ class EngineAgent:
         sampled: Sampled,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
-    ) -> Played:
+    ) -> PlayedEpisode:
         if self._batch is None:
             raise SaccadeError("the engine is starting anew; ask again")
         env: Environment = self.spec.environment(media, self._view, is_timed=False)
@@ -208,14 +208,14 @@ class EngineAgent:
         ).play()
         return self._counted(trajectory, max_reply_tokens)
 
-    def _counted(self, trajectory: Trajectory, max_reply_tokens: int | None) -> Played:
+    def _counted(self, trajectory: Trajectory, max_reply_tokens: int | None) -> PlayedEpisode:
         answer = trajectory.answer or ""
         ids = self._chat.tokenizer.encode(answer, add_special_tokens=False)
         is_cut = max_reply_tokens is not None and len(ids) > max_reply_tokens
         if is_cut:
             answer = self._chat.tokenizer.decode(ids[:max_reply_tokens])
         written = sum(len(segment.ids) for segment in trajectory.segments if segment.role == "action")
-        return Played(
+        return PlayedEpisode(
             trajectory=trajectory,
             prompt_tokens=len(trajectory.ids) - written,
             completion_tokens=written,

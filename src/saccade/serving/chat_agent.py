@@ -13,7 +13,7 @@ from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest
 from saccade.rollout.players import Conversation, TimedEnvironment
 from saccade.rollout.trajectory import Result
-from saccade.serving.agent import AddGauge, Played, Sampled
+from saccade.serving.agent import AddGauge, PlayedEpisode, Sampled
 from saccade.serving.watched import OnTurn, WatchedEnvironment
 
 USUAL_TOKENS = (
@@ -65,7 +65,7 @@ class ChatAgent:
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
-    ) -> Played:
+    ) -> PlayedEpisode:
         """One episode; UserError for sampling that the server is not asked with."""
         if sampled.top_p is not None or sampled.top_k is not None or sampled.max_action_tokens is not None:
             raise UserError(
@@ -81,7 +81,7 @@ class ChatAgent:
         except RefusedRequestError as error:
             raise MachineError(str(error)) from error
         answer = played.trajectory.answer or ""
-        return Played(
+        return PlayedEpisode(
             trajectory=played.trajectory,
             prompt_tokens=played.cost.tokens_in,
             completion_tokens=played.cost.tokens_out,

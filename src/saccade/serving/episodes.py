@@ -13,7 +13,7 @@ from typing import TypeVar
 from saccade.errors import SaccadeError, UserError
 from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
-from saccade.serving.agent import Agent, Played, Sampled
+from saccade.serving.agent import Agent, PlayedEpisode, Sampled
 from saccade.serving.meters import AgentMeters
 from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, read_pictures
 from saccade.serving.questions import AskedWrongError, ChatQuestion, read_request, taken_apart
@@ -110,7 +110,7 @@ class EpisodesOfRequests:
             self._open -= asked.samples
             pictures.close()
 
-    async def play(self, request: Request, on_turn: Callable[[int, Turn], None]) -> list[Played]:
+    async def play(self, request: Request, on_turn: Callable[[int, Turn], None]) -> list[PlayedEpisode]:
         """All samples of a request, in their order; the trajectories are kept as its trace.
 
         When one cannot be played the others are ended: ``AskedWrongError`` says why. ``on_turn`` is called in the
@@ -142,7 +142,7 @@ class EpisodesOfRequests:
                 raise self._failure(one.trajectory)
         return list(played)
 
-    async def _play_one(self, request: Request, sample: int, on_turn: Callable[[int, Turn], None]) -> Played:
+    async def _play_one(self, request: Request, sample: int, on_turn: Callable[[int, Turn], None]) -> PlayedEpisode:
         loop = asyncio.get_running_loop()
         asked = request.asked
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from saccade.serving.agent import Played
+from saccade.serving.agent import PlayedEpisode
 from saccade.types import ToolCall, Turn
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -44,7 +44,7 @@ class AgentMeters:
         outcome = "refused" if turn.result is None else "ok" if turn.result.is_ok else "failed"
         self._calls.labels(tool, outcome).inc()
 
-    def played(self, played: Played) -> None:
+    def played(self, played: PlayedEpisode) -> None:
         """An episode has ended."""
         self._trajectories.labels(played.trajectory.status).inc()
         self._tokens.labels("prompt").inc(played.prompt_tokens)

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 
-from saccade.serving.agent import Played
+from saccade.serving.agent import PlayedEpisode
 from saccade.serving.settings import ReplyForm
 from saccade.types import ImageRef, Json, ToolCall, Turn
 
@@ -32,7 +32,7 @@ def openai_error(status: int, kind: str, message: str) -> bytes:
     return json.dumps(error_object(status, message, code=kind)).encode("ascii")
 
 
-def completion(ident: str, model: str, played: Sequence[Played], form: ReplyForm, stops: Sequence[str]) -> Json:
+def completion(ident: str, model: str, played: Sequence[PlayedEpisode], form: ReplyForm, stops: Sequence[str]) -> Json:
     """The reply to a request that was not streamed."""
     choices: list[Json] = []
     for index, one in enumerate(played):
@@ -68,7 +68,7 @@ def sse(value: Json) -> bytes:
     return b"data: " + json.dumps(value).encode("ascii") + b"\n\n"
 
 
-def reply_of(played: Played, form: ReplyForm, stops: Sequence[str]) -> tuple[str, str]:
+def reply_of(played: PlayedEpisode, form: ReplyForm, stops: Sequence[str]) -> tuple[str, str]:
     """The text that a client gets, and why it ends there: ``stop``, or ``length`` where something was cut off."""
     trajectory = played.trajectory
     if form == "transcript":
@@ -108,7 +108,7 @@ def step_event(index: int, turn: Turn) -> Json:
     }
 
 
-def usage(played: Sequence[Played]) -> Json:
+def usage(played: Sequence[PlayedEpisode]) -> Json:
     """Sums over all samples of a request: a prompt of several samples counts for each."""
     prompt = sum(one.prompt_tokens for one in played)
     written = sum(one.completion_tokens for one in played)
@@ -121,7 +121,7 @@ def usage(played: Sequence[Played]) -> Json:
     }
 
 
-def trace_of(ident: str, played: Sequence[Played]) -> Json:
+def trace_of(ident: str, played: Sequence[PlayedEpisode]) -> Json:
     """Where the trajectories are, and how each ended."""
     ends: list[Json] = [
         {

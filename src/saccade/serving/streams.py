@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from saccade.serving import replies
-from saccade.serving.agent import Played
+from saccade.serving.agent import PlayedEpisode
 from saccade.serving.episodes import EpisodesOfRequests, Request
 from saccade.serving.questions import AskedWrongError
 from saccade.serving.settings import ReplyForm
@@ -46,7 +46,7 @@ async def events(episodes: EpisodesOfRequests, request: Request) -> AsyncGenerat
         yield event
 
 
-def _ending(request: Request, name: str, form: ReplyForm, played: list[Played]) -> list[bytes]:
+def _ending(request: Request, name: str, form: ReplyForm, played: list[PlayedEpisode]) -> list[bytes]:
     """The replies, and the sums where they are wanted."""
     chunks = []
     for sample, one in enumerate(played):
@@ -61,12 +61,12 @@ def _ending(request: Request, name: str, form: ReplyForm, played: list[Played]) 
 
 
 async def _until_done(
-    turns: "asyncio.Queue[tuple[int, Turn]]", playing: "asyncio.Future[list[Played]]"
+    turns: "asyncio.Queue[tuple[int, Turn]]", playing: "asyncio.Future[list[PlayedEpisode]]"
 ) -> AsyncIterator[tuple[int, Turn | None]]:
     """Turns as they come until the play is over; None after each while without any."""
     while not (playing.done() and turns.empty()):
         coming = asyncio.ensure_future(turns.get())
-        both: set[asyncio.Future[tuple[int, Turn]] | asyncio.Future[list[Played]]] = {coming, playing}
+        both: set[asyncio.Future[tuple[int, Turn]] | asyncio.Future[list[PlayedEpisode]]] = {coming, playing}
         await asyncio.wait(both, timeout=_QUIET_S, return_when=asyncio.FIRST_COMPLETED)
         if coming.done():
             yield coming.result()

@@ -38,7 +38,9 @@ def write_inspect_log(attempts: Sequence[Attempt], path: Path, *, task: str, mod
     """
     if path.suffix != ".eval":
         raise UserError(f"{path} must end in .eval, as logs of inspect_ai do")
-    urls = _Pictures(media)
+    urls = _DataUrls(media)
+    # Without a provider inspect_ai would refuse to score the log again; of "none" it asks nothing.
+    model = model if "/" in model else f"none/{model}"
     samples = [_sample(attempt, model, urls) for attempt in attempts]
     scored = [attempt for attempt in attempts if _is_right(attempt.trajectory) is not None]
     right = [float(_is_right(attempt.trajectory) or 0) for attempt in scored]
@@ -76,7 +78,7 @@ def write_inspect_log(attempts: Sequence[Attempt], path: Path, *, task: str, mod
     inspect_log.write_eval_log(log, str(path))
 
 
-class _Pictures:
+class _DataUrls:
     """Pictures as data URLs, each encoded once."""
 
     def __init__(self, media: MediaStore) -> None:
@@ -93,7 +95,7 @@ class _Pictures:
         return inspect_model.ContentImage(image=self._urls[image.hash])
 
 
-def _sample(attempt: Attempt, model: str, pictures: _Pictures) -> "EvalSample":
+def _sample(attempt: Attempt, model: str, pictures: _DataUrls) -> "EvalSample":
     task, trajectory = attempt.task, attempt.trajectory
     asked = inspect_model.ChatMessageUser(
         content=[*map(pictures.content, task.images), inspect_model.ContentText(text=task.question)]
@@ -125,7 +127,7 @@ def _sample(attempt: Attempt, model: str, pictures: _Pictures) -> "EvalSample":
     return sample
 
 
-def _messages(turn: Turn, model: str, pictures: _Pictures) -> "list[ChatMessage]":
+def _messages(turn: Turn, model: str, pictures: _DataUrls) -> "list[ChatMessage]":
     """What the model wrote, and what it was shown."""
     call = turn.action if isinstance(turn.action, ToolCall) else None
     ident = f"call_{turn.index}"
