@@ -123,7 +123,7 @@ def test_an_imported_run_is_scored_by_the_chosen_rule_and_failures_are_in_no_fig
 
 def test_a_benchmarks_own_rules_read_its_imported_run(tmp_path):
     found = imported_samples(
-        PREDICTIONS[:2],
+        [PREDICTIONS[0], prediction("1", "A")],
         name="theirs",
         source=tmp_path / "m_V.xlsx",
         model="m",
