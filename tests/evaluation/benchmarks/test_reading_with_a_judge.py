@@ -59,6 +59,8 @@ def test_a_judge_outside_its_form_or_down_gives_no_verdict_and_is_counted() -> N
     assert (mute.no_verdict, mute.figures) == (2, ())
     down = judged("charxiv-reasoning", asked, ["14", "15"], lambda _: Served(body="{}", status=500))
     assert (down.no_verdict, down.failed, down.as_json()["n"]) == (2, 0, 0)
+    refused = judged("charxiv-reasoning", asked, ["14", "15"], lambda _: Served(body="{}", status=400))
+    assert refused.no_verdict == 2
 
 
 def test_a_reply_cannot_talk_the_judge_of_options_into_more_than_an_option() -> None:

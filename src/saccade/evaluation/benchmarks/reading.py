@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.chat.chat_model import ChatModel
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
 from saccade.evaluation.benchmarks.benchmark import (
     Benchmark,
@@ -112,7 +113,8 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
         drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
         try:
             said = (await judge((message,), temperature=0.0 if turn == 0 else 0.5, samples=1, seed=drawn))[0]
-        except MachineError:
+        except (MachineError, RefusedRequestError):
+            # A server that refuses a prompt, for its length or its words, judges nothing either.
             return NO_VERDICT
         turn += 1
 
