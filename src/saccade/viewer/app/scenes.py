@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from saccade.errors import UserError
 from saccade.runs.signals import by_turn
 from saccade.types import Clock, Json
 from saccade.viewer.app.lists import across, row_of, rows_json
@@ -20,7 +21,11 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
     row = row_of(run, view, identity)
     stage = view.words["stage"][int(view.columns["stage"][row])]
     of = Identity(id=identity, run=run.id, stage=stage, step=int(view.columns["step"][row]))
-    scene = scene_of(opened.attempt, of, signals=_signals(opened), token_texts=run.decoder)
+    try:
+        scene = scene_of(opened.attempt, of, signals=_signals(opened), token_texts=run.decoder)
+    except (ValueError, OverflowError) as error:
+        # Numbers that are none, in places that only a page looks at.
+        raise UserError(f"the trajectory {identity} cannot be shown: {str(error)[:300]}") from error
     members = [int(member) for member in group_mask(row, view).nonzero()[0][:256]]
     standing = [item.as_json() for item in run.annotations.read().standing if item.trajectory == identity]
     told = scene_json(scene)
