@@ -17,6 +17,8 @@ from saccade.evaluation.statistics import cohens_kappa, exact_mcnemar
 from saccade.media.store import MediaStore
 from saccade.viewer.store.annotations import AnnotationFile, annotation_from
 
+NAN = float("nan")
+
 
 def test_kappa_of_a_table_worked_out_by_hand() -> None:
     # 20 both yes, 5 first alone, 10 second alone, 15 both no: p_o = 0.7, p_e = 0.5 * 0.6 + 0.5 * 0.4 = 0.5.

@@ -1,7 +1,6 @@
 """Hostile requests, records, indexes and pictures: nothing outside of the root is read, nothing hangs, all is words."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -175,9 +174,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClien
     for name, raw in HOSTILE_LINES.items():
         fine = "\n".join([header, json.dumps(TASK), json.dumps(TRAJECTORY)]).encode() + b"\n"
         (folder / "evaluations" / f"line {name}.jsonl").write_bytes(fine + raw + fine)
-    os.symlink(base / "secret.jsonl", folder / "evaluations" / "link.jsonl")
-    os.symlink(base, folder / "trajectories" / "linked")
-    os.symlink(base / "secret.png", folder / "media" / f"{'b' * 64}.png")
+    (folder / "evaluations" / "link.jsonl").symlink_to(base / "secret.jsonl")
+    (folder / "trajectories" / "linked").symlink_to(base)
+    (folder / "media" / f"{'b' * 64}.png").symlink_to(base / "secret.png")
     (folder / "media" / f"{'c' * 64}.png").write_bytes(b"<svg onload='evil()'/>")
     (folder / "media" / f"{'d' * 64}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"broken" * 20)
     Image.new("1", (12_000, 12_000)).save(folder / "media" / f"{'e' * 64}.png")

@@ -184,7 +184,7 @@ def test_a_forged_index_is_made_anew(tmp_path: Path) -> None:
 
 def test_words_of_numbers_that_are_none_are_refused() -> None:
     for query in ("reward_min=x", "colour=red", "sort=beauty", f"q={'x' * 300}"):
-        with pytest.raises(Exception, match="number|filter|sort|characters"):
+        with pytest.raises(Exception, match=r"number|filter|sort|characters"):
             filter_from([tuple(query.split("=", 1))])  # type: ignore[list-item]
     assert filter_from([("reward_min", "-inf")]) == Filter(bounds={"reward": (-math.inf, math.inf)})
 

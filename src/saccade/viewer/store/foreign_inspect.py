@@ -1,11 +1,16 @@
 """``.eval`` files of inspect: a zip of samples with messages, scores, and attachments in place of pictures."""
 
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
 
 from saccade.errors import UserError
 from saccade.evaluation.index_rows import Rows
@@ -22,7 +27,21 @@ MAX_SAMPLES = 200_000
 _ATTACHMENT = "attachment://"
 _SCORES: Mapping[str, bool] = {"C": True, "I": False, "P": False, "N": False}
 """inspect's correct, incorrect, partial and no answer."""
-_BROKEN = (OSError, zipfile.BadZipFile, zlib.error, ValueError, RecursionError, NotImplementedError, EOFError, KeyError)
+_ZSTANDARD = 93
+"""The compression's number in a zip."""
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_BROKEN = (
+    pa.ArrowException,
+    struct.error,
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    RecursionError,
+    NotImplementedError,
+    EOFError,
+    KeyError,
+)
 
 
 def _names(file: zipfile.ZipFile) -> list[str]:
@@ -34,8 +53,8 @@ def _sample(file: zipfile.ZipFile, name: str) -> Fields:
     """ValueError for one that is too large or no object."""
     if file.getinfo(name).file_size > MAX_SAMPLE_BYTES:
         raise ValueError(f"{name[:100]} has more than {MAX_SAMPLE_BYTES >> 20} MiB")
-    with file.open(name) as member:
-        # What the directory of the zip says of a size need not be so.
+    # What the directory of the zip says of a size need not be so.
+    with _member(file, file.getinfo(name)) as member:
         raw = member.read(MAX_SAMPLE_BYTES + 1)
     if len(raw) > MAX_SAMPLE_BYTES:
         raise ValueError(f"{name[:100]} has more than {MAX_SAMPLE_BYTES >> 20} MiB")
@@ -43,6 +62,25 @@ def _sample(file: zipfile.ZipFile, name: str) -> Fields:
     if not isinstance(value, dict):
         raise ValueError(f"{name[:100]} holds no JSON object")
     return value
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> AbstractContextManager[_Readable]:
+    """A member as a stream, also one packed with Zstandard, as inspect does and Python's zipfile cannot read."""
+    if info.compress_type != _ZSTANDARD:
+        return file.open(info)
+    if file.fp is None or info.compress_size > MAX_SAMPLE_BYTES:
+        raise ValueError(f"{info.filename[:100]} cannot be unpacked")
+    file.fp.seek(info.header_offset)
+    header = file.fp.read(_LOCAL_HEADER.size)
+    *_, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
+    file.fp.seek(name_bytes + extra_bytes, 1)
+    packed = file.fp.read(info.compress_size)
+    stream: AbstractContextManager[_Readable] = pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+    return stream
 
 
 def _index(path: Path, pictures: Path) -> Indexed:
