@@ -2,17 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from saccade.geometry import Box, iou
 from saccade.rewards.reward import counts_as_right
 from saccade.types import Attempt, BoxMention, ImageRef, Task, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.chain_views import ChainView, chain_view, page_words
-from saccade.viewer.evidence import Evaluation
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.why import WhyView, why_views
 from saccade.viewer.why_record import WhyRecord
 from saccade.viewer.words import code_of, noted, number_text, readable, turn_outcome, visible
+
+if TYPE_CHECKING:
+    # A page of one trajectory must not load what an evaluation is played with.
+    from saccade.viewer.evidence import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +133,7 @@ class ExampleView:
         return bool(self.figures) or any(turn.figures for turn in self.turns)
 
 
-def chosen(evaluation: Evaluation, other: Evaluation | None = None) -> list[Attempt]:
+def chosen(evaluation: "Evaluation", other: "Evaluation | None" = None) -> list[Attempt]:
     """Some right and some wrong attempts, the families taken in turn; the same ones whenever they are asked for.
 
     Tasks whose outcome differs from that in ``other`` come first: they show what was learned.
