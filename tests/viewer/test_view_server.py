@@ -90,3 +90,4 @@ def test_what_cannot_be_shown_is_said_before_anything_is_served(tmp_path: Path) 
 
     assert "is not there" in said(str(tmp_path / "nothing"))
     assert "--token-env" in said(str(tmp_path), "--host", "0.0.0.0")
+    assert "can be mapped" in said(str(tmp_path), "--field", "colour=x")

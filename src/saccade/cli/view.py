@@ -1,11 +1,15 @@
 """``saccade view`` shows runs in a browser while they train."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from saccade.cli.running import PATH
 from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.viewer.store.foreign_lines import FieldMap
 
 
 @click.command()
@@ -18,6 +22,13 @@ from saccade.errors import UserError
 )
 @click.option("--token-env", metavar="NAME", help="Environment variable with a token that pages must bring.")
 @click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=KEY",
+    help="Of JSON lines of messages: messages=talk, reward=score, id=uid, images=pics, right=ok. Repeatable.",
+)
 @click.option("--export", type=PATH, metavar="OUT.html", help="Write one file that needs no server instead.")
 @click.option(
     "--filter", "query", default="", metavar="QUERY", help="What it holds, as in a list's address: right=0&stage=rl."
@@ -31,6 +42,7 @@ def view(
     port: int | None,
     token_env: str | None,
     no_open: bool,
+    fields: tuple[str, ...],
     export: Path | None,
     query: str,
     limit: int,
@@ -55,4 +67,13 @@ def view(
         if not no_open:
             click.launch(address)
 
-    serve_view(paths, host=host, port=port, token=token_from(token_env), on_ready=ready)
+    named = _field_map(fields)
+    serve_view(paths, host=host, port=port, token=token_from(token_env), on_ready=ready, fields=named)
+
+
+def _field_map(pairs: tuple[str, ...]) -> "FieldMap":
+    from saccade.viewer.store.foreign_lines import FieldMap
+
+    if wrong := next((pair for pair in pairs if "=" not in pair), None):
+        raise UserError(f"--field {wrong!r} is no NAME=KEY, such as messages=conversation")
+    return FieldMap.read(dict(pair.split("=", 1) for pair in pairs))

@@ -13,6 +13,7 @@ from pathlib import Path
 from saccade.errors import UserError, missing_extra
 from saccade.services.http.guards import is_loopback
 from saccade.viewer.store.collection import Collection, cache_folder
+from saccade.viewer.store.foreign_lines import FieldMap
 
 try:
     import uvicorn
@@ -55,6 +56,7 @@ def serve_view(
     on_ready: Callable[[str], None],
     add: Callable[[FastAPI, Viewer], None] | None = None,
     cache: Path | None = None,
+    fields: FieldMap = FieldMap(),
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` is told the address once it answers.
 
@@ -66,7 +68,7 @@ def serve_view(
             "name its variable with --token-env, or stay on 127.0.0.1"
         )
     events = Events()
-    collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell)
+    collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields)
     viewer = Viewer(collection=collection, events=events)
     listener = _listening(host, port)
     with listener:
