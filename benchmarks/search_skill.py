@@ -226,8 +226,8 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *
 
 
 def curve_of(lines: Sequence[Row]) -> Row:
-    """Calls of a trajectory and the share of right answers, by steps, as they were sampled."""
-    return {name: [line.get(name) for line in lines] for name in ("step", "tools/calls_mean", "accuracy")}
+    """Calls and turns of a trajectory, and the share of right answers, by steps, as they were sampled."""
+    return {name: [line.get(name) for line in lines] for name in ("step", "calls/mean", "rollout/turns", "reward/mean")}
 
 
 def main() -> None:
