@@ -71,7 +71,7 @@ def _races(options: Options) -> list[Part]:
         figures = options.out / f"{name}.json"
         missing = None
         if framework == "both" and importlib.util.find_spec("trl") is None:
-            missing = "TRL is not installed (pip install 'saccade[trl]')"
+            missing = "TRL is not installed (pip install -e '.[trl]' in a clone)"
         command = [sys.executable, "-m", "saccade", "bench", "rl", "--framework", framework, "--device", options.device]
         command += ["--size", size, *pixels, "--steps", "2", "--json", str(figures)]
         made.append(Part(name=name, command=command, figures=figures, missing=missing))

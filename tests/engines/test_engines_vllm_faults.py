@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest
-from saccade.engines.vllm.engine import VllmEngine, rules_of
+from saccade.engines.vllm.engine import VllmEngine
 from saccade.engines.vllm.settings import VllmSettings
-from saccade.engines.vllm.wire import BadReplyError, generate_body, read_sampled, read_scores
+from saccade.engines.vllm.wire import BadReplyError, generate_body, read_sampled, read_scores, rules_of
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings

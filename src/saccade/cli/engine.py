@@ -94,8 +94,8 @@ def serve(
 def _check_whole(model: Path) -> None:
     if (model / "adapter_config.json").is_file():
         raise UserError(
-            f"--model {model} is an adapter, and vLLM serves whole checkpoints; give the base that it adapts: a run "
-            "hands its merged weights over itself"
+            f"--model {model} is an adapter, and vLLM serves whole checkpoints; run `saccade merge {model} OUT` and "
+            "give OUT"
         )
     if not (model / "config.json").is_file():
         raise UserError(f"--model {model} is no checkpoint directory: it has no config.json")

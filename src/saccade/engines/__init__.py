@@ -3,7 +3,7 @@
 Start at ``engine``, the protocol by which trainer, evaluations and judges know them. ``local`` runs in this process on
 the learner's own model and is a plan's default: ``scheduler`` decides which sequences run in a decode step, ``rows``
 runs it, ``slots`` holds keys and values, ``scoring`` gives log-probabilities of given texts. ``process`` is the same
-engine in a process of its own. What answers in texts is in ``saccade.chat``.
+engine in a process of its own, ``vllm`` asks servers of vLLM. What answers in texts is in ``saccade.chat``.
 """
 
 from saccade.engines.engine import (

@@ -15,19 +15,26 @@ import httpx
 from saccade.engines.continuing import Placeholders, check_continues
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
 from saccade.engines.sampling import TokenBytes
-from saccade.engines.vllm.replica import CACHES, CONNECT_WITHIN_S, Connection, NamedWeights, Replica, ServerLostError
+from saccade.engines.vllm.replica import (
+    CACHES,
+    CONNECT_WITHIN_S,
+    NamedWeights,
+    OtherWeightsError,
+    Replica,
+    ReplicaLink,
+    ServerLostError,
+)
 from saccade.engines.vllm.server import VllmServer, started_for
 from saccade.engines.vllm.settings import VllmSettings
 from saccade.engines.vllm.slot import VllmSlot
 from saccade.engines.vllm.weights import WeightsFolder
 from saccade.engines.vllm.wire import (
-    FORBIDDEN_BIAS,
     SCORING,
     BadReplyError,
     Sampled,
-    TokenRules,
     read_sampled,
     read_scores,
+    rules_of,
     sampling_params,
 )
 from saccade.errors import SaccadeError, UserError
@@ -188,7 +195,7 @@ class VllmEngine:
             await asyncio.gather(*(connection.reset() for connection in connections))
 
     @asynccontextmanager
-    async def _connected(self, *, waits: bool = True) -> AsyncIterator[list[Connection]]:
+    async def _connected(self, *, waits: bool = True) -> AsyncIterator[list[ReplicaLink]]:
         """Connections of this event loop; where a server was started, when it has begun to answer."""
         if self._is_closed:
             raise SaccadeError("this engine is closed; make another one")
@@ -200,10 +207,10 @@ class VllmEngine:
         timeout = httpx.Timeout(self._settings.timeout_s, connect=CONNECT_WITHIN_S, pool=None)
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         async with httpx.AsyncClient(verify=self._ssl, timeout=timeout, limits=limits, trust_env=False) as client:
-            yield [Connection(replica, client, self.model, self._rules) for replica in self._replicas]
+            yield [ReplicaLink(replica, client, self.model, self._rules) for replica in self._replicas]
 
     async def _answered(
-        self, connections: Sequence[Connection], place: int, ask: Callable[[Connection], Awaitable[Found]]
+        self, connections: Sequence[ReplicaLink], place: int, ask: Callable[[ReplicaLink], Awaitable[Found]]
     ) -> Found:
         """The first answer that counts, of the replica with this place or, while that is down, of another one."""
         order = [*connections[place % len(connections) :], *connections[: place % len(connections)]]
@@ -214,7 +221,7 @@ class VllmEngine:
                 found = await ask(chosen)
             except ServerLostError as error:
                 self._note_lost(chosen.replica, error)
-                strangers += isinstance(error, _OtherWeightsError)
+                strangers += isinstance(error, OtherWeightsError)
                 if time.monotonic() > until_s or strangers > STRANGERS_TOLERATED:
                     raise EngineLostError(str(error)) from error
                 if all(one.replica.is_down for one in order):
@@ -235,13 +242,13 @@ class VllmEngine:
 
     def _check_answer(self, versions: frozenset[str], replica: Replica) -> None:
         if versions != {self._newest.name}:
-            raise _OtherWeightsError(
+            raise OtherWeightsError(
                 f"{replica.url} sampled with weights {', '.join(sorted(versions))} in place of {self._newest.name}; if "
                 "another run uses this server, give each its own"
             )
 
-    async def _scores(self, connections: Sequence[Connection], place: int, one: ScoreRequest) -> tuple[float, ...]:
-        async def ask(connection: Connection) -> tuple[float, ...]:
+    async def _scores(self, connections: Sequence[ReplicaLink], place: int, one: ScoreRequest) -> tuple[float, ...]:
+        async def ask(connection: ReplicaLink) -> tuple[float, ...]:
             reply = await connection.generate(one.ids, one.images, SCORING, self._newest)
             scores, versions = read_scores(reply, one.ids, one.start)
             self._check_answer(versions, connection.replica)
@@ -251,7 +258,7 @@ class VllmEngine:
 
     async def _sampled(
         self,
-        connections: Sequence[Connection],
+        connections: Sequence[ReplicaLink],
         place: int,
         ids: Sequence[int],
         images: Sequence[ImageRef],
@@ -262,7 +269,7 @@ class VllmEngine:
     ) -> Sampled:
         params = sampling_params(sampling, self._rules, seed=seed, max_tokens=max_tokens)
 
-        async def ask(connection: Connection) -> Sampled:
+        async def ask(connection: ReplicaLink) -> Sampled:
             found = read_sampled(await connection.generate(ids, images, params, self._newest))
             self._check_answer(found.versions, connection.replica)
             return found
@@ -285,15 +292,3 @@ def _check_scored(requests: Sequence[ScoreRequest], temperature: float) -> None:
     for one in requests:
         if not 1 <= one.start <= len(one.ids):
             raise ValueError(f"start={one.start} must be between 1 and the {len(one.ids)} tokens given")
-
-
-class _OtherWeightsError(ServerLostError):
-    """An answer by weights that were not asked for."""
-
-
-def rules_of(model: VisionLanguageModel) -> TokenRules:
-    return TokenRules(
-        eos_id=model.eos_id,
-        image_token_id=model.image_token_id,
-        forbidden={str(token): FORBIDDEN_BIAS for token in model.forbidden_ids.tolist()},
-    )

@@ -36,6 +36,10 @@ class ServerLostError(Exception):
     """The server gave no answer that counts: it is down, hung, being restarted, or has other weights."""
 
 
+class OtherWeightsError(ServerLostError):
+    """An answer by weights that were not asked for."""
+
+
 class _FaultError(Exception):
     """Status 500: a dead engine core, or a picture that the server holds no more."""
 
@@ -70,7 +74,7 @@ class Replica:
         self.images.clear()
 
 
-class Connection:
+class ReplicaLink:
     """A replica in one event loop."""
 
     def __init__(

@@ -8,6 +8,7 @@ import numpy as np
 from saccade.engines.engine import Sampling
 from saccade.errors import MachineError
 from saccade.models.families.family import image_runs
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Json
 
 FORBIDDEN_BIAS = -100.0
@@ -22,6 +23,14 @@ class TokenRules:
     image_token_id: int
     forbidden: Mapping[str, float]
     """The bias of each token that a policy never writes, by its id in words."""
+
+
+def rules_of(model: VisionLanguageModel) -> TokenRules:
+    return TokenRules(
+        eos_id=model.eos_id,
+        image_token_id=model.image_token_id,
+        forbidden={str(token): FORBIDDEN_BIAS for token in model.forbidden_ids.tolist()},
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
