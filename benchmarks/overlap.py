@@ -90,10 +90,16 @@ def run(out: Path, seed: int, settings: list[str], is_beside: bool) -> dict[str,
     }
 
 
+SAVE_ID = ".metadata"
+"""torch's distributed checkpoints name each saving by a random id and by its folder there."""
+
+
 def digest(out: Path) -> str:
     """Of metrics without times, trajectories, evaluations, pictures and checkpoints."""
     patterns = ("trajectories/**/*.jsonl", "evaluations/*.jsonl", "media/*.png", "checkpoints/**/*")
-    files = sorted({path for pattern in patterns for path in out.glob(pattern) if path.is_file()})
+    files = sorted(
+        {path for pattern in patterns for path in out.glob(pattern) if path.is_file() and path.name != SAVE_ID}
+    )
     found = hashlib.sha256(repr(without_times(out / "metrics.jsonl")).encode())
     for path in files:
         found.update(str(path.relative_to(out)).encode() + path.read_bytes())

@@ -15,7 +15,7 @@ from test_run_stages import RL, Witness, files, metric
 from saccade.config.fleet import FleetSettings, split_overrides
 from saccade.errors import MachineError, UserError
 from saccade.runs.progress import Progress
-from saccade.train.fleet import Fleet, LostWorkerError, Played, Shard
+from saccade.train.fleet import Fleet, LostWorkerError, PlayedShard, Shard
 from saccade.train.rollout_worker import RolloutWorker
 from saccade.train.run import run_plan
 from saccade.train.spread import shares_of
@@ -46,10 +46,10 @@ class ThreadWorker:
         self._number = number
         self._opened: RolloutWorker | None = None
 
-    def play(self, shard: Shard) -> "Future[Played]":
+    def play(self, shard: Shard) -> "Future[PlayedShard]":
         place = len(self._threads.shards)
         self._threads.shards.append((self._number, shard))
-        answer: Future[Played] = Future()
+        answer: Future[PlayedShard] = Future()
         if place in self._threads.silent:
             return answer
         if place in self._threads.lost:
@@ -57,7 +57,7 @@ class ThreadWorker:
             return answer
         return self._threads.pool.submit(self._played, shard)
 
-    def _played(self, shard: Shard) -> Played:
+    def _played(self, shard: Shard) -> PlayedShard:
         if self._opened is None:
             witness = Witness()
             self._opened = RolloutWorker(witness.plan(), media=witness.media, seed=7, threads=1, run=self._threads.run)

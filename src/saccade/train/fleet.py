@@ -106,7 +106,7 @@ class Shard:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class PlayedShard:
     """What a worker made of a shard."""
 
     trajectories: tuple[Trajectory, ...]
@@ -127,7 +127,7 @@ class LostWorkerError(MachineError):
 class Worker(Protocol):
     """A rollout worker from afar."""
 
-    def play(self, shard: Shard) -> "Future[Played]":
+    def play(self, shard: Shard) -> "Future[PlayedShard]":
         """Raises ``LostWorkerError`` when the worker ends before it is done."""
         ...
 

@@ -21,9 +21,9 @@ from saccade.errors import MachineError, SaccadeError, UserError, missing_extra
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import LostRanksError
 from saccade.train.cluster_words import asked_of, check_reachable, resources_told
-from saccade.train.fleet import LostWorkerError, Played, Shard
-from saccade.train.job import Job, Place, learn, rollout_worker
-from saccade.train.outcomes import Refused, carried, log_here
+from saccade.train.fleet import LostWorkerError, PlayedShard, Shard
+from saccade.train.job import GroupPlace, Job, learn, rollout_worker
+from saccade.train.outcomes import FailedPart, carried, log_here
 
 try:
     import ray
@@ -63,13 +63,15 @@ class LearnerActor:
             listening.bind(("", 0))
             return host, int(listening.getsockname()[1])
 
-    def learn(self, job: Job, place: Place, restarted: tuple[str, ...]) -> "Mapping[str, StageSummary] | Refused":
+    def learn(
+        self, job: Job, place: GroupPlace, restarted: tuple[str, ...]
+    ) -> "Mapping[str, StageSummary] | FailedPart":
         log_here(is_quiet=job.is_quiet or place.rank > 0)
         seats = _Seats(job)
         try:
             return learn(job, place, seats.start, restarted)
         except Exception as error:
-            return Refused(error=carried(error))
+            return FailedPart(error=carried(error))
 
 
 class RolloutActor:
@@ -83,13 +85,13 @@ class RolloutActor:
         except Exception as error:  # Said with the first shard: an actor whose constructor fails hides its reason.
             self._opening = carried(error)
 
-    def play(self, shard: Shard) -> Played | Refused:
+    def play(self, shard: Shard) -> PlayedShard | FailedPart:
         if self._opening is not None:
-            return Refused(error=self._opening)
+            return FailedPart(error=self._opening)
         try:
             return self._worker.play(shard)
         except Exception as error:
-            return Refused(error=carried(error))
+            return FailedPart(error=carried(error))
 
 
 class RayWorker:
@@ -98,8 +100,8 @@ class RayWorker:
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
-    def play(self, shard: Shard) -> "Future[Played]":
-        asked: Future[Played] = Future()
+    def play(self, shard: Shard) -> "Future[PlayedShard]":
+        asked: Future[PlayedShard] = Future()
         asked.set_running_or_notify_cancel()
         answered: Future[object] = self._actor.play.remote(shard).future()
         answered.add_done_callback(partial(_hand_on, asked))
@@ -138,7 +140,7 @@ class _Group:
         ]
         host, port = self._get(self._actors[0].address.remote(), fleet.start_timeout_s)
         self._parts = {
-            rank: actor.learn.remote(job, Place(rank=rank, host=host, port=port), restarted)
+            rank: actor.learn.remote(job, GroupPlace(rank=rank, host=host, port=port), restarted)
             for rank, actor in enumerate(self._actors)
         }
 
@@ -150,7 +152,7 @@ class _Group:
                 result = self._part_of(rank)
                 if rank == 0:
                     return self._leads(result)
-                if isinstance(result, Refused):
+                if isinstance(result, FailedPart):
                     until_s = min(until_s, time.monotonic() + PEERS_END_S)
             if time.monotonic() > until_s:
                 raise MachineError("a learner has failed, and the first one did not end; continue with --resume")
@@ -164,7 +166,7 @@ class _Group:
             ray.kill(actor, no_restart=True)
 
     def _leads(self, result: object) -> Mapping[str, StageSummary]:
-        if not isinstance(result, Refused):
+        if not isinstance(result, FailedPart):
             assert isinstance(result, Mapping)
             return result
         if not isinstance(result.error, UserError):
@@ -270,16 +272,16 @@ def _options(job: Job, asked: Mapping[str, float], group: PlacementGroup | None,
     return options
 
 
-def _hand_on(asked: "Future[Played]", answered: "Future[object]") -> None:
+def _hand_on(asked: "Future[PlayedShard]", answered: "Future[object]") -> None:
     error = answered.exception()
     if error is not None:
         asked.set_exception(LostWorkerError(_why(error)))
         return
     result = answered.result()
-    if isinstance(result, Refused):
+    if isinstance(result, FailedPart):
         asked.set_exception(result.error)
     else:
-        assert isinstance(result, Played)
+        assert isinstance(result, PlayedShard)
         asked.set_result(result)
 
 

@@ -60,7 +60,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class GroupPlace:
     """A learner's place in its group."""
 
     rank: int
@@ -88,7 +88,7 @@ def weights_folder(fleet: FleetSettings, out: Path) -> Path:
 
 
 def learn(
-    job: Job, place: Place, start_worker: Callable[[int], Worker], restarted: tuple[str, ...]
+    job: Job, place: GroupPlace, start_worker: Callable[[int], Worker], restarted: tuple[str, ...]
 ) -> Mapping[str, StageSummary]:
     """A learner's part of the run: the first one runs it, with its rollout workers; the others follow and give {}.
 

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refused:
+class FailedPart:
     """How an actor's part ended without a result: as a value, since an error that crosses loses its kind."""
 
     error: SaccadeError

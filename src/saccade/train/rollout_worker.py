@@ -10,7 +10,7 @@ from saccade.media.store import MediaStore, png_bytes
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.train.artefacts import Derive
-from saccade.train.fleet import Played, Shard, play_here
+from saccade.train.fleet import PlayedShard, Shard, play_here
 from saccade.train.plan import Plan, RLStage
 from saccade.train.state import repeatable
 from saccade.types import Attempt
@@ -40,7 +40,7 @@ class RolloutWorker:
                 self._model.hf.to("meta")
             self._opened = opening.pop_all()
 
-    def play(self, shard: Shard) -> Played:
+    def play(self, shard: Shard) -> PlayedShard:
         """The shard's trajectories: a function of it and of its weights, whatever was played here before."""
         started_s = time.monotonic()
         self._take_pictures(shard)
@@ -56,7 +56,7 @@ class RolloutWorker:
             attempts = [Attempt(task=one.task, trajectory=two) for one, two in zip(shard.requests, trajectories)]
             made = {image.hash for attempt in attempts for image in images_of(attempt)} - shown
             pictures = {name: png_bytes(self._media.get(name)) for name in sorted(made)}
-        return Played(
+        return PlayedShard(
             trajectories=trajectories,
             pictures=pictures,
             busy_s=time.monotonic() - started_s,

@@ -20,7 +20,7 @@ from saccade.media.store import MediaStore, png_bytes
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.directory import RunDirectory
-from saccade.train.fleet import Fleet, InProcess, LostWorkerError, Played, Rollouts, Shard, Worker
+from saccade.train.fleet import Fleet, InProcess, LostWorkerError, PlayedShard, Rollouts, Shard, Worker
 from saccade.train.plan import RLStage
 from saccade.types import Trajectory
 
@@ -91,7 +91,7 @@ class SpreadRollouts:
     def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
         """As ``Rollouts.play``. MachineError when workers are lost again and again."""
         played: dict[int, Trajectory] = {}
-        shares: dict[Future[Played], tuple[int, _Share]] = {}
+        shares: dict[Future[PlayedShard], tuple[int, _Share]] = {}
         for number, share in shares_of(questions, len(self._seats)).items():
             shares[self._begun(number, share, stage, requests)] = number, share
         while shares:
@@ -138,7 +138,7 @@ class SpreadRollouts:
 
     def _begun(
         self, number: int, share: _Share, stage: RLStage, requests: Sequence[RolloutRequest]
-    ) -> "Future[Played]":
+    ) -> "Future[PlayedShard]":
         seat, settings = self._seats[number], self._fleet.settings
         own = tuple(requests[place] for place in share.places)
         share.tries += 1
@@ -162,7 +162,7 @@ class SpreadRollouts:
             )
         )
 
-    def _take(self, number: int, played: Played, stage: RLStage) -> None:
+    def _take(self, number: int, played: PlayedShard, stage: RLStage) -> None:
         seat = self._seats[number]
         seat.is_new = False
         seat.busy_s += played.busy_s
@@ -213,7 +213,7 @@ def shares_of(questions: Sequence[int], workers: int) -> dict[int, _Share]:
     return {number: _Share(places=tuple(of)) for number, of in sorted(places.items())}
 
 
-def _result(future: "Future[Played]") -> Played:
+def _result(future: "Future[PlayedShard]") -> PlayedShard:
     if not future.done():
         raise LostWorkerError("it gave no answer in its time (fleet.play_timeout_s)")
     return future.result()
