@@ -14,7 +14,7 @@ from saccade.runs.task_json import Fields, task_from_json, task_to_json
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
-from saccade.train.fleet import Rollouts
+from saccade.train.fleet import PolicyRollouts
 from saccade.train.plan import RLStage
 from saccade.types import Group, Json, Task
 
@@ -39,7 +39,7 @@ class Batch:
 class Collector:
     """Rolls batches out with the engine's present policy."""
 
-    def __init__(self, stage: RLStage, rollouts: Rollouts, questions: TaskSampler, *, seed: int) -> None:
+    def __init__(self, stage: RLStage, rollouts: PolicyRollouts, questions: TaskSampler, *, seed: int) -> None:
         self._stage = stage
         self._algorithm = stage.applied_algorithm
         self._rollouts = rollouts

@@ -22,7 +22,7 @@ from saccade.train.plan import RLStage
 from saccade.types import Json, Trajectory
 
 
-class Rollouts(Protocol):
+class PolicyRollouts(Protocol):
     """Those who play the trajectories of a stage."""
 
     @property

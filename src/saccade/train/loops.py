@@ -22,7 +22,7 @@ from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
 from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
-from saccade.train.fleet import InProcess, Rollouts
+from saccade.train.fleet import InProcess, PolicyRollouts
 from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
@@ -95,7 +95,7 @@ class RLLoop(Iterator[StepOutcome]):
         seed: int,
         first_step: int,
         load_reference: Callable[[], VisionLanguageModel],
-        rollouts: Rollouts | None = None,
+        rollouts: PolicyRollouts | None = None,
     ) -> None:
         """``load_reference`` gives the stage's first policy and is called only when the algorithm wants it.
 

@@ -20,7 +20,7 @@ from saccade.media.store import MediaStore, png_bytes
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.directory import RunDirectory
-from saccade.train.fleet import Fleet, InProcess, LostWorkerError, PlayedShard, Rollouts, Shard, Worker
+from saccade.train.fleet import Fleet, InProcess, LostWorkerError, PlayedShard, PolicyRollouts, Shard, Worker
 from saccade.train.plan import RLStage
 from saccade.types import Trajectory
 
@@ -89,7 +89,7 @@ class SpreadRollouts:
         self._write(model, self._engine.policy_version)
 
     def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
-        """As ``Rollouts.play``. MachineError when workers are lost again and again."""
+        """As ``PolicyRollouts.play``. MachineError when workers are lost again and again."""
         played: dict[int, Trajectory] = {}
         shares: dict[Future[PlayedShard], tuple[int, _Share]] = {}
         for number, share in shares_of(questions, len(self._seats)).items():
@@ -194,7 +194,9 @@ class SpreadRollouts:
         self._seats[number] = _Seat(worker=self._fleet.start_worker(number))
 
 
-def rollouts_of(fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory) -> Rollouts:
+def rollouts_of(
+    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory
+) -> PolicyRollouts:
     """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
     for line in () if fleet is None else fleet.restarted:
         directory.note_restart(line)

@@ -26,7 +26,7 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
-from saccade.train.fleet import Fleet, Rollouts
+from saccade.train.fleet import Fleet, PolicyRollouts
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
 from saccade.train.plan_record import asking_of
@@ -147,7 +147,7 @@ class RunState(MeasuringState):
     model: VisionLanguageModel
     engine: Engine
     """Measures; it samples in training too where this process plays the trajectories itself."""
-    rollouts: Rollouts
+    rollouts: PolicyRollouts
     """Those who play the trajectories that are learned from."""
     asking: AskingRecord
     """How the plan asks; every checkpoint carries it."""
@@ -248,7 +248,7 @@ def open_served(
     )
 
 
-def _check_overlap(plan: Plan, engine: Engine, rollouts: Rollouts) -> None:
+def _check_overlap(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
     """UserError for an engine whose weights would change while it samples."""
     if (names := plan.overlapping) and not rollouts.has_own_weights:
         raise UserError(
