@@ -21,7 +21,7 @@ pytestmark = [
 
 WITHIN_S = 600.0
 SMALL = (
-    *("sft.steps=4", "rl.steps=4", "rl.tasks_per_step=2", "rl.group_size=2", "rl.evaluate_every=0"),
+    *("sft.steps=4", "rl.steps=6", "rl.tasks_per_step=4", "rl.group_size=2", "rl.evaluate_every=0"),
     *("rl.checkpoint_every=1", "evaluation_tasks=4", "fleet.learners=2", "fleet.rollouts=2"),
 )
 
