@@ -79,7 +79,7 @@ def test_a_run_that_loses_a_rollout_worker_and_a_learner_ends_with_the_same_byte
 def test_missing_resources_are_said_in_words(tmp_path: Path) -> None:
     process = started(tmp_path / "run", "fleet.learner_gpus=4", "fleet.resources_timeout_s=2")
     said = ended(process)
-    assert process.returncode == 1
+    assert process.returncode == 3
     assert "the cluster has no room for fleet.learners=2 processes with 0 CPUs and 4 GPUs each" in said
     assert f"it has {os.cpu_count()} CPUs and 0 GPUs" in said
     assert not (tmp_path / "run").exists()
