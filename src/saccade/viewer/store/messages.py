@@ -61,7 +61,7 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class ForeignMessage:
     """One message: its text, its pictures, its calls."""
 
     role: str
@@ -70,7 +70,7 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
 
 
-def attempt_of(messages: Sequence[Message], told: Told) -> Attempt:
+def attempt_of(messages: Sequence[ForeignMessage], told: Told) -> Attempt:
     """The prompt up to the first turn of the assistant is the question, and all after it the trajectory."""
     first = next((place for place, one in enumerate(messages) if one.role == "assistant"), len(messages))
     asked = [one for one in messages[:first] if one.role != "system"]
@@ -118,12 +118,12 @@ def _score(told: Told) -> Score | None:
     return Score(terms=tuple({term.name: term for term in terms}.values()), is_right=told.is_right)
 
 
-def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
+def _turns(messages: Sequence[ForeignMessage]) -> Iterator[Turn]:
     index = 0
     for place, message in enumerate(messages):
         if message.role != "assistant":
             continue
-        shown: list[Message] = []
+        shown: list[ForeignMessage] = []
         for other in messages[place + 1 :]:
             if other.role == "assistant":
                 break
@@ -132,7 +132,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
         index += 1
 
 
-def _turn(index: int, message: Message, shown: Sequence[Message]) -> Turn:
+def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) -> Turn:
     text = message.text[:MAX_TEXT]
     thought = _THOUGHT.search(text)
     calls = message.calls or tuple(written_calls(text))
@@ -175,11 +175,11 @@ def _arguments(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, Mapping) else {}
 
 
-def messages_from(value: Json, shelf: Shelf) -> list[Message]:
+def messages_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
     """Messages of OpenAI's form, of ShareGPT's (``from``, ``value``), or a text, which is one of the user."""
     if isinstance(value, str):
-        return [Message(role="user", text=value[:MAX_TEXT])]
-    found: list[Message] = []
+        return [ForeignMessage(role="user", text=value[:MAX_TEXT])]
+    found: list[ForeignMessage] = []
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
             continue
@@ -189,24 +189,24 @@ def messages_from(value: Json, shelf: Shelf) -> list[Message]:
         if isinstance(reasoning, str) and reasoning:
             text = f"<think>{reasoning}</think>\n{text}"
         calls = tuple(_call(call) for call in _listed(item.get("tool_calls")) if isinstance(call, Mapping))
-        found.append(Message(role=_ROLES.get(role, role), text=text, images=images, calls=calls))
+        found.append(ForeignMessage(role=_ROLES.get(role, role), text=text, images=images, calls=calls))
         if len(found) > 4 * MAX_TURNS:
             break
     return found
 
 
-def completion_from(value: Json, shelf: Shelf) -> list[Message]:
+def completion_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
     """A completion: messages, or one text in which the answers of tools stand between tags."""
     if not isinstance(value, str):
         return messages_from(value, shelf)
-    found: list[Message] = []
+    found: list[ForeignMessage] = []
     end = 0
     for shown in _SHOWN.finditer(value):
-        found.append(Message(role="assistant", text=value[end : shown.start()].strip()))
-        found.append(Message(role="tool", text=shown[1].strip()))
+        found.append(ForeignMessage(role="assistant", text=value[end : shown.start()].strip()))
+        found.append(ForeignMessage(role="tool", text=shown[1].strip()))
         end = shown.end()
     if (rest := value[end:].strip()) or not found:
-        found.append(Message(role="assistant", text=rest))
+        found.append(ForeignMessage(role="assistant", text=rest))
     return found
 
 
