@@ -27,11 +27,11 @@ class EngineChoice(VllmSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Everything:
+class _EngineAlone:
     engine: EngineChoice = EngineChoice()
 
 
 def split_engine(overrides: Sequence[str]) -> tuple[EngineChoice, tuple[str, ...]]:
     """The choice of the engine, and the overrides that are not about it; raises UserError as ``apply_overrides``."""
     own = [one for one in overrides if one.strip().startswith(_PREFIX)]
-    return apply_overrides(_Everything(), own).engine, tuple(one for one in overrides if one not in own)
+    return apply_overrides(_EngineAlone(), own).engine, tuple(one for one in overrides if one not in own)

@@ -31,7 +31,7 @@ from saccade.engines.vllm.weights import WeightsFolder
 from saccade.engines.vllm.wire import (
     SCORING,
     BadReplyError,
-    Sampled,
+    SampledTokens,
     read_sampled,
     read_scores,
     rules_of,
@@ -266,10 +266,10 @@ class VllmEngine:
         *,
         seed: int,
         max_tokens: int,
-    ) -> Sampled:
+    ) -> SampledTokens:
         params = sampling_params(sampling, self._rules, seed=seed, max_tokens=max_tokens)
 
-        async def ask(connection: ReplicaLink) -> Sampled:
+        async def ask(connection: ReplicaLink) -> SampledTokens:
             found = read_sampled(await connection.generate(ids, images, params, self._newest))
             self._check_answer(found.versions, connection.replica)
             return found

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from saccade.engines.engine import Completion, Sampling
 from saccade.engines.sampling import StopFinder
-from saccade.engines.vllm.wire import BadReplyError, Sampled
+from saccade.engines.vllm.wire import BadReplyError, SampledTokens
 from saccade.errors import SaccadeError
 from saccade.seeding import seed_for
 from saccade.types import Finish, ImageRef
@@ -17,7 +17,7 @@ class AskTokens(Protocol):
 
     def __call__(
         self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling, *, seed: int, max_tokens: int
-    ) -> Awaitable[Sampled]: ...
+    ) -> Awaitable[SampledTokens]: ...
 
 
 class SlotRules(Protocol):

@@ -34,7 +34,7 @@ def rules_of(model: VisionLanguageModel) -> TokenRules:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sampled:
+class SampledTokens:
     """What a server sampled, and with which weights."""
 
     ids: tuple[int, ...]
@@ -113,7 +113,7 @@ def generate_body(
     return body
 
 
-def read_sampled(reply: Json) -> Sampled:
+def read_sampled(reply: Json) -> SampledTokens:
     """Raises ``BadReplyError``."""
     choice = _first_choice(reply)
     ids, logprobs, versions = choice.get("token_ids"), choice.get("logprobs"), choice.get("weight_versions")
@@ -121,7 +121,7 @@ def read_sampled(reply: Json) -> Sampled:
     if not isinstance(ids, list) or not isinstance(content, list) or len(ids) != len(content):
         raise BadReplyError(f"the engine's reply has no log-probability for each token ({_shown(reply)})")
     told = [one.get("logprob") if isinstance(one, dict) else None for one in content]
-    return Sampled(
+    return SampledTokens(
         ids=tuple(_whole(token, reply) for token in ids),
         logprobs=tuple(_number(logprob, reply) for logprob in told),
         versions=_versions(versions, len(ids), reply),
