@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols import tagged_protocol
 from saccade.rollout import EpisodeSpec, RolloutRequest, RolloutSettings
-from saccade.serving.agent import Sampled
+from saccade.serving.agent import RequestSampling
 from saccade.serving.chat_agent import ChatAgent
 from saccade.testing.scripted import ScriptedTeacher
 from saccade.tools.images import crop
@@ -41,11 +41,11 @@ def played(sampled):
 
 
 def test_an_episode_of_a_chat_model_calls_tools_and_answers():
-    one, turns = played(Sampled(temperature=0.5))
+    one, turns = played(RequestSampling(temperature=0.5))
     assert one.answer == "rows"
     assert [turn.result is not None for turn in turns] == [True, False]
 
 
 def test_sampling_that_the_other_server_is_not_asked_with_is_refused():
     with pytest.raises(UserError, match="leave them out"):
-        played(Sampled(top_p=0.5))
+        played(RequestSampling(top_p=0.5))

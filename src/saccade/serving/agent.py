@@ -51,7 +51,7 @@ def spelled_tokens(model: "VisionLanguageModel") -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sampled:
+class RequestSampling:
     """How one request samples."""
 
     temperature: float | None = None
@@ -101,7 +101,7 @@ class Agent(Protocol):
         self,
         request: RolloutRequest,
         media: MediaStore,
-        sampled: Sampled,
+        sampled: RequestSampling,
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
@@ -170,7 +170,7 @@ class EngineAgent:
         self,
         request: RolloutRequest,
         media: MediaStore,
-        sampled: Sampled,
+        sampled: RequestSampling,
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
@@ -185,7 +185,7 @@ class EngineAgent:
         self,
         request: RolloutRequest,
         media: MediaStore,
-        sampled: Sampled,
+        sampled: RequestSampling,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
     ) -> PlayedEpisode:

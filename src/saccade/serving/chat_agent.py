@@ -13,7 +13,7 @@ from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest
 from saccade.rollout.players import Conversation, TimedEnvironment
 from saccade.rollout.trajectory import Result
-from saccade.serving.agent import AddGauge, PlayedEpisode, Sampled
+from saccade.serving.agent import AddGauge, PlayedEpisode, RequestSampling
 from saccade.serving.watched import OnTurn, WatchedEnvironment
 
 USUAL_TOKENS = (
@@ -61,7 +61,7 @@ class ChatAgent:
         self,
         request: RolloutRequest,
         media: MediaStore,
-        sampled: Sampled,
+        sampled: RequestSampling,
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,

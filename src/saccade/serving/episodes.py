@@ -13,7 +13,7 @@ from typing import TypeVar
 from saccade.errors import SaccadeError, UserError
 from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
-from saccade.serving.agent import Agent, PlayedEpisode, Sampled
+from saccade.serving.agent import Agent, PlayedEpisode, RequestSampling
 from saccade.serving.meters import AgentMeters
 from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, read_pictures
 from saccade.serving.questions import AskedWrongError, ChatQuestion, read_request, taken_apart
@@ -160,7 +160,7 @@ class EpisodesOfRequests:
                     seed=seed if sample == 0 else seed_for(seed, "sample", sample),
                 ),
                 request.pictures,
-                Sampled(
+                RequestSampling(
                     temperature=asked.temperature,
                     top_p=asked.top_p,
                     top_k=asked.top_k,
