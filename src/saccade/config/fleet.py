@@ -68,11 +68,11 @@ class FleetSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Everything:
+class _WithFleet:
     fleet: FleetSettings = FleetSettings()
 
 
 def split_overrides(overrides: Sequence[str]) -> tuple[FleetSettings, tuple[str, ...]]:
     """The settings of the fleet, and the overrides that are the recipe's; raises UserError as ``apply_overrides``."""
     own = [one for one in overrides if one.strip().startswith(_PREFIX)]
-    return apply_overrides(_Everything(), own).fleet, tuple(one for one in overrides if one not in own)
+    return apply_overrides(_WithFleet(), own).fleet, tuple(one for one in overrides if one not in own)
