@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saccade.types import Json
 from saccade.viewer.app.answers import number
-from saccade.viewer.store.facets import Selection, select, sorted_rows
+from saccade.viewer.store.facets import SelectedRows, select, sorted_rows
 from saccade.viewer.store.filters import Extras, Filter, group_mask
 from saccade.viewer.store.marks import marked_rows
 from saccade.viewer.store.run import GoneError, Run
@@ -40,7 +40,7 @@ def page(
 
 def selected(
     run: Run, filter_: Filter, searches: Searches, *, with_facets: bool
-) -> tuple[View, Selection, Search | None]:
+) -> tuple[View, SelectedRows, Search | None]:
     view = run.table.view()
     search = searches.find(filter_.text, wait_s=_SEARCH_WAIT_S) if filter_.text else None
     extras = Extras(
@@ -105,13 +105,13 @@ def _row(run: Run, view: View, row: int, marked: int) -> Json:
     }
 
 
-def _facets(selection: Selection) -> Json:
+def _facets(selection: SelectedRows) -> Json:
     return {
         name: [[visible(value, 120), count] for value, count in counts] for name, counts in selection.facets.items()
     }
 
 
-def _ranges(selection: Selection) -> Json:
+def _ranges(selection: SelectedRows) -> Json:
     return {
         name: {"min": number(one.low), "max": number(one.high), "counts": list(one.counts)}
         for name, one in selection.ranges.items()

@@ -28,7 +28,7 @@ class Range:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Selection:
+class SelectedRows:
     """The rows that a filter leaves; facets and ranges are empty where they were not asked for."""
 
     rows: NDArray[np.intp]
@@ -37,13 +37,13 @@ class Selection:
     ranges: Mapping[str, Range]
 
 
-def select(filter_: Filter, view: View, extras: Extras = Extras(), *, with_facets: bool = True) -> Selection:
+def select(filter_: Filter, view: View, extras: Extras = Extras(), *, with_facets: bool = True) -> SelectedRows:
     """The rows of a filter, with all counts beside them."""
     parts = masks(filter_, view, extras)
     everything = _all_of(parts, view.count)
     rows = np.arange(view.count) if everything is None else np.flatnonzero(everything)
     if not with_facets:
-        return Selection(rows=rows, facets={}, ranges={})
+        return SelectedRows(rows=rows, facets={}, ranges={})
     facets = {}
     for name in CHOICES:
         others = {part: mask for part, mask in parts.items() if part != name}
@@ -51,7 +51,7 @@ def select(filter_: Filter, view: View, extras: Extras = Extras(), *, with_facet
         facets[name] = _counted(name, mask, view, extras)
     terms = [name for name in view.columns if name.startswith(TERM)]
     ranges = {name: found for name in (*_SHOWN_RANGES, *terms) if (found := _range(view.columns[name], rows, view))}
-    return Selection(rows=rows, facets=facets, ranges=ranges)
+    return SelectedRows(rows=rows, facets=facets, ranges=ranges)
 
 
 def _all_of(parts: Mapping[str, Mask], count: int) -> Mask | None:
