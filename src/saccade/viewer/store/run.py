@@ -22,7 +22,7 @@ from saccade.viewer.store.decoding import Decode, decoder_below
 from saccade.viewer.store.formats import RecordFormat
 from saccade.viewer.store.segment_files import BadSegmentError, LoadedSegment, RowTexts, SegmentTexts, load_segment
 from saccade.viewer.store.sources import Source
-from saccade.viewer.store.table import Table
+from saccade.viewer.store.table import RowTable
 
 _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
 _OPEN_SEGMENTS = 32
@@ -63,7 +63,7 @@ class Run:
     source: Source
     cache: Path
     """Folder of its own for indexes that it had to make."""
-    table: Table = field(init=False)
+    table: RowTable = field(init=False)
     annotations: AnnotationFile = field(init=False)
     curves: Curves = field(init=False)
     stages: Mapping[str, Json] = field(init=False)
@@ -83,7 +83,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.stages = _stages(self.source)
-        self.table = Table(tuple(self.stages))
+        self.table = RowTable(tuple(self.stages))
         self.curves = Curves(path=self.source.root / "metrics.jsonl")
         self.annotations = AnnotationFile(path=self.source.root / FILE)
 

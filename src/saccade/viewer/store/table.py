@@ -74,7 +74,7 @@ class View:
         return [tuple(word.split(SEPARATOR)) if word else () for word in self.words[name]]
 
 
-class Table:
+class RowTable:
     """Rows of a run that is being indexed; may be read from other threads by its ``view``."""
 
     def __init__(self, stage_order: Sequence[str] = ()) -> None:
