@@ -12,6 +12,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from saccade.chat.wire import ChatReply
 from saccade.errors import UserError
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.types import Json, Message
@@ -120,6 +121,7 @@ def connect(
     model: str | None = None,
     media: MediaStore | None = None,
     load: LoadSettings = LoadSettings(),
+    view: ViewRule | None = None,
     api_key: str | None = None,
     cache_dir: Path | None = None,
     on_count: Callable[[ChatCounts], None] = lambda _: None,
@@ -128,7 +130,8 @@ def connect(
 
     ``model`` is the server's name of it, ``api_key`` its key (by default the variable ``OPENAI_API_KEY``, "" for none),
     and with ``cache_dir`` what was asked once is not asked again. ``on_count`` is called with what a client of a server
-    has done so far, as soon as it has. ``load`` is for checkpoints. ``media`` holds the pictures of the messages.
+    has done so far, as soon as it has. ``load`` is for checkpoints. ``media`` holds the pictures of the messages;
+    a server is sent them at the size of ``view``, by default as they are.
     Nothing is sent or loaded before the model is entered; raises UserError.
     """
     if not isinstance(where, str | Path):
@@ -156,6 +159,7 @@ def connect(
         str(where),
         model,
         media=media,
+        view=view,
         api_key=key or "none",
         timeout_s=settings.timeout_s,
         max_tokens=settings.max_tokens,

@@ -30,6 +30,7 @@ from saccade.chat.wire import (
     wire_messages,
 )
 from saccade.errors import MachineError, UserError, missing_extra
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.retries import RetryPace, TryAgainError, back_off_s
 from saccade.seeding import seed_for
@@ -61,8 +62,9 @@ class ChatClient:
 
     ``base_url`` ends before ``/chat/completions``, as in ``http://localhost:8000/v1``. Without ``api_key`` the
     variable ``OPENAI_API_KEY`` is taken, and where there is none, none is needed. ``max_concurrency`` requests are out
-    at a time. With ``cache_dir`` what was asked once, by any process, is not asked again. ``extra_body`` is laid over
-    every request; a field that is None there is left out of it, for servers that do not know it.
+    at a time. Pictures are sent at the size of ``view``, by default as they are. With ``cache_dir`` what was asked
+    once, by any process, is not asked again. ``extra_body`` is laid over every request; a field that is None there is
+    left out of it, for servers that do not know it.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class ChatClient:
         model: str,
         *,
         media: MediaStore | None = None,
+        view: ViewRule | None = None,
         api_key: str | None = None,
         timeout_s: float = 120.0,
         max_tokens: int = 2048,
@@ -86,6 +89,7 @@ class ChatClient:
         self.base_url = base_url.rstrip("/")
         self.model = model
         self._media = media
+        self._view = view
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
         self._timeout_s = timeout_s
         self._max_tokens = max_tokens
@@ -170,7 +174,7 @@ class ChatClient:
         }
         sent = {name: value for name, value in parameters.items() if value is not None}
         # By content, so that the key costs no encoding of images.
-        named = wire_messages(messages, lambda image: image.hash)
+        named = wire_messages(messages, self._image_name)
         key = request_key({"base_url": self.base_url, "messages": named, **sent})
         at_loop = self._at_loop()
         async with self._alone_with(key, at_loop):
@@ -229,7 +233,16 @@ class ChatClient:
     def _image_url(self, image: ImageRef) -> str:
         if self._media is None:
             raise UserError("the messages hold images and the client has no media store to take them from; give media=")
-        return data_urls(self._media)(image)
+        return data_urls(self._media, self._view)(image)
+
+    def _image_name(self, image: ImageRef) -> str:
+        """What tells one sent picture from another in the cache: its pixels and, where it is resized, its size."""
+        if self._view is None or (size := self._view.view_size(image.width, image.height)) == (
+            image.width,
+            image.height,
+        ):
+            return image.hash
+        return f"{image.hash} as {size[0]} x {size[1]}"
 
     def _at_loop(self) -> _AtLoop:
         # Connections and semaphores belong to the event loop that first used them.

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from PIL import Image
+
 from saccade.atomic import write_whole
 from saccade.errors import UserError
+from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore, png_bytes
 from saccade.retries import TryAgainError, asked_wait_s
 from saccade.types import ImageRef, Json, Message
@@ -73,11 +76,15 @@ def wire_messages(messages: Sequence[Message], image_url: ImageUrl) -> list[Json
     return [{"role": _ROLES[message.role], "content": _content(message, image_url)} for message in messages]
 
 
-def data_urls(media: MediaStore) -> ImageUrl:
-    """Images as PNG inside the request itself, for the server need not reach this machine."""
+def data_urls(media: MediaStore, view: ViewRule | None = None) -> ImageUrl:
+    """Images as PNG inside the request itself, for the server need not reach this machine; resized to their view."""
 
     def data_url(image: ImageRef) -> str:
-        return "data:image/png;base64," + base64.b64encode(png_bytes(media.get(image))).decode("ascii")
+        picture = media.get(image)
+        size = picture.size if view is None else view.view_size(*picture.size)
+        if size != picture.size:
+            picture = picture.resize(size, Image.Resampling.BICUBIC)
+        return "data:image/png;base64," + base64.b64encode(png_bytes(picture)).decode("ascii")
 
     return data_url
 

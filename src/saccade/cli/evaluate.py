@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from saccade.evaluation.probes import ProbeName
     from saccade.protocols.named import ProtocolName
     from saccade.recipes.evaluation_benchmarks import Prompts
+    from saccade.recipes.evaluation_pixels import Pixels
     from saccade.train.plan import Plan
 
 # Written out, since the help must not wait for the recipes to be imported.
@@ -75,6 +76,13 @@ PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-
     default="saccade",
     show_default=True,
     help="Words in which a benchmark's questions are put.",
+)
+@click.option(
+    "--pixels",
+    type=click.Choice(["benchmark", "vlmevalkit"]),
+    default="benchmark",
+    show_default=True,
+    help="Size of a benchmark's pictures: by its own rule, or as VLMEvalKit shows them to Qwen2-VL and Qwen2.5-VL.",
 )
 @click.option(
     "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
@@ -145,6 +153,7 @@ def evaluate(
     suite: str | None,
     benchmarks_dir: Path,
     prompt: "Prompts",
+    pixels: "Pixels",
     count: int | None,
     protocols: "tuple[ProtocolName, ...]",
     tools: tuple[str, ...],
@@ -177,6 +186,10 @@ def evaluate(
             "give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or --suite NAME), so that there "
             "is something to measure on"
         )
+    if pixels != "benchmark" and not (named_benchmarks or suite):
+        raise UserError(
+            f"--pixels {pixels} has no effect without --benchmark; --set model.min_pixels=... is for others"
+        )
     served = served_or_none(model, server, server_model)
     if samples > 1 and not temperature:
         raise UserError(f"--samples {samples} at temperature 0 are all the same; add --temperature 0.7, say")
@@ -190,6 +203,7 @@ def evaluate(
     from saccade.recipes.environment_play import environment_evaluation
     from saccade.recipes.evaluation import ServedModel, evaluation, view_words
     from saccade.recipes.evaluation_benchmarks import benchmark_report, measured_benchmarks
+    from saccade.recipes.evaluation_pixels import pixel_rule
     from saccade.rewards import OutcomeReward
     from saccade.rewards.reward import own_reward, reward_file
     from saccade.train.plan import Evaluate
@@ -218,7 +232,14 @@ def evaluate(
 
     measured_sets = (
         measured_benchmarks(
-            named_benchmarks, benchmarks_dir, context, suite=suite, count=count, prompt=prompt, probes=probes
+            named_benchmarks,
+            benchmarks_dir,
+            context,
+            suite=suite,
+            count=count,
+            prompt=prompt,
+            probes=probes,
+            pixels=pixels,
         )
         if named_benchmarks or suite
         else []
@@ -243,6 +264,7 @@ def evaluate(
             samples=samples,
             probes=probes,
             sets=[one.tasks for one in measured_sets],
+            pixels=pixel_rule(pixels, [one.benchmark.pixels for one in measured_sets]),
         )
         for stage in plan.stages:
             if isinstance(stage, Evaluate) and "benchmark" in stage.set_apart:
@@ -266,6 +288,7 @@ def evaluate(
         "benchmarks": ",".join(named_benchmarks) or None,
         "suite": suite,
         "prompt": prompt if prompt != "saccade" else None,
+        "pixels": pixels if pixels != "benchmark" else None,
     }
     start(
         recipe,

@@ -12,16 +12,17 @@ from saccade.chat import ChatServerSettings, connect
 from saccade.config import RecipeContext, apply_overrides, read_own_tasks
 from saccade.errors import UserError
 from saccade.evaluation import CropSettings, Views
+from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.probes import ProbeName, probe
 from saccade.evaluation.samples import default_cluster
 from saccade.media import MediaStore
 from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols import LinguisticToolbox, ProtocolName, Style, direct_protocol
+from saccade.recipes.evaluation_pixels import limited, view_at_server
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
 from saccade.rollout import RolloutSettings
-from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.runs import AskingRecord, Toolmaker, Way, read_asking
 from saccade.sandbox import Isolation
 from saccade.tasks import FAMILIES, generate
@@ -111,6 +112,7 @@ def evaluation(
     samples: int = 1,
     probes: Sequence[ProbeName] = (),
     sets: Sequence[TaskSet] = (),
+    pixels: PixelRule = PixelRule(),
 ) -> Plan:
     """One evaluation for each way of asking and each second look.
 
@@ -122,13 +124,16 @@ def evaluation(
     A second look (iVGR's test-time scaling) is named by what it shows: ``("crops", "union")`` is an evaluation
     ``test_time_crops_union``. Each of the ``probes`` is a further evaluation, ``direct_blank``. ``sets`` are measured
     instead of the tasks of ``context`` or ``family``, each under its name. With a ``server`` its model is asked instead
-    of a checkpoint. UserError when there is nothing to measure on.
+    of a checkpoint. ``pixels`` are limits within which the model sees all pictures. UserError when there is nothing to
+    measure on.
     """
     path = Path(server.name) if server is not None else context.model or base_checkpoint()
     asking = None if server is not None else read_asking(path)
     settings = settings_of_way(
         context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
     )
+    load = limited(settings.model, pixels, context.overrides, None if server is not None else path)
+    settings = replace(settings, model=load)
     ways = Ways(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
@@ -196,7 +201,7 @@ def evaluation(
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
 
-    served = None if server is None else model_at_server(server, settings, context.media)
+    served = None if server is None else model_at_server(server, settings, context.media, pixels)
     return Plan(
         title=f"Evaluation of {path.name}",
         settings=settings,
@@ -240,8 +245,11 @@ def _with_probes(stage: Evaluate, probes: Sequence[ProbeName], context: RecipeCo
     return found
 
 
-def model_at_server(server: ServedModel, settings: EvaluationSettings, media: MediaStore) -> ServedPolicy:
-    """The server's model, asked with pictures as they are."""
+def model_at_server(
+    server: ServedModel, settings: EvaluationSettings, media: MediaStore, pixels: PixelRule = PixelRule()
+) -> ServedPolicy:
+    """The server's model, asked with pictures as they are or within limits of pixels."""
+    view = view_at_server(pixels, settings.coordinates)
     rollout = settings.rollout
     body = settings.server.extra_fields()
     if rollout.top_p < 1:
@@ -250,9 +258,9 @@ def model_at_server(server: ServedModel, settings: EvaluationSettings, media: Me
         body = {"top_k": rollout.top_k, **body}
     asked = replace(settings.server, max_tokens=rollout.max_turn_tokens, extra_body=json.dumps(body))
     return ServedPolicy(
-        model=connect(server.url, asked, model=server.name, media=media),
+        model=connect(server.url, asked, model=server.name, media=media, view=view),
         identity={"server": server.url.rstrip("/"), "model": server.name, "extra_body": body},
-        view=replace(ORIGINAL_VIEW, convention=settings.coordinates),
+        view=view,
         at_once=settings.server.requests_at_once,
     )
 

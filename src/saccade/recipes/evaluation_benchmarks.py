@@ -1,7 +1,7 @@
 """Public benchmarks in ``saccade eval``: their questions as sets to measure, and readings of what was answered."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -24,8 +24,10 @@ from saccade.evaluation.benchmarks import (
     suite_table,
     with_options,
 )
+from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.probes import ProbeName
 from saccade.recipes.evaluation import TaskSet
+from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
 from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
@@ -57,6 +59,7 @@ def measured_benchmarks(
     count: int | None = None,
     prompt: Prompts = "saccade",
     probes: Sequence[ProbeName] = (),
+    pixels: Pixels = "benchmark",
 ) -> list[MeasuredBenchmark]:
     """The benchmarks that the user names (``NAME``, ``NAME=shuffled``, ``NAME=cycles``), and those of a suite.
 
@@ -68,11 +71,11 @@ def measured_benchmarks(
     if fighting := [probe for probe in probes if probe in REORDERING]:
         policy = "shuffled" if fighting[0] == "shuffled" else "cycles"
         raise UserError(f"--probe {fighting[0]} is an option policy of a benchmark: write --benchmark NAME={policy}")
-    return [_measured(one, folder, context, count=count, prompt=prompt) for one in dict.fromkeys(wanted)]
+    return [_measured(one, folder, context, count=count, prompt=prompt, pixels=pixels) for one in dict.fromkeys(wanted)]
 
 
 def _measured(
-    wanted: str, folder: Path, context: RecipeContext, *, count: int | None, prompt: Prompts
+    wanted: str, folder: Path, context: RecipeContext, *, count: int | None, prompt: Prompts, pixels: Pixels
 ) -> MeasuredBenchmark:
     name, _, said = wanted.partition("=")
     benchmark = benchmark_named(name)
@@ -86,6 +89,8 @@ def _measured(
     by_id = {row.task.id: row for row in rows}
     clusters = {row.task.id: benchmark.cluster(row) for row in rows}
     tasks = [row.task if prompt == "saccade" else _in_its_words(benchmark, row) for row in rows]
+    rule = pixel_rule(pixels, [benchmark.pixels])
+    tasks = [encoded(task, rule, context.media) for task in tasks]
     apart: dict[str, Json] = {
         "benchmark": benchmark.name,
         "file_md5": opened.md5,
@@ -93,6 +98,7 @@ def _measured(
         "reading": reading,
         "prompt": prompt,
         "rows": count,
+        **({} if rule == PixelRule() else {"pixels": {"rule": pixels, **asdict(rule)}}),
     }
     return MeasuredBenchmark(
         benchmark=benchmark,

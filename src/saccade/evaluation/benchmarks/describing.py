@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.benchmarks.opening import Readiness
 from saccade.evaluation.benchmarks.published_record import published, spread
 from saccade.types import Json
@@ -22,12 +23,19 @@ def _state(found: Readiness) -> str:
     return f"ready: {found.file}" if found.file else f"put {found.wanted}"
 
 
+def _pictures(rule: PixelRule) -> str:
+    if rule.min_pixels is None and rule.max_pixels is None:
+        return f"pictures as they are, {rule.encoding.upper()}"
+    low, high = rule.min_pixels or "any", rule.max_pixels or "any"
+    return f"pictures of {low} to {high} pixels, {rule.encoding.upper()}"
+
+
 def benchmark_details(found: Readiness) -> str:
     """Everything about one benchmark that a figure of it needs beside it."""
     one = found.benchmark
     lines = [f"{one.name}: {one.title}, {_size(found).strip()} questions", f"  file      {_state(found)}"]
     lines += [f"  known     {release.file}, md5 {release.md5}" for release in one.layout.releases if release.md5]
-    lines.append(f"  options   {one.options}; pictures as they are, {one.pixels.encoding.upper()}")
+    lines.append(f"  options   {one.options}; {_pictures(one.pixels)}")
     for reading in one.readings:
         star = "*" if reading.name == one.headline else " "
         judge = ", asks a judge where its rule does not decide" if reading.judging else ""
