@@ -10,7 +10,7 @@ from PIL import Image
 from view_client import only_run, viewing
 from viewer_fake_run import make_run
 
-from saccade.viewer.app.application import Viewer
+from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.guards import CSRF_HEADER, POLICY
 
 SECRET = "the secret outside of the root"
@@ -157,7 +157,7 @@ HOSTILE_LINES: dict[str, bytes] = {
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Viewer]]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, RunsViewer]]:
     """A run that is hostile all over, beside a file that nobody may read."""
     base = tmp_path_factory.mktemp("hostile")
     (base / "secret.jsonl").write_text(SECRET)
@@ -194,7 +194,7 @@ def test_there_are_sixty_of_them() -> None:
     assert len(HOSTILE_TASKS) + len(HOSTILE_TRAJECTORIES) + len(HOSTILE_LINES) + len(REQUESTS) >= 60
 
 
-def test_every_hostile_record_is_listed_opened_or_named(client: tuple[TestClient, Viewer]) -> None:
+def test_every_hostile_record_is_listed_opened_or_named(client: tuple[TestClient, RunsViewer]) -> None:
     asked, viewer = client
     run = only_run(viewer).id
     listed = asked.get(f"/api/runs/{run}/trajectories?limit=1000&stage={'%20'}&sort=-entropy")
@@ -218,7 +218,7 @@ def test_every_hostile_record_is_listed_opened_or_named(client: tuple[TestClient
     assert SECRET not in json.dumps(answer)
 
 
-def test_lists_show_no_control_or_bidirectional_character(client: tuple[TestClient, Viewer]) -> None:
+def test_lists_show_no_control_or_bidirectional_character(client: tuple[TestClient, RunsViewer]) -> None:
     asked, viewer = client
     run = only_run(viewer).id
     answers = [asked.get(f"/api/runs/{run}/trajectories?limit=1000").json(), asked.get("/api/runs").json()]
@@ -269,7 +269,7 @@ REQUESTS: list[tuple[str, int]] = [
 
 
 @pytest.mark.parametrize(("path", "status"), REQUESTS, ids=[path[:60] for path, _ in REQUESTS])
-def test_a_hostile_request_is_refused_in_words(client: tuple[TestClient, Viewer], path: str, status: int) -> None:
+def test_a_hostile_request_is_refused_in_words(client: tuple[TestClient, RunsViewer], path: str, status: int) -> None:
     asked, viewer = client
     answer = asked.get(path.replace(R, only_run(viewer).id))
     assert answer.status_code == status, answer.text[:300]
@@ -291,13 +291,13 @@ def test_a_hostile_request_is_refused_in_words(client: tuple[TestClient, Viewer]
     ],
     ids=str,
 )
-def test_pages_of_other_sites_get_nothing(client: tuple[TestClient, Viewer], headers: dict[str, str]) -> None:
+def test_pages_of_other_sites_get_nothing(client: tuple[TestClient, RunsViewer], headers: dict[str, str]) -> None:
     asked, _ = client
     assert asked.get("/api/runs", headers=headers).status_code == 403
     assert asked.post("/api/runs/x/annotations", headers=headers, json={}).status_code == 403
 
 
-def test_nothing_is_written_without_the_token_of_the_page(client: tuple[TestClient, Viewer]) -> None:
+def test_nothing_is_written_without_the_token_of_the_page(client: tuple[TestClient, RunsViewer]) -> None:
     asked, viewer = client
     run = only_run(viewer)
     answer = asked.post(f"/api/runs/{run.id}/annotations", json={}, headers={CSRF_HEADER.decode(): "wrong"})

@@ -30,7 +30,7 @@ MAX_BODY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Viewer:
+class RunsViewer:
     """What the routes answer from."""
 
     collection: Collection
@@ -46,7 +46,7 @@ class Viewer:
 
 
 def create_app(
-    viewer: Viewer, *, host: str, token: str | None, add: Callable[[FastAPI], None] | None = None
+    viewer: RunsViewer, *, host: str, token: str | None, add: Callable[[FastAPI], None] | None = None
 ) -> FastAPI:
     """The application; ``add`` puts further routes into it."""
     from saccade.viewer.app.routes import add_routes
@@ -101,7 +101,7 @@ def _add_errors(app: FastAPI) -> None:
         return refusal(500, "server", f"the viewer made a mistake ({type(error).__name__}); its log has more")
 
 
-def _add_pages(app: FastAPI, viewer: Viewer) -> None:
+def _add_pages(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/")
     def shell() -> Response:
         page = page_template("app/shell.html.jinja").render(title="Viewer", csrf=viewer.csrf)

@@ -13,7 +13,7 @@ from saccade.types import Attempt, Json
 from saccade.viewer.app.lists import rows_json
 from saccade.viewer.app.summaries import run_json
 from saccade.viewer.store.run import GoneError, Run
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 from saccade.viewer.words import visible
 
 MAX_FLIPS = 1000
@@ -27,7 +27,7 @@ class Answered:
 
     run: Run
     name: str
-    view: View
+    view: RowsView
     right: Mapping[int, bool]
     """By task; of several samples the first."""
     rows: Mapping[int, int]

@@ -40,7 +40,7 @@ class Exported:
 
 
 @dataclass(kw_only=True)
-class _Pictures:
+class _ExportedPictures:
     """Pictures as ``data:`` addresses, as many as a file may hold."""
 
     run: Run
@@ -76,7 +76,7 @@ def write_export(path: Path, paths: tuple[Path, ...], query: str, limit: int, ca
             f"no trajectory of {run.source.name} passes the filter {query!r}; see the list's address for one"
         )
     scenes = {str(row["id"]): trajectory_json(run, str(row["id"])) for row in rows}
-    pictures = _Pictures(run=run)
+    pictures = _ExportedPictures(run=run)
     for scene in scenes.values():
         for name in _hashes(scene.get("pictures")):
             pictures.add(name)

@@ -12,7 +12,7 @@ from saccade.viewer.store.filters import Extras, Filter, group_mask
 from saccade.viewer.store.marks import marked_rows
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.searching import Search, Searches
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 from saccade.viewer.words import visible
 
 MAX_ROWS = 1000
@@ -40,7 +40,7 @@ def page(
 
 def selected(
     run: Run, filter_: Filter, searches: Searches, *, with_facets: bool
-) -> tuple[View, SelectedRows, Search | None]:
+) -> tuple[RowsView, SelectedRows, Search | None]:
     view = run.table.view()
     search = searches.find(filter_.text, wait_s=_SEARCH_WAIT_S) if filter_.text else None
     extras = Extras(
@@ -51,7 +51,7 @@ def selected(
     return view, select(filter_, view, extras, with_facets=with_facets), search
 
 
-def row_of(run: Run, view: View, identity: str) -> int:
+def row_of(run: Run, view: RowsView, identity: str) -> int:
     """The row of an id in the columns. GoneError where there is none."""
     file, ordinal = run.locate(identity)
     found = np.flatnonzero((view.columns["file"] == file.number) & (view.columns["ordinal"] == ordinal))
@@ -60,13 +60,13 @@ def row_of(run: Run, view: View, identity: str) -> int:
     return int(found[0])
 
 
-def rows_json(run: Run, view: View, rows: Sequence[int]) -> list[Json]:
+def rows_json(run: Run, view: RowsView, rows: Sequence[int]) -> list[Json]:
     """Rows with their texts; one whose index went away meanwhile comes without."""
     marks = marked_rows(run, view)
     return [_row(run, view, row, marks.get(row, 0)) for row in rows]
 
 
-def _row(run: Run, view: View, row: int, marked: int) -> Json:
+def _row(run: Run, view: RowsView, row: int, marked: int) -> Json:
     columns, words = view.columns, view.words
     file, ordinal = int(columns["file"][row]), int(columns["ordinal"][row])
     named: dict[str, Json] = {
@@ -173,7 +173,7 @@ def group_json(run: Run, identity: str) -> dict[str, Json]:
     return {"task": task, "rows": rows, "across": across(run, view, row), "left_out": max(0, len(members) - 256)}
 
 
-def across(run: Run, view: View, row: int) -> list[Json]:
+def across(run: Run, view: RowsView, row: int) -> list[Json]:
     """The question of a row over stages and steps, oldest first: one entry for each file that asked it."""
     columns = view.columns
     same = np.flatnonzero(columns["task_key"] == columns["task_key"][row])

@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.types import Json
 from saccade.viewer.app.annotating import annotations_json, exported
 from saccade.viewer.app.answers import reply
-from saccade.viewer.app.application import Viewer
+from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.comparing import answered, evaluations_compared, runs_beside, words_compared
 from saccade.viewer.app.lists import MAX_ROWS, group_json, neighbours, page
 from saccade.viewer.app.scenes import trajectory_json
@@ -26,14 +26,14 @@ _MAX_BESIDE = 8
 Name = Annotated[str, Query(max_length=400)]
 
 
-def add_routes(app: FastAPI, viewer: Viewer) -> None:
+def add_routes(app: FastAPI, viewer: RunsViewer) -> None:
     _add_runs(app, viewer)
     _add_trajectories(app, viewer)
     _add_comparisons(app, viewer)
     _add_annotations(app, viewer)
 
 
-def _add_runs(app: FastAPI, viewer: Viewer) -> None:
+def _add_runs(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/api/runs")
     def runs() -> Response:
         return reply(runs_json(viewer.collection))
@@ -59,7 +59,7 @@ def samples_by_step(run: Run) -> dict[str, dict[int, int]]:
     return samples
 
 
-def _add_trajectories(app: FastAPI, viewer: Viewer) -> None:
+def _add_trajectories(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/api/runs/{run}/trajectories")
     def trajectories(
         request: Request,
@@ -88,7 +88,7 @@ def _add_trajectories(app: FastAPI, viewer: Viewer) -> None:
         return reply(group_json(viewer.collection.run(run), identity))
 
 
-def _add_comparisons(app: FastAPI, viewer: Viewer) -> None:
+def _add_comparisons(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/api/compare")
     def compare(a: Name, b: Name) -> Response:
         sides = []
@@ -107,7 +107,7 @@ def _add_comparisons(app: FastAPI, viewer: Viewer) -> None:
         return reply(words_compared(found.open(a).attempt, found.open(b).attempt))
 
 
-def _add_annotations(app: FastAPI, viewer: Viewer) -> None:
+def _add_annotations(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/api/runs/{run}/annotations")
     def annotations(run: str, trajectory: Annotated[str | None, Query(max_length=40)] = None) -> Response:
         return reply(annotations_json(viewer.collection.run(run), trajectory))

@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise missing_extra("view", "fastapi, or uvicorn", needed_for="the viewer") from error
 
-from saccade.viewer.app.application import Viewer, create_app
+from saccade.viewer.app.application import RunsViewer, create_app
 from saccade.viewer.app.events import Events
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def serve_view(
     port: int | None,
     token: str | None,
     on_ready: Callable[[str], None],
-    add: Callable[[FastAPI, Viewer], None] | None = None,
+    add: Callable[[FastAPI, RunsViewer], None] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
 ) -> None:
@@ -69,7 +69,7 @@ def serve_view(
         )
     events = Events()
     collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields)
-    viewer = Viewer(collection=collection, events=events)
+    viewer = RunsViewer(collection=collection, events=events)
     listener = _listening(host, port)
     with listener:
         collection.start()
@@ -80,12 +80,12 @@ def serve_view(
 
 
 async def _serve(
-    viewer: Viewer,
+    viewer: RunsViewer,
     listener: socket.socket,
     host: str,
     token: str | None,
     on_ready: Callable[[str], None],
-    add: Callable[[FastAPI, Viewer], None] | None,
+    add: Callable[[FastAPI, RunsViewer], None] | None,
 ) -> None:
     app = create_app(viewer, host=host, token=token, add=(lambda app: add(app, viewer)) if add else None)
 

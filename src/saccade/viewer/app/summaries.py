@@ -16,7 +16,7 @@ from saccade.viewer.app.lists import indexing
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.curves import Curves
 from saccade.viewer.store.run import Run
-from saccade.viewer.store.table import Array, View
+from saccade.viewer.store.table import Array, RowsView
 from saccade.viewer.words import visible
 
 _SPARK_POINTS = 60
@@ -128,7 +128,7 @@ def _spark(curves: Curves) -> list[Json]:
     return []
 
 
-def evaluations_json(view: View, *, with_families: bool = False) -> list[dict[str, Json]]:
+def evaluations_json(view: RowsView, *, with_families: bool = False) -> list[dict[str, Json]]:
     """Accuracy of each evaluation, in the order of the run."""
     columns = view.columns
     is_evaluation = np.array([word == "eval" for word in view.words["kind"]] or [False], bool)[columns["kind"]]
@@ -154,7 +154,7 @@ def _share(name: str, right: Array) -> dict[str, Json]:
     return {"name": name, "share": told.accuracy, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
 
 
-def _stages(run: Run, view: View) -> list[Json]:
+def _stages(run: Run, view: RowsView) -> list[Json]:
     """Stages of the plan with what is there of them."""
     kinds = {name: _kind(value) for name, value in run.stages.items()}
     steps = {name: stage.steps[-1] if stage.steps else 0 for name, stage in run.curves.stages.items()}

@@ -82,7 +82,7 @@ class Region:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class TextSpan:
     """A stretch of a turn's text that speaks of a region."""
 
     start: int
@@ -100,7 +100,7 @@ class TextPart:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tokens:
+class TurnTokens:
     """The action tokens of a turn: where each ends in the turn's text, and what is known of each."""
 
     ends: tuple[int, ...] | None
@@ -122,7 +122,7 @@ class SceneTurn:
     left_out: int
     """Characters of the text that are in the record alone."""
     parts: tuple[TextPart, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[TextSpan, ...]
     outcome: str
     is_fine: bool
     call: str
@@ -133,7 +133,7 @@ class SceneTurn:
     pictures: tuple[str, ...]
     advantage: float | None
     seconds: Mapping[str, float] | None
-    tokens: Tokens | None
+    tokens: TurnTokens | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from saccade.types import Attempt, ImageRef, Json, ToolCall, Turn
 from saccade.viewer.examples import named_boxes
 from saccade.viewer.named_points import named_points
 from saccade.viewer.scene.frames import frame_words
-from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, Span, finite, utf16
+from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, TextSpan, finite, utf16
 from saccade.viewer.words import code_of, visible
 
 MAX_REGIONS = 200
@@ -37,7 +37,7 @@ class Places:
     """Regions and spans as they are found, turn by turn."""
 
     regions: list[Region] = field(default_factory=list)
-    spans: dict[int, list[Span]] = field(default_factory=dict)
+    spans: dict[int, list[TextSpan]] = field(default_factory=dict)
     """By the turn's index, in UTF-16 code units of its text."""
     origins: dict[str, Origin] = field(default_factory=dict)
     """By the key of the picture that a tool made."""
@@ -49,7 +49,7 @@ class Places:
         if turn is None or written is None:
             return
         start = utf16(turn.text[: written.start])
-        span = Span(start=start, end=start + utf16(turn.text[written.start : written.end]), region=region.id)
+        span = TextSpan(start=start, end=start + utf16(turn.text[written.start : written.end]), region=region.id)
         taken = self.spans.setdefault(turn.index, [])
         if all(span.end <= other.start or other.end <= span.start for other in taken):
             taken.append(span)

@@ -16,9 +16,9 @@ from saccade.viewer.scene.parts import (
     RewardTerm,
     SceneTurn,
     SeenPicture,
-    Tokens,
     TokenSignals,
     TrajectoryScene,
+    TurnTokens,
     finite,
     picture_of,
     utf16,
@@ -142,7 +142,7 @@ def _pixels(turn: Turn, call: str) -> str:
 
 def _tokens(
     turn: int, text: str, segments: Sequence[Segment], signals: TokenSignals, token_texts: TokenTexts | None
-) -> Tokens | None:
+) -> TurnTokens | None:
     """Numbers of the turn's tokens; None where the record has none."""
     actions = [one for one in segments if one.role == "action" and one.turn == turn]
     ids = [token for one in actions for token in one.ids]
@@ -150,7 +150,7 @@ def _tokens(
     if not ids or len(logprobs) != len(ids):
         return None
     reference = _of_turn(signals.reference_logprobs, turn, len(ids))
-    return Tokens(
+    return TurnTokens(
         ends=None if token_texts is None else _ends(token_texts(ids), text),
         probability=tuple(_rounded(math.exp(min(value, 0.0))) for value in logprobs),
         entropy=tuple(_rounded(value) for value in _of_turn(signals.entropy, turn, len(ids))),

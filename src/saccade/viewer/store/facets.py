@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.viewer.store.filters import CHOICES, NONE, RANGES, TERM, Extras, Filter, Mask, masks
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 
 BINS = 20
 MAX_VALUES = 200
@@ -37,7 +37,7 @@ class SelectedRows:
     ranges: Mapping[str, Range]
 
 
-def select(filter_: Filter, view: View, extras: Extras = Extras(), *, with_facets: bool = True) -> SelectedRows:
+def select(filter_: Filter, view: RowsView, extras: Extras = Extras(), *, with_facets: bool = True) -> SelectedRows:
     """The rows of a filter, with all counts beside them."""
     parts = masks(filter_, view, extras)
     everything = _all_of(parts, view.count)
@@ -62,7 +62,7 @@ def _all_of(parts: Mapping[str, Mask], count: int) -> Mask | None:
     return result
 
 
-def _counted(name: str, mask: Mask | None, view: View, extras: Extras) -> Counts:
+def _counted(name: str, mask: Mask | None, view: RowsView, extras: Extras) -> Counts:
     total = view.count if mask is None else int(np.count_nonzero(mask))
     if name == "right":
         codes = view.columns["right"] if mask is None else view.columns["right"][mask]
@@ -86,7 +86,7 @@ def _counted(name: str, mask: Mask | None, view: View, extras: Extras) -> Counts
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:MAX_VALUES]
 
 
-def _range(column: NDArray[np.number], rows: NDArray[np.intp], view: View) -> Range | None:
+def _range(column: NDArray[np.number], rows: NDArray[np.intp], view: RowsView) -> Range | None:
     values = column if len(rows) == view.count else column[rows]
     values = values.astype(np.float32)
     values = values[np.isfinite(values)]
@@ -100,7 +100,7 @@ def _range(column: NDArray[np.number], rows: NDArray[np.intp], view: View) -> Ra
     return Range(low=low, high=high, counts=tuple(map(int, counts)))
 
 
-def sorted_rows(rows: NDArray[np.intp], view: View, sort: str, *, until: int | None = None) -> NDArray[np.intp]:
+def sorted_rows(rows: NDArray[np.intp], view: RowsView, sort: str, *, until: int | None = None) -> NDArray[np.intp]:
     """The rows in order, as many as ``until``; those without a number come last, ties in the order of the run."""
     name, is_down = sort.removeprefix("-"), sort.startswith("-")
     rank = view.rank[rows].astype(np.int64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.runs.segments import task_key
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 
 Mask = NDArray[np.bool_]
 
@@ -104,7 +104,7 @@ def _number(name: str, value: str) -> float:
     return number
 
 
-def masks(filter_: Filter, view: View, extras: Extras) -> dict[str, Mask]:
+def masks(filter_: Filter, view: RowsView, extras: Extras) -> dict[str, Mask]:
     """For each part of the filter the rows that it leaves."""
     found: dict[str, Mask] = {name: choice_mask(name, values, view, extras) for name, values in filter_.choices.items()}
     for name, (low, high) in filter_.bounds.items():
@@ -124,7 +124,7 @@ def masks(filter_: Filter, view: View, extras: Extras) -> dict[str, Mask]:
     return found
 
 
-def group_mask(row: int | None, view: View) -> Mask:
+def group_mask(row: int | None, view: RowsView) -> Mask:
     """Rows of the same task in the same file: all streams of a group."""
     if row is None:
         return np.zeros(view.count, bool)
@@ -132,7 +132,7 @@ def group_mask(row: int | None, view: View) -> Mask:
     return np.asarray((file == file[row]) & (task == task[row]))
 
 
-def choice_mask(name: str, values: frozenset[str], view: View, extras: Extras) -> Mask:
+def choice_mask(name: str, values: frozenset[str], view: RowsView, extras: Extras) -> Mask:
     """The rows that have one of the values."""
     if name == "right":
         return np.isin(view.columns["right"], [_RIGHT[value] for value in values if value in _RIGHT])

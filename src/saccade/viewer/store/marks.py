@@ -6,16 +6,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from saccade.viewer.store.run import GoneError, Run
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 
 
-def marked_rows(run: Run, view: View) -> dict[int, int]:
+def marked_rows(run: Run, view: RowsView) -> dict[int, int]:
     """How many annotations stand on each row that has any."""
     counts = Counter(item.trajectory for item in run.annotations.read().standing)
     return rows_of(run, view, counts) if counts else {}
 
 
-def rows_of(run: Run, view: View, counts: Mapping[str, int]) -> dict[int, int]:
+def rows_of(run: Run, view: RowsView, counts: Mapping[str, int]) -> dict[int, int]:
     wanted: dict[tuple[int, int], int] = {}
     for identity, count in counts.items():
         try:
@@ -26,7 +26,7 @@ def rows_of(run: Run, view: View, counts: Mapping[str, int]) -> dict[int, int]:
     return found_rows(view, wanted)
 
 
-def found_rows(view: View, wanted: Mapping[tuple[int, int], int]) -> dict[int, int]:
+def found_rows(view: RowsView, wanted: Mapping[tuple[int, int], int]) -> dict[int, int]:
     """Rows by file and place in it."""
     if not wanted:
         return {}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.viewer.store.run import GoneError, Run
-from saccade.viewer.store.table import View
+from saccade.viewer.store.table import RowsView
 
 MAX_BYTES = 4 << 30
 """Bytes of records that one search reads."""
@@ -25,7 +25,7 @@ class Search:
     """A search over a run as it was when it began; ``found`` grows while it goes on."""
 
     text: str
-    view: View
+    view: RowsView
     found: NDArray[np.bool_]
     scanned: int = 0
     is_complete: bool = False

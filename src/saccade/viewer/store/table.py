@@ -38,7 +38,7 @@ NUMBERS: Mapping[str, type[np.number]] = {
 
 
 @dataclass
-class Words:
+class CodedWords:
     """Words of a column, each with its code."""
 
     words: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class RowsView:
     """The rows at one moment: arrays that no one writes to again, and the words as they were."""
 
     count: int
@@ -87,8 +87,8 @@ class RowTable:
             **{name: np.zeros(0, kind) for name, kind in NUMBERS.items()},
             **{name: np.zeros(0, np.int32) for name in (*CODED, *LISTED)},
         }
-        self._words = {name: Words() for name in (*CODED, *LISTED)}
-        self._view: View | None = None
+        self._words = {name: CodedWords() for name in (*CODED, *LISTED)}
+        self._view: RowsView | None = None
 
     def add(self, file: int, segment: LoadedSegment) -> None:
         """Append the rows of a file."""
@@ -124,12 +124,12 @@ class RowTable:
             self._count = int(kept.sum())
             self._changed()
 
-    def view(self) -> View:
+    def view(self) -> RowsView:
         with self._lock:
             if self._view is None:
                 columns = {name: array[: self._count] for name, array in self._arrays.items()}
                 words = {name: tuple(of.words) for name, of in self._words.items()}
-                self._view = View(
+                self._view = RowsView(
                     count=self._count,
                     columns=columns,
                     words=words,
