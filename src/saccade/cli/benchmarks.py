@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from saccade.cli.running import PATH
+
+if TYPE_CHECKING:
+    from saccade.evaluation.benchmarks.judged_run import RereadEvaluation
 
 
 @click.command()
@@ -57,12 +61,18 @@ def _check(names: list[str], folder: Path) -> None:
 @click.option("--judge-model", metavar="NAME", help="The server's name of the judge.")
 def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> None:
     """Read a run's answers to benchmarks again, asking a judge where a harness's rule does."""
+    from saccade.evaluation.benchmarks.judged_run import reread_lines
+
+    click.echo("\n".join(reread_lines(ask_judge(run, benchmarks_dir, judge, judge_model))))
+
+
+def ask_judge(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> "list[RereadEvaluation]":
+    """A finished run's answers to benchmarks, read by the judge's rules; what was asked once is not asked again."""
     import asyncio
 
     from saccade.chat.chat_model import connect
-    from saccade.evaluation.benchmarks.judged_run import reread_lines, reread_run
+    from saccade.evaluation.benchmarks.judged_run import reread_run
 
     name = f"{judge_model} at {judge}" if judge_model else judge
     with connect(judge, model=judge_model, cache_dir=run / "judge-cache") as model:
-        found = asyncio.run(reread_run(run, benchmarks_dir, model, name))
-    click.echo("\n".join(reread_lines(found)))
+        return asyncio.run(reread_run(run, benchmarks_dir, model, name))

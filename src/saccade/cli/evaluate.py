@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.benchmarks import ask_judge
 from saccade.cli.measured import existing_run, keep_prices, show_figures
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
 from saccade.errors import UserError
@@ -85,6 +86,12 @@ PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-
     help="Size of a benchmark's pictures: by its own rule, or as VLMEvalKit shows them to Qwen2-VL and Qwen2.5-VL.",
 )
 @click.option(
+    "--judge",
+    metavar="URL|DIR",
+    help="After a benchmark: a server or checkpoint directory that is asked where a rule needs a judge.",
+)
+@click.option("--judge-model", metavar="NAME", help="The name of the judge at a server.")
+@click.option(
     "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
 )
 @click.option(
@@ -154,6 +161,8 @@ def evaluate(
     benchmarks_dir: Path,
     prompt: "Prompts",
     pixels: "Pixels",
+    judge: str | None,
+    judge_model: str | None,
     count: int | None,
     protocols: "tuple[ProtocolName, ...]",
     tools: tuple[str, ...],
@@ -190,6 +199,10 @@ def evaluate(
         raise UserError(
             f"--pixels {pixels} has no effect without --benchmark; --set model.min_pixels=... is for others"
         )
+    if judge is not None and not (named_benchmarks or suite):
+        raise UserError(f"--judge {judge} has no effect without --benchmark")
+    if judge_model is not None and judge is None:
+        raise UserError(f"--judge-model {judge_model} has no effect without --judge URL")
     served = served_or_none(model, server, server_model)
     if samples > 1 and not temperature:
         raise UserError(f"--samples {samples} at temperature 0 are all the same; add --temperature 0.7, say")
@@ -202,7 +215,7 @@ def evaluate(
     from saccade.protocols import read_toolbox
     from saccade.recipes.environment_play import environment_evaluation
     from saccade.recipes.evaluation import ServedModel, evaluation, view_words
-    from saccade.recipes.evaluation_benchmarks import benchmark_report, measured_benchmarks
+    from saccade.recipes.evaluation_benchmarks import benchmark_report, check_judge, measured_benchmarks
     from saccade.recipes.evaluation_pixels import pixel_rule
     from saccade.rewards import OutcomeReward
     from saccade.rewards.reward import own_reward, reward_file
@@ -244,6 +257,8 @@ def evaluate(
         if named_benchmarks or suite
         else []
     )
+    if judge is not None:
+        check_judge([one.benchmark for one in measured_sets], judge, judge_model)
     stages: dict[str, list[str]] = {}
 
     def recipe(context: "RecipeContext") -> "Plan":
@@ -305,7 +320,12 @@ def evaluate(
     if prices is not None:
         keep_prices(out, prices)
     if measured_sets:
-        click.echo(benchmark_report(out, measured_sets, stages, suite))
+        report = benchmark_report(out, measured_sets, stages, suite)
+        if judge is not None:
+            found = ask_judge(out, benchmarks_dir, judge, judge_model)
+            judged = {one.evaluation: one.readings for one in found}
+            report = benchmark_report(out, measured_sets, stages, suite, judged)
+        click.echo(report)
 
 
 def served_or_none(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from saccade.atomic import disk_errors, write_json_atomic, write_text_atomic
+from saccade.chat import connect
 from saccade.config import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks import (
@@ -118,12 +120,25 @@ def _in_its_words(benchmark: Benchmark, row: BenchmarkRow) -> Task:
     return replace(row.task, question=benchmark.prompt(row), wordings={})
 
 
+def check_judge(measured: Sequence[Benchmark], judge: str, model: str | None) -> None:
+    """UserError, before anything is played, where no rule asks a judge, or the judge cannot be what was named."""
+    if not any(reading.judging is not None for benchmark in measured for reading in benchmark.readings):
+        names = ", ".join(benchmark.name for benchmark in measured)
+        raise UserError(f"--judge {judge} has no effect: no rule of {names} asks a judge; leave it out")
+    connect(judge, model=model)
+
+
 def benchmark_report(
-    out: Path, measured: Sequence[MeasuredBenchmark], stages: Mapping[str, Sequence[str]], suite: str | None
+    out: Path,
+    measured: Sequence[MeasuredBenchmark],
+    stages: Mapping[str, Sequence[str]],
+    suite: str | None,
+    judged: Mapping[str, Sequence[BenchmarkReading]] = MappingProxyType({}),
 ) -> str:
     """Reads every answer by each rule of its benchmark, writes ``benchmarks/`` of the run, and says it in lines.
 
-    ``stages`` are the names of the evaluations of each benchmark, by the name of its set.
+    ``stages`` are the names of the evaluations of each benchmark, by the name of its set. ``judged`` are readings with
+    a judge, by evaluation: they are told and stand in a suite's table instead of those of the same rule without one.
     """
     paths = RunPaths(root=out)
     with disk_errors(out):
@@ -135,8 +150,13 @@ def benchmark_report(
         for stage in stages[one.tasks.name]:
             readings = _readings(one, list(read_records(paths.evaluation(stage))))
             way = stage.removeprefix(_file_name(one.tasks.name)).strip("_")
-            tables.setdefault(way, {})[one.benchmark.name] = readings
-            lines += [f"  {way}: {_said(one.benchmark, reading)}" for reading in readings]
+            asked = {reading.name: reading for reading in judged.get(stage, ())}
+            told = [asked.get(reading.name, reading) for reading in readings]
+            tables.setdefault(way, {})[one.benchmark.name] = told
+            lines += [
+                f"  {way}: {_said(one.benchmark, reading)}{' (with the judge)' if reading.name in asked else ''}"
+                for reading in told
+            ]
             write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings))
         lines += [f"  published: {said}" for said in _published(one.benchmark)]
     if suite is not None:

@@ -66,7 +66,8 @@ async def _reread(run: Path, folder: Path, judge: ChatModel, name: str, evaluati
     rows = [_as_asked(one.task, published, folder) for one in attempts]
     replies = [_reply(one) for one in attempts]
     asking = [reading.name for reading in benchmark.readings if reading.judging is not None]
-    readings = [await judge_replies(benchmark, each, rows, replies, judge) for each in asking]
+    wrote = ["\n".join(turn.text for turn in one.trajectory.turns) for one in attempts]
+    readings = [await judge_replies(benchmark, each, rows, replies, judge, transcripts=wrote) for each in asking]
     return RereadEvaluation(benchmark=benchmark, evaluation=evaluation, readings=tuple(readings))
 
 

@@ -82,9 +82,10 @@ async def judge_replies(
     replies: Sequence[str | None],
     judge: ChatModel,
     *,
+    transcripts: Sequence[str] | None = None,
     seed: int = 0,
 ) -> BenchmarkReading:
-    """The replies by a reading, the judge asked wherever the rule does not decide alone."""
+    """The replies by a reading, the judge asked wherever the rule does not decide alone; else as ``read_replies``."""
     rule = benchmark.reading(name)
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -93,7 +94,7 @@ async def judge_replies(
             return None if reply is None else await judged(rule, row, reply, judge, seed=seed)
 
     read = await asyncio.gather(*(one(row, reply) for row, reply in zip(rows, replies, strict=True)))
-    return _reading(benchmark, name, rows, replies, read)
+    return _reading(benchmark, name, rows, transcripts or replies, read)
 
 
 async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatModel, *, seed: int = 0) -> Extracted:

@@ -1,0 +1,68 @@
+"""``saccade eval --benchmark --judge``: rules that need a judge have a verdict at the end of the run."""
+
+import base64
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from saccade.cli.entry import run_command
+from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With a small file of V*."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (12, 12)).save(buffer, "PNG")
+    image = base64.b64encode(buffer.getvalue()).decode()
+    row = {"question": "Which?", "A": "red", "B": "blue", "answer": "B", "category": "c", "image": image}
+    table = pd.DataFrame([{"index": place, **row} for place in range(2)])
+    table.to_csv(tmp_path / "VStarBench.tsv", sep="\t", index=False)
+    return tmp_path
+
+
+def served(received: Received) -> Served:
+    """The policy answers in words that no rule reads; the judge takes them for B."""
+    return chat_reply("B" if received.body["model"] == "judge" else "<answer>the other one</answer>")
+
+
+def command(server: ChatServer, folder: Path, out: Path, *more: str) -> list[str]:
+    asked = ["eval", "--server", server.url, "--server-model", "m", "--protocol", "direct", "--quiet"]
+    return [*asked, "--benchmark", "vstar", "--benchmarks-dir", str(folder), "--out", str(out), *more]
+
+
+def test_a_judge_is_asked_when_all_is_played(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "run"
+    with ChatServer(served) as server:
+        assert run_command(command(server, folder, out, "--judge", server.url, "--judge-model", "judge")) == 0
+        asked = sum(one.body["model"] == "judge" for one in server.received)
+    told = capsys.readouterr().out
+    [line] = [line for line in told.splitlines() if "vlmevalkit*" in line]
+    assert "100.0% (n=2)" in line
+    assert line.endswith("(with the judge)")
+    assert "strict: " in told
+    assert asked > 0
+    [judged] = (out / "benchmarks").glob("*.judged.json")
+    readings = {one["reading"]: one for one in json.loads(judged.read_text())["readings"]}
+    assert readings["vlmevalkit"]["figures"][0]["value"] == 1.0
+    [plain] = [one for one in (out / "benchmarks").glob("*.json") if one != judged]
+    readings = {one["reading"]: one for one in json.loads(plain.read_text())["readings"]}
+    assert readings["vlmevalkit"]["figures"][0]["value"] == 0.0
+
+
+def test_a_judge_that_cannot_be_is_refused_before_anything_is_played(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ChatServer(served) as server:
+        assert run_command(command(server, folder, folder / "run", "--judge", server.url)) == 2
+        assert "say which of its models is meant" in capsys.readouterr().err
+        assert run_command(command(server, folder, folder / "run", "--judge", str(folder / "none"))) == 2
+        assert "no checkpoint directory" in capsys.readouterr().err
+        assert run_command(command(server, folder, folder / "run", "--judge-model", "judge")) == 2
+        assert "has no effect without --judge URL" in capsys.readouterr().err
+        assert server.received == []
+    assert not (folder / "run").exists()
