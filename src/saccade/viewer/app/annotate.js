@@ -2,7 +2,7 @@
 /** Marks of readers: a verdict, a gold answer, a reward or a judge called wrong, the right box, and why. */
 
 import { api, carried, send } from "./api.js";
-import { announce, counted, h, numberText, percentText, readable } from "./dom.js";
+import { announce, choice, h, numberText, percentText, readable, table, valueOf } from "./dom.js";
 
 /** @typedef {import("./types").Annotation} Annotation */
 
@@ -16,11 +16,11 @@ export function annotationForm(scene, draw) {
   const items = h("ul.annotations");
   const said = h("p.small", { role: "status" });
   const boxWords = h("span.small", "no box drawn");
-  const subject = select("subject", SUBJECTS);
-  const verdict = select("verdict", { wrong: "is wrong", right: "is right", unclear: "is unclear" });
-  const value = field("value", "text", "");
+  const subject = choice({ name: "subject" }, SUBJECTS);
+  const verdict = choice({ name: "verdict" }, { wrong: "is wrong", right: "is right", unclear: "is unclear" });
+  const value = field("value", "");
   const text = h("textarea", { name: "text", rows: 2, maxlength: 4000 });
-  const name = field("name", "text", remembered());
+  const name = field("name", remembered());
   const form = h("form.annotate", { onsubmit: submit },
     h("label", "I say that ", subject), h("label", "this ", verdict), h("label", "what is right ", value),
     h("p.row", h("button", { type: "button", onclick: draw }, "Draw the right box"), boxWords), fourNumbers(),
@@ -32,7 +32,7 @@ export function annotationForm(scene, draw) {
   function fourNumbers() {
     const sides = ["left", "top", "right", "bottom"].map((side) => h("input", { type: "number", "aria-label": `${side} of the box, in pixels`, placeholder: side, min: 0, onchange: taken }));
     function taken() {
-      const numbers = sides.map((side) => Number(/** @type {HTMLInputElement} */ (side).value));
+      const numbers = sides.map((side) => Number(valueOf(side)));
       if (numbers[2] > numbers[0] && numbers[3] > numbers[1]) drawn(numbers, scene.pictures[0]);
     }
     return h("p.row.four", sides);
@@ -51,11 +51,11 @@ export function annotationForm(scene, draw) {
   /** @param {Event} event */
   async function submit(event) {
     event.preventDefault();
-    const who = /** @type {HTMLInputElement} */ (name).value.trim();
+    const who = valueOf(name).trim();
     remember(who);
     try {
-      await send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: /** @type {HTMLSelectElement} */ (subject).value, verdict: /** @type {HTMLSelectElement} */ (verdict).value,
-        value: /** @type {HTMLInputElement} */ (value).value || null, box, text: /** @type {HTMLTextAreaElement} */ (text).value, name: who });
+      await send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: valueOf(subject), verdict: valueOf(verdict),
+        value: valueOf(value) || null, box, text: valueOf(text), name: who });
       said.textContent = "Marked.";
       const answer = await api(`/api/runs/${scene.run}/annotations?trajectory=${scene.id}`);
       listItems(answer.items);
@@ -79,14 +79,9 @@ function annotationItem(one) {
     one.box && ` at ${[one.box.x1, one.box.y1, one.box.x2, one.box.y2].map(numberText).join(", ")}`, one.text && h("span.block", one.text), h("span.small", ` ${one.name}, ${one.time}`));
 }
 
-/** @param {string} name @param {Record<string, string>} options */
-function select(name, options) {
-  return h("select", { name }, Object.entries(options).map(([value, words]) => h("option", { value }, words)));
-}
-
-/** @param {string} name @param {string} type @param {string} value */
-function field(name, type, value) {
-  return h("input", { name, type, value, maxlength: 400 });
+/** @param {string} name @param {string} value */
+function field(name, value) {
+  return h("input", { name, type: "text", value, maxlength: 400 });
 }
 
 function remembered() {
@@ -113,8 +108,8 @@ export async function annotationsPage(run) {
   return h("div.page", h("h1", "Marks of readers"),
     answer.items.length === 0 && h("p", "Nobody has marked anything in this run. Open a trajectory and mark what is wrong at its end."),
     h("p.row", Object.entries(answer.counts ?? {}).map(([name, count]) => h("span.chip", `${SUBJECTS[/** @type {keyof typeof SUBJECTS} */ (name)] ?? name}: ${count}`))),
-    answer.kappa?.length > 0 && h("table", h("caption", "Agreement of readers with rules and judges"), h("thead", h("tr", ...["With", "Agree", "Cohen’s kappa", "Marks"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", answer.kappa.map((/** @type {any} */ one) => h("tr", h("th", { scope: "row" }, readable(one.against)), h("td", percentText(one.agree)), h("td", numberText(one.kappa)), h("td", String(one.n)))))),
+    answer.kappa?.length > 0 && [h("h2", "Agreement of readers with rules and judges"), table("agreement", ["With", "Agree", "Cohen’s kappa", "Marks"],
+      answer.kappa.map((/** @type {any} */ one) => [readable(one.against), percentText(one.agree), numberText(one.kappa), one.n]))],
     !carried && answer.items.length > 0 && h("p.row", "Take along as ", Object.entries(formats).map(([format, words]) => h("a.chip", { href: `/api/runs/${run}/annotations/export?format=${format}` }, words))),
     h("ul.annotations", answer.items.map((/** @type {Annotation} */ one) => {
       const item = annotationItem(one);

@@ -82,12 +82,12 @@ export function imageUrl(run, hash, width) {
   return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
 }
 
-/** Events of a run, or of all runs. @param {string | null} run @param {Record<string, (data: any) => void>} handlers @returns {() => void} closes */
+/** Events of a run, or of all runs, until the page is left. @param {string | null} run @param {Record<string, (data: any) => void>} handlers */
 export function listen(run, handlers) {
-  if (carried || typeof EventSource === "undefined") return () => {};
+  if (carried || typeof EventSource === "undefined") return;
   const source = new EventSource(`/api/events${run ? `?run=${encodeURIComponent(run)}` : ""}`);
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(JSON.parse(/** @type {MessageEvent} */ (event).data)));
   }
-  return () => source.close();
+  window.addEventListener("saccade:leave", () => source.close(), { once: true });
 }

@@ -3,7 +3,7 @@
 
 import { api } from "./api.js";
 import { curvesView } from "./curves.js";
-import { h, numberText, percentText, readable, shareBar } from "./dom.js";
+import { h, numberText, percentText, readable, shareBar, table } from "./dom.js";
 
 /** @param {URLSearchParams} query */
 export async function besidePage(query) {
@@ -22,9 +22,8 @@ function namesOf(runs) {
 /** @param {any} beside @param {string[]} names */
 function accuracyTable(beside, names) {
   if (!beside.accuracy?.length) return h("p.small", "No evaluation is in all of them.");
-  return h("section", h("h2", "Accuracy"), h("div.scroll", { tabindex: 0, role: "group", "aria-label": "accuracy" }, h("table", h("thead", h("tr", ...["Evaluation", ...names, "Difference on the same questions"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", beside.accuracy.map((/** @type {any} */ row) => h("tr", h("th", { scope: "row" }, readable(row.name)), row.cells.map((/** @type {any} */ cell) => h("td", shareBar(cell))),
-      h("td", (row.differences ?? []).map((/** @type {any} */ one) => h("span.block", differenceText(one, names, beside.runs))))))))));
+  return h("section", h("h2", "Accuracy"), table("accuracy", ["Evaluation", ...names, "Difference on the same questions"],
+    beside.accuracy.map((/** @type {any} */ row) => [readable(row.name), ...row.cells.map(shareBar), (row.differences ?? []).map((/** @type {any} */ one) => h("span.block", differenceText(one, names, beside.runs)))])));
 }
 
 /** @param {any} one @param {string[]} names @param {{ id: string }[]} runs */
@@ -37,6 +36,5 @@ function differenceText(one, names, runs) {
 /** @param {any} beside @param {string[]} names */
 function settingsTable(beside, names) {
   if (!beside.settings?.length) return h("p.small", "All their settings are the same.");
-  return h("section", h("h2", "Settings that differ"), h("div.scroll", { tabindex: 0, role: "group", "aria-label": "settings that differ" }, h("table", h("thead", h("tr", ...["Setting", ...names].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", beside.settings.map((/** @type {any} */ row) => h("tr", h("th", { scope: "row" }, h("code", row.key)), row.values.map((/** @type {any} */ value) => h("td", value === null || value === undefined ? "–" : String(value)))))))));
+  return h("section", h("h2", "Settings that differ"), table("settings that differ", ["Setting", ...names], beside.settings.map((/** @type {any} */ row) => [h("code", row.key), ...row.values.map((/** @type {any} */ value) => String(value ?? "–"))])));
 }

@@ -2,7 +2,7 @@
 /** All curves of one or more runs, by stage, the telling ones first; one bar of settings for all of them. */
 
 import { chart } from "./charts.js";
-import { h, readable } from "./dom.js";
+import { choice, h, readable, valueOf } from "./dom.js";
 
 /** @typedef {import("./types").Curves} Curves */
 /** @typedef {{ name: string, curves: Curves }} Source */
@@ -19,11 +19,10 @@ export function curvesView(sources) {
   const charts = new Map();
   const holder = h("div");
   const smoothing = h("input", { type: "range", min: 0, max: 0.98, step: 0.02, value: 0, "aria-label": "Smoothing" });
-  smoothing.addEventListener("input", () => relook({ smoothing: Number(/** @type {HTMLInputElement} */ (smoothing).value) }));
+  smoothing.addEventListener("input", () => relook({ smoothing: Number(valueOf(smoothing)) }));
   const log = h("input", { type: "checkbox" });
   log.addEventListener("change", () => relook({ isLog: /** @type {HTMLInputElement} */ (log).checked }));
-  const axis = h("select", { "aria-label": "Axis" }, Object.entries(AXES).map(([value, words]) => h("option", { value }, words)));
-  axis.addEventListener("change", () => relook({ axis: /** @type {HTMLSelectElement} */ (axis).value }));
+  const axis = choice({ "aria-label": "Axis" }, AXES, "step", (value) => relook({ axis: value }));
 
   /** @param {Partial<typeof look>} change */
   function relook(change) {

@@ -42,10 +42,28 @@ export function svg(name, ...rest) {
   return /** @type {SVGElement} */ (filled(element, rest));
 }
 
-/** A table; each row is its heading cell's children and the other cells'. @param {Children[]} heads @param {(Children[] | Node)[]} rows @param {string} [caption] */
-export function table(heads, rows, caption) {
-  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": caption ?? "table" }, h("table", caption && h("caption", caption), h("thead", h("tr", heads.map((one) => h("th", { scope: "col" }, one)))),
-    h("tbody", rows.map((row) => (row instanceof Node ? row : h("tr", row.map((cell, at) => (at ? h("td", cell) : h("th", { scope: "row" }, cell)))))))));
+/** A table that scrolls by itself; of each row the first cell is its heading, cells and rows may come made. @param {string} label @param {Children[]} heads @param {(Children[] | Node)[] | HTMLElement} rows */
+export function table(label, heads, rows) {
+  const cell = (/** @type {Children} */ one, /** @type {number} */ at) => (one instanceof HTMLTableCellElement ? one : at ? h("td", one) : h("th", { scope: "row" }, one));
+  const body = rows instanceof Node ? rows : h("tbody", rows.map((row) => (row instanceof Node ? row : h("tr", row.map(cell)))));
+  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": label }, h("table", h("thead", h("tr", heads.map((one) => (one instanceof HTMLTableCellElement ? one : h("th", { scope: "col" }, one))))), body));
+}
+
+/** A cell of numbers. @param {...Children} children */
+export function numbers(...children) {
+  return h("td.numbers", children);
+}
+
+/** What a field says. @param {HTMLElement} field */
+export function valueOf(field) {
+  return /** @type {HTMLInputElement} */ (field).value;
+}
+
+/** A choice of values, each with its words; `act` is told the one that is chosen. @param {Record<string, any>} attributes @param {Record<string, string>} options @param {string} [chosen] @param {(value: string) => void} [act] */
+export function choice(attributes, options, chosen, act) {
+  const field = h("select", attributes, Object.entries(options).map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
+  if (act) field.addEventListener("change", () => act(valueOf(field)));
+  return field;
 }
 
 /** The text with invisible and direction-changing characters spelled out. @param {string} text @returns {Node} */

@@ -2,7 +2,7 @@
 /** Two evaluations of the same questions: four fields, the exact test, and every question that flipped. */
 
 import { api } from "./api.js";
-import { h, numberText, percentText, readable } from "./dom.js";
+import { choice, h, numbers, numberText, percentText, readable, table, valueOf } from "./dom.js";
 
 const FIELDS = { rr: "✓ ✓ right in both", wr: "✗ ✓ wrong, then right", rw: "✓ ✗ right, then wrong", ww: "✗ ✗ wrong in both" };
 
@@ -17,8 +17,8 @@ export async function evaluationsPage(query) {
   const { rr, rw, wr, ww } = answer.fields;
   page.append(h("div.four-fields", Object.entries(FIELDS).map(([key, words]) => h("div", { class: `field ${key}` }, h("b.big", String(answer.fields[key])), h("span", words)))),
     h("p", `${rr + rw + wr + ww} questions are in both; ${wr} were gained and ${rw} lost, `, h("b", `exact McNemar p ${numberText(answer.p_exact)}`), answer.difference ? `, difference ${percentText(answer.difference.mean)} (95 % ${percentText(answer.difference.low)} to ${percentText(answer.difference.high)})` : "", "."),
-    h("div.scroll", { tabindex: 0, role: "group", "aria-label": "by family" }, h("table", h("caption", "By family"), h("thead", h("tr", ...["Family", ...Object.values(FIELDS), "p"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", answer.families.map((/** @type {any} */ family) => h("tr", h("th", { scope: "row" }, readable(family.name ?? family.family)), ["rr", "wr", "rw", "ww", "p"].map((key) => h("td.numbers", numberText(family[key])))))))),
+    h("h2", "By family"), table("by family", ["Family", ...Object.values(FIELDS), "p"],
+      answer.families.map((/** @type {any} */ family) => [readable(family.name ?? family.family), ...["rr", "wr", "rw", "ww", "p"].map((key) => numbers(numberText(family[key])))])),
     h("h2", "Questions that flipped"), flips(answer));
   return page;
 }
@@ -33,12 +33,11 @@ function flips(answer) {
 /** @param {import("./types").Run[]} runs @param {string} a @param {string} b */
 async function evaluationChooser(runs, a, b) {
   const all = await Promise.all(runs.slice(0, 40).map((run) => api(`/api/runs/${run.id}`).catch(() => null)));
-  const options = all.flatMap((run) => (run?.evaluations ?? []).map((/** @type {any} */ one) => ({ value: `${run.id}/${one.name}`, words: `${run.name}: ${readable(one.name)}` })));
-  const pick = (/** @type {string} */ label, /** @type {string} */ chosen) => h("label", `${label} `, h("select", { "aria-label": label }, options.map((one) => h("option", { value: one.value, selected: one.value === chosen }, one.words))));
+  const options = all.flatMap((run) => (run?.evaluations ?? []).map((/** @type {any} */ one) => [`${run.id}/${one.name}`, `${run.name}: ${readable(one.name)}`]));
+  const pick = (/** @type {string} */ label, /** @type {string} */ chosen) => choice({ "aria-label": label }, Object.fromEntries(options), chosen);
   const [first, second] = [pick("before", a), pick("after", b)];
   const go = () => {
-    const value = (/** @type {HTMLElement} */ of) => encodeURIComponent(/** @type {HTMLSelectElement} */ (of.querySelector("select")).value);
-    location.hash = `#/evaluations?a=${value(first)}&b=${value(second)}`;
+    location.hash = `#/evaluations?${new URLSearchParams({ a: valueOf(first), b: valueOf(second) })}`;
   };
-  return h("p.row", first, second, h("button", { type: "button", onclick: go }, "Compare"));
+  return h("p.row", h("label", "before ", first), h("label", "after ", second), h("button", { type: "button", onclick: go }, "Compare"));
 }

@@ -3,7 +3,7 @@
 
 import { api, runLink } from "./api.js";
 import { wordDiff } from "./diff.js";
-import { counted, h, numberText, percentText, readable, shown, svg } from "./dom.js";
+import { counted, h, numbers, numberText, percentText, readable, shown, svg, table, valueOf } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
 import { sceneOf, sceneView, VERDICT_WORDS } from "./trajectory.js";
@@ -50,9 +50,9 @@ function everybody(run, scenes, rows) {
     const row = rows.find((one) => one.id === scene.id);
     const mine = regions.find((region) => region.kind !== "target" && region.mark.split(",").includes(`${index + 1}`));
     return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
-      h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), h("td.numbers", numberText(row?.advantage)));
+      h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), numbers(numberText(row?.advantage)));
   };
-  root.append(h("div.two", pictureView(run, pictures, regions, link).element, h("table", h("thead", h("tr", ...["No.", "Answer", "Reward", "Advantage"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", scenes.map(line)))));
+  root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("its trajectories", ["No.", "Answer", "Reward", "Advantage"], scenes.map(line))));
   return root;
 }
 
@@ -96,7 +96,7 @@ function compareTwo(scenes, other) {
   const pick = (/** @type {string} */ label, /** @type {number} */ at) => h("select", { "aria-label": label, onchange: draw }, scenes.map((scene, index) => h("option", { value: index, selected: index === at }, `${index + 1}: ${VERDICT_WORDS[scene.verdict]} ${(scene.answer ?? "no answer").slice(0, 30)}`)));
   const [a, b] = [pick("first trajectory", 0), pick("second trajectory", Math.max(scenes.findIndex((scene) => scene.id === other), 1))];
   function draw() {
-    const [one, two] = [a, b].map((select) => scenes[Number(/** @type {HTMLSelectElement} */ (select).value)]);
+    const [one, two] = [a, b].map((select) => scenes[Number(valueOf(select))]);
     result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `Open ${VERDICT_WORDS[scene.verdict]} ${scene.answer ?? ""} as a whole`), sceneView(scene, { isWhole: false })))),
       h("p.said", { dir: "auto" }, wordDiff(textOf(one), textOf(two)).map((part) => (part.op === "same" ? shown(part.text) : h(part.op === "a" ? "del" : "ins", {}, part.text)))));
   }

@@ -2,7 +2,7 @@
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
 import { api, imageUrl, listen, runLink } from "./api.js";
-import { announce, counted, h, later, numberText, readable, shown, svg } from "./dom.js";
+import { announce, choice, counted, h, later, numberText, readable, svg, valueOf } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").Rows} Rows */
@@ -23,11 +23,8 @@ export async function listPage(run, filter) {
   const rows = virtualRows(run, filter);
   const notes = h("div");
   const search = h("input", { type: "search", "aria-label": "Search in questions, answers and turns", placeholder: "search in texts ( / )", value: filter.get("q") ?? "" });
-  search.addEventListener("input", later(() => {
-    set("q", /** @type {HTMLInputElement} */ (search).value.trim());
-  }, 350));
-  const sort = h("select", { "aria-label": "Sort", onchange: (/** @type {Event} */ event) => set("sort", /** @type {HTMLSelectElement} */ (event.target).value) },
-    Object.entries(SORTS).map(([value, words]) => h("option", { value, selected: (filter.get("sort") ?? "") === value }, words)));
+  search.addEventListener("input", later(() => set("q", valueOf(search).trim()), 350));
+  const sort = choice({ "aria-label": "Sort" }, SORTS, filter.get("sort") ?? "", (value) => set("sort", value));
   const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
   const page = h("div.page.list", h("h1.unseen", "Trajectories"),
     h("div.list-bar", runLink(run), search, sort, summary), notes, h("div.list-two", side, rows.element));
@@ -82,8 +79,7 @@ export async function listPage(run, filter) {
 
   draw(true);
   const soon = later(() => void renewed(false), 300);
-  const close = listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
-  window.addEventListener("saccade:leave", close, { once: true });
+  listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
   return page;
 }
 
@@ -258,7 +254,7 @@ function rowItem(run, row, place, matched, query) {
   item.append(h("a", { href: `#/run/${run}/t/${row.id}${query && `?${query}`}` }, rowPicture(run, row),
     h("span.row-words", h("span.row-question", row.question),
       h("span.row-line", h("span.badge", { right: "✓ right", wrong: "✗ wrong", failed: "! failed", none: "? no verdict" }[verdict]),
-        h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", shown(row.expected)), h("span.small", `${readable(row.stage)} ${row.step}`), h("span.small.wide-only", readable(row.family)),
+        h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", row.expected), h("span.small", `${readable(row.stage)} ${row.step}`), h("span.small.wide-only", readable(row.family)),
         row.tools.length > 0 && h("span.small.wide-only", row.tools.join(", ")), row.errors.length > 0 && h("span.small.bad", `✗ ${row.errors.map(readable).join(", ")}`))),
     h("span.row-numbers", h("span", "reward ", h("b", numberText(row.reward))), row.advantage !== null && h("span.small", `advantage ${numberText(row.advantage)}`), h("span.small", counted(row.turns, "turn")))));
   return item;

@@ -2,7 +2,7 @@
 /** The picture, large: zoomed down to pixels, with every region over it and lines to what was cut out of it. */
 
 import { imageUrl } from "./api.js";
-import { announce, h, numberText, shown, svg } from "./dom.js";
+import { announce, h, numbers, numberText, svg, table } from "./dom.js";
 
 /** @typedef {import("./types").Region} Region */
 /** @typedef {import("./types").Picture} Picture */
@@ -50,10 +50,9 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
     if (!picture) return;
     current = picture;
     stage.style.aspectRatio = `${Math.max(picture.width, 1)} / ${Math.max(picture.height, 1)}`;
-    view = { x: 0, y: 0, width: picture.width || 1, height: picture.height || 1 };
     drawing.replaceChildren(pixels(run, picture), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
     for (const item of strip.querySelectorAll("button")) item.setAttribute("aria-pressed", String(item.dataset.key === key));
-    refresh();
+    all();
   }
 
   function refresh() {
@@ -79,7 +78,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
       const [left, , right, bottom] = origin.box;
       const ends = [[left, to.left], [right, to.right]].map(([x, end]) => {
         const [px, py] = inStage(x, bottom);
-        const inside = [Math.min(Math.max(px, 0), stage.clientWidth), Math.min(Math.max(py, 0), stage.clientHeight)];
+        const inside = [clipped(px, stage.clientWidth), clipped(py, stage.clientHeight)];
         return `M${inside[0] + at.left - frame.left} ${inside[1] + at.top - frame.top}L${end - frame.left} ${to.top - frame.top}`;
       });
       return [svg("g", { "data-region": origin.region, class: "to-crop" }, svg("path.halo", { d: ends.join("") }), svg("path.stroke", { d: ends.join("") }))];
@@ -97,7 +96,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
 
   /** @param {View} wanted */
   function kept(wanted) {
-    return { ...wanted, x: Math.min(Math.max(wanted.x, 0), Math.max(current.width - wanted.width, 0)), y: Math.min(Math.max(wanted.y, 0), Math.max(current.height - wanted.height, 0)) };
+    return { ...wanted, x: clipped(wanted.x, Math.max(current.width - wanted.width, 0)), y: clipped(wanted.y, Math.max(current.height - wanted.height, 0)) };
   }
 
   /** @param {number} dx @param {number} dy in pixels of the picture */
@@ -214,19 +213,21 @@ function regionShape(region) {
   const words = `${KIND_WORDS[region.kind]}: ${region.label}${region.fate ? `, ${region.fate}` : ""}, ${coordinates(region)}`;
   const group = svg("g", { class: `region ${region.kind}`, "data-region": region.id, tabindex: 0, role: "button", "aria-label": words });
   if (region.mask) group.append(maskImage(region.mask));
+  const drawn = (/** @type {string} */ shape, /** @type {Record<string, number>} */ at, /** @type {number} */ x, /** @type {number} */ y) =>
+    group.append(...layers(shape, at), svg("text.mark", { "data-x": x, "data-y": y }, region.mark));
   if (region.box) {
     const [x1, y1, x2, y2] = region.box;
-    const at = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.max(Math.abs(x2 - x1), 0.01), height: Math.max(Math.abs(y2 - y1), 0.01) };
-    for (const layer of ["dark", "light", "stroke"]) group.append(svg("rect", { class: layer, ...at }));
-    group.append(svg("text", { "data-x": at.x, "data-y": at.y, "data-bottom": at.y + at.height, class: "mark" }, shown(region.mark)));
+    const [x, y] = [Math.min(x1, x2), Math.min(y1, y2)];
+    drawn("rect", { x, y, width: Math.max(Math.abs(x2 - x1), 0.01), height: Math.max(Math.abs(y2 - y1), 0.01) }, x, y);
   }
-  if (region.point) {
-    const [x, y] = region.point;
-    for (const layer of ["dark", "light", "stroke"]) group.append(svg("circle", { class: layer, cx: x, cy: y, r: 4 }));
-    group.append(svg("text", { "data-x": x, "data-y": y, "data-bottom": y, class: "mark" }, shown(region.mark)));
-  }
-  group.append(svg("title", shown(words)));
+  if (region.point) drawn("circle", { cx: region.point[0], cy: region.point[1], r: 4 }, ...region.point);
+  group.append(svg("title", words));
   return group;
+}
+
+/** A shape that stays visible on any ground: a dark and a light line below its own. @param {string} shape @param {Record<string, number>} at */
+function layers(shape, at) {
+  return ["dark", "light", "stroke"].map((name) => svg(shape, { class: name, ...at }));
 }
 
 /** A mark sits above its box; that of a target, and at the top of the picture, inside. @param {Element} mark @param {number} zoom */
@@ -272,17 +273,17 @@ function regionTable(regions) {
   const rows = regions.map((one) => h("tr", { "data-region": one.id },
     h("th", { scope: "row" }, h("button", { type: "button", class: `mark-button ${one.kind}`, "data-region": one.id, "aria-label": `${one.mark}: ${one.label}` }, one.mark)),
     h("td", one.label, one.fate && h("span.small.block", one.fate)),
-    h("td.numbers", one.written ? one.written.map(numberText).join(", ") : "–", one.written && h("span.small.block", one.frame)),
-    h("td.numbers", (one.box ?? one.point ?? []).map((number) => numberText(Number(number.toFixed(1)))).join(", "))));
+    numbers(one.written ? one.written.map(numberText).join(", ") : "–", one.written && h("span.small.block", one.frame)),
+    numbers((one.box ?? one.point ?? []).map((number) => numberText(Number(number.toFixed(1)))).join(", "))));
   return h("details.regions", { open: regions.length <= 8 }, h("summary", "Places, as the model wrote them and in pixels"),
-    h("table", h("thead", h("tr", ...["", "Place", "Model’s frame", "Pixels"].map((name) => h("th", { scope: "col" }, name || h("span.unseen", "mark"))))), h("tbody", rows)));
+    table("places", [h("span.unseen", "mark"), "Place", "Model’s frame", "Pixels"], rows));
 }
 
 /** @param {Region[]} regions */
 function legend(regions) {
   const kinds = [...new Set(regions.map((one) => one.kind))];
   return h("p.legend", ...kinds.map((kind) => h("span", svg("svg", { class: `swatch region ${kind}`, viewBox: "0 0 20 14", "aria-hidden": "true" },
-    ...["dark", "light", "stroke"].map((layer) => (kind === "hit" || kind === "miss" ? svg("circle", { class: layer, cx: 10, cy: 7, r: 4 }) : svg("rect", { class: layer, x: 3, y: 3, width: 14, height: 8 })))), ` ${KIND_WORDS[kind]}`)));
+    kind === "hit" || kind === "miss" ? layers("circle", { cx: 10, cy: 7, r: 4 }) : layers("rect", { x: 3, y: 3, width: 14, height: 8 })), ` ${KIND_WORDS[kind]}`)));
 }
 
 /** @param {string} run @param {Picture} picture @param {() => void} open */
@@ -301,8 +302,13 @@ function placeWords(x, y, picture) {
 
 /** @param {number[]} from @param {number[]} to @param {Picture} picture */
 function boxOf(from, to, picture) {
-  const clip = (/** @type {number} */ value, /** @type {number} */ most) => Math.min(Math.max(value, 0), most);
-  return [clip(Math.min(from[0], to[0]), picture.width), clip(Math.min(from[1], to[1]), picture.height), clip(Math.max(from[0], to[0]), picture.width), clip(Math.max(from[1], to[1]), picture.height)].map(Math.round);
+  const most = [picture.width, picture.height];
+  return [Math.min, Math.max].flatMap((side) => [0, 1].map((at) => Math.round(clipped(side(from[at], to[at]), most[at]))));
+}
+
+/** @param {number} value @param {number} most */
+function clipped(value, most) {
+  return Math.min(Math.max(value, 0), most);
 }
 
 /** @param {PointerEvent} a @param {PointerEvent} b */

@@ -1,7 +1,7 @@
 // @ts-check
 /** A reward taken apart as a bar to its total, and where a trajectory's time went. */
 
-import { h, numberText, readable, svg } from "./dom.js";
+import { h, numbers, numberText, readable, svg, table } from "./dom.js";
 
 /** @param {import("./types").Reward | null} reward */
 export function rewardParts(reward) {
@@ -25,9 +25,8 @@ export function rewardParts(reward) {
   const bar = svg("svg.reward-bar", { viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("rect.track", { x: 0, y: 2, width: 100, height: 10 }), ...bars, svg("rect.total", { x: Math.min(x(reward.total ?? 0), 99.4) - 0.3, y: 0, width: 0.9, height: 14 }));
   return h("section.reward.card", h("h2", `Reward ${numberText(reward.total)}`), bar,
-    h("table", h("thead", h("tr", ...["Part", "Value", "Weight", "In the total"].map((name) => h("th", { scope: "col", class: name === "Part" ? "" : "numbers" }, name)))),
-      h("tbody", reward.terms.map((term, index) => h("tr", h("th", { scope: "row" }, svg("svg.key", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: `term-${index % 4}`, width: 10, height: 10 })), term.name, term.note && h("span.small.block", term.note)),
-        ...[term.value, term.weight, term.contribution].map((value) => h("td.numbers", numberText(value))))))),
+    table("parts of the reward", ["Part", ...["Value", "Weight", "In the total"].map(numberHead)],
+      reward.terms.map((term, index) => [[key(`term-${index % 4}`), term.name, term.note && h("span.small.block", term.note)], ...[term.value, term.weight, term.contribution].map((value) => numbers(numberText(value)))])),
     reward.notes.length > 0 && h("dl.notes", reward.notes.map(([name, value]) => [h("dt", name), h("dd", value)])));
 }
 
@@ -50,8 +49,18 @@ export function waterfall(turns) {
   });
   const total = clock || 1;
   return h("section.card.waterfall", h("h2", `Time ${numberText(clock)} s`),
-    h("table", h("thead", h("tr", h("th", { scope: "col" }, "Turn"), h("th", { scope: "col", class: "wide" }, "From begin to end"), ...kinds.map((kind) => h("th", { scope: "col", class: "numbers" }, svg("svg.key", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: kind, width: 10, height: 10 })), readable(kind))))),
-      h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, String(row.turn)),
-        h("td", svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), ...row.bars.map((bar) => svg("rect", { class: bar.kind, x: (100 * bar.from) / total, y: 1, width: Math.max((100 * bar.seconds) / total, bar.seconds ? 0.3 : 0), height: 8 })))),
-        ...row.bars.map((bar) => h("td.numbers", `${numberText(bar.seconds)} s`)))))));
+    table("time of turns", ["Turn", h("th.wide", { scope: "col" }, "From begin to end"), ...kinds.map((kind) => numberHead([key(kind), readable(kind)]))],
+      rows.map((row) => [row.turn,
+        svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), ...row.bars.map((bar) => svg("rect", { class: bar.kind, x: (100 * bar.from) / total, y: 1, width: Math.max((100 * bar.seconds) / total, bar.seconds ? 0.3 : 0), height: 8 }))),
+        ...row.bars.map((bar) => numbers(`${numberText(bar.seconds)} s`))])));
+}
+
+/** The head of a column of numbers. @param {import("./dom.js").Children} words */
+function numberHead(words) {
+  return h("th.numbers", { scope: "col" }, words);
+}
+
+/** What a color of a bar means. @param {string} name */
+function key(name) {
+  return svg("svg.key", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { class: name, width: 10, height: 10 }));
 }

@@ -3,7 +3,7 @@
 
 import { api, carried, listen } from "./api.js";
 import { curvesView } from "./curves.js";
-import { ageText, announce, counted, h, later, readable, shareBar, svg } from "./dom.js";
+import { ageText, announce, counted, h, later, numbers, readable, shareBar, svg, table } from "./dom.js";
 
 /** @typedef {import("./types").Run} Run */
 
@@ -28,7 +28,7 @@ export async function runsPage() {
     return h("tr", h("td", h("input", { type: "checkbox", "aria-label": `compare ${run.name}`, checked: chosen.has(run.id), onchange: (/** @type {Event} */ event) => choose(run.id, /** @type {HTMLInputElement} */ (event.target).checked) })),
       h("th", { scope: "row" }, h("a", { href: `#/run/${run.id}` }, run.name || run.title), run.title && run.title !== run.name && h("span.small.block", run.title)),
       h("td", statusView(run)), h("td", sparkLine(run.spark)), h("td", shareBar(run.accuracy), run.accuracy?.name && h("span.small.block", readable(run.accuracy.name))),
-      h("td.numbers", h("a", { href: `#/run/${run.id}/list` }, run.trajectories.toLocaleString("en"))));
+      numbers(h("a", { href: `#/run/${run.id}/list` }, run.trajectories.toLocaleString("en"))));
   }
 
   /** @param {string} id @param {boolean} isOn */
@@ -41,10 +41,9 @@ export async function runsPage() {
 
   draw(answer);
   const soon = later(async () => draw(await api("/api/runs").catch(() => answer)), 800);
-  const close = listen(null, { step: soon, status: soon, index: soon, gone: soon });
-  window.addEventListener("saccade:leave", close, { once: true });
+  listen(null, { step: soon, status: soon, index: soon, gone: soon });
   page.append(h("h1", "Runs"), notes,
-    answer.runs.length ? h("div.scroll", { tabindex: 0, role: "group", "aria-label": "runs" }, h("table.runs", h("thead", h("tr", ...["Compare", "Run", "Status", "Curve", "Accuracy", "Trajectories"].map((name) => h("th", { scope: "col" }, name)))), body)) : h("p", answer.note ?? "No run was found."),
+    answer.runs.length ? table("runs", ["Compare", "Run", "Status", "Curve", "Accuracy", "Trajectories"], body) : h("p", answer.note ?? "No run was found."),
     answer.runs.length > 1 ? h("p", beside) : h("span"));
   return page;
 }
@@ -78,8 +77,7 @@ export async function runPage(id) {
     counts.textContent = whatIsThere(now);
     status.replaceChildren(statusView(now));
   }, 400);
-  const close = listen(id, { step: soon, metrics: soon, index: soon, status: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
-  window.addEventListener("saccade:leave", close, { once: true });
+  listen(id, { step: soon, metrics: soon, index: soon, status: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
   return h("div.page.run", h("p.row", status), h("h1", run.title || run.name), run.story && h("p.story", run.story), notes, counts,
     h("p.row", h("a.button.ready", { href: `#/run/${id}/list` }, "All trajectories"), h("a.button", { href: `#/run/${id}/list?right=0` }, "Wrong ones"), !carried && h("a.button", { href: `#/run/${id}/marks` }, "Marks of readers"),
       (run.evaluations ?? []).length > 1 && h("a.button", { href: `#/evaluations?a=${id}/${run.evaluations[0].name}&b=${id}/${run.evaluations[run.evaluations.length - 1].name}` }, "First and last evaluation beside each other")),
@@ -95,11 +93,11 @@ function whatIsThere(run) {
 /** @param {Run} run */
 function evaluationTable(run) {
   if (!run.evaluations?.length) return null;
-  return h("section", h("h2", "Accuracy"), h("div.scroll", { tabindex: 0, role: "group", "aria-label": "accuracy" }, h("table", h("thead", h("tr", h("th", { scope: "col" }, "Evaluation"), h("th", { scope: "col" }, "Right, with 95 % interval"), h("th", { scope: "col" }, "Look at"))),
-    h("tbody", run.evaluations.flatMap((one) => [
-      h("tr", h("th", { scope: "row" }, readable(one.name)), h("td", shareBar(one)), h("td", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}` }, "all"), " · ", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}&right=0` }, "wrong"))),
-      ...(one.families.length > 1 ? one.families.map((family) => h("tr.family", h("th", { scope: "row" }, readable(family.name)), h("td", shareBar(family)), h("td", h("a", { href: `#/run/${run.id}/list?stage=${encodeURIComponent(one.name)}&family=${encodeURIComponent(family.name)}&right=0` }, "wrong")))) : []),
-    ])))), (run.comparisons ?? []).map((one) => h("p.small", `${readable(one.before)} → ${readable(one.after)}: ${one.text}`)));
+  const to = (/** @type {string} */ words, /** @type {Record<string, string>} */ query) => h("a", { href: `#/run/${run.id}/list?${new URLSearchParams(query)}` }, words);
+  return h("section", h("h2", "Accuracy"), table("accuracy", ["Evaluation", "Right, with 95 % interval", "Look at"], run.evaluations.flatMap((one) => [
+    [readable(one.name), shareBar(one), [to("all", { stage: one.name }), " · ", to("wrong", { stage: one.name, right: "0" })]],
+    ...(one.families.length > 1 ? one.families.map((family) => h("tr.family", h("th", { scope: "row" }, readable(family.name)), h("td", shareBar(family)), h("td", to("wrong", { stage: one.name, family: family.name, right: "0" })))) : []),
+  ])), (run.comparisons ?? []).map((one) => h("p.small", `${readable(one.before)} → ${readable(one.after)}: ${one.text}`)));
 }
 
 /** @param {Run} run */

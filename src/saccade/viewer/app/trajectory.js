@@ -3,7 +3,7 @@
 
 import { annotationForm } from "./annotate.js";
 import { api, carried, runLink } from "./api.js";
-import { announce, counted, h, numberText, readable, shown } from "./dom.js";
+import { announce, choice, counted, h, numberText, readable } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
 import { rewardParts, waterfall } from "./reward.js";
@@ -39,7 +39,7 @@ export function sceneView(scene, { isWhole }) {
   const heats = heatsOf(scene);
   const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
   render("none");
-  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", h("select", { onchange: (/** @type {Event} */ event) => render(/** @type {HTMLSelectElement} */ (event.target).value) }, h("option", { value: "none" }, "none"), heats.map((heat) => h("option", { value: heat }, heat))));
+  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
   root.append(head(scene),
     h("div.two", picture.element, h("section.words", { "aria-label": "What it said and saw" }, chooser, turns)),
     h("div.cards", rewardParts(scene.reward), waterfall(scene.turns), form && form.element));
@@ -53,7 +53,7 @@ function head(scene) {
     h("p.verdict", h("span.badge", VERDICT_WORDS[scene.verdict]), answer, h("span", "expected ", h("b", scene.task.answer))),
     h("h1.question", { dir: "auto" }, scene.task.text),
     scene.task.choices.length > 0 && h("p.choices", scene.task.choices.map((choice) => h("span", choice))),
-    scene.findings.length > 0 && h("div.findings", h("h2", "What happened"), h("ul", scene.findings.map((finding) => h("li", shown(finding))))),
+    scene.findings.length > 0 && h("div.findings", h("h2", "What happened"), h("ul", scene.findings.map((finding) => h("li", finding)))),
     (scene.notes ?? []).map((note) => h("p.note", note)));
 }
 
