@@ -1,6 +1,7 @@
 """The viewer's pages in a browser: each view opened, by pointer, touch and keys, from the server and from one file."""
 
 import json
+import math
 import shutil
 import time
 import urllib.request
@@ -17,14 +18,20 @@ from viewer_fake_run import guessing_attempt, hostile_attempt, looking_attempt, 
 
 from saccade.media.store import MediaStore
 from saccade.rewards.reward import counts_as_right
+from saccade.runs import clocks, signals
+from saccade.runs.clocks import write_clocks
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.runs.runinfo import RunPaths
-from saccade.types import Attempt, Segment, Term, Trajectory
+from saccade.runs.signals import write_signals
+from saccade.types import Attempt, Clock, Segment, Signals, Term, Trajectory, TurnClock
 from saccade.viewer.app.exporting import write_export
 from saccade.viewer.report import write_report
 
 STEP = Position(stage="rl", step=29)
+LOGPROBS = (-0.01, -0.5, -1.5, -4.0)
+ENTROPY = (0.05, 0.5, 1.25, 2.5)
+REFERENCE = (-0.01, -0.25, -2.0, -3.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +50,11 @@ class Site:
 def with_tokens(attempt: Attempt, *, sample: int) -> Attempt:
     """Four tokens a turn, each less sure than the one before."""
     turns = attempt.trajectory.turns
-    segments = tuple(
-        Segment(role="action", turn=turn.index, ids=(5, 6, 7, 8), logprobs=(-0.01, -0.5, -1.5, -4.0)) for turn in turns
-    )
-    trajectory: Trajectory = replace(attempt.trajectory, segments=segments, sample=sample)
-    return replace(attempt, trajectory=trajectory, advantages=tuple(0.5 - sample for _ in turns))
+    segments = tuple(Segment(role="action", turn=turn.index, ids=(5, 6, 7, 8), logprobs=LOGPROBS) for turn in turns)
+    clock = Clock(turns=tuple(TurnClock(start_s=2.0 * one.index, decode_s=1.25, tool_s=0.25) for one in turns))
+    trajectory: Trajectory = replace(attempt.trajectory, segments=segments, sample=sample, clock=clock)
+    numbers = Signals(entropy=ENTROPY * len(turns), reference_logprobs=REFERENCE * len(turns))
+    return replace(attempt, trajectory=trajectory, advantages=tuple(0.5 - sample for _ in turns), signals=numbers)
 
 
 def add_group(root: Path, position: Position) -> None:
@@ -62,6 +69,8 @@ def add_group(root: Path, position: Position) -> None:
     records = [*kept, hostile_attempt(image)]
     path = paths.trajectories(position)
     write_records(path, position, records, media=media, media_directory=paths.media)
+    write_signals(paths.beside(path, signals.DIRECTORY), [one.signals for one in records])
+    write_clocks(paths.beside(path, clocks.DIRECTORY), [one.trajectory.clock for one in records])
     path.write_bytes(path.read_bytes().replace(image.hash.encode(), b"../" * 8))
 
 
@@ -244,6 +253,42 @@ def test_tokens_tell_their_numbers_to_keys(browser: Browser, site: Site) -> None
     page.close()
 
 
+def test_heat_shows_entropy_and_the_ratio_to_the_reference(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(f"/t/{site.looked}"))
+    chooser = page.get_by_label("Heat on tokens")
+    ratios = [math.exp(own - other) for own, other in zip(LOGPROBS, REFERENCE, strict=True)]
+    wanted = {
+        "entropy": (ENTROPY, [value / 2.5 for value in ENTROPY]),
+        "ratio": (ratios, [abs(math.log(value)) / 2 for value in ratios]),
+    }
+    for heat, (values, strengths) in wanted.items():
+        chooser.select_option(heat)
+        for at, (value, strength) in enumerate(zip(values, strengths, strict=True)):
+            token = page.locator(".block-token").nth(at)
+            assert float(token.get_attribute("title") or "nan") == pytest.approx(value, rel=1e-3)
+            assert float(token.evaluate("one => one.style.getPropertyValue('--heat')")) == pytest.approx(
+                strength, abs=0.01
+            )
+    page.close()
+
+
+def test_the_waterfall_shows_each_turn_where_its_clock_has_it(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(f"/t/{site.looked}"))
+    # Two turns: the second begins after 2 s, decodes for 1.25 s and its tool takes 0.25 s.
+    assert page.locator(".waterfall h2").inner_text() == "Time 3.5 s"
+    bar = page.locator(".waterfall tbody tr").nth(1).locator("rect.decode")
+    assert float(bar.get_attribute("x") or "nan") == pytest.approx(100 * 2 / 3.5)
+    assert float(bar.get_attribute("width") or "nan") == pytest.approx(100 * 1.25 / 3.5)
+    assert page.locator(".waterfall tbody tr").nth(1).locator("td.numbers").all_inner_texts() == [
+        "0 s",
+        "1.25 s",
+        "0.25 s",
+    ]
+    page.close()
+
+
 def test_filters_in_the_address_leave_the_same_rows_as_a_plain_scan_of_the_records(
     browser: Browser, site: Site
 ) -> None:
@@ -352,6 +397,26 @@ def test_a_mark_is_written_beside_the_run_and_read_again(browser: Browser, site:
     watched.open(site.at("/marks"))
     page.wait_for_selector(".annotations li")
     assert "Ada" in page.locator(".annotations").inner_text()
+    watched.open(site.at(f"/t/{site.looked}"))
+    page.get_by_role("button", name="Take back").click()
+    page.wait_for_selector(".annotations li.retracted", state="attached")
+    page.close()
+
+
+def test_curves_are_smoothed_with_the_raw_line_behind_and_have_a_logarithmic_axis(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(""))
+    canvas = page.locator(".curve canvas").first
+    pixels = [canvas.evaluate("one => one.toDataURL()")]
+    page.get_by_label("Smoothing").fill("0.9")
+    pixels.append(canvas.evaluate("one => one.toDataURL()"))
+    page.get_by_label("logarithmic").check()
+    pixels.append(canvas.evaluate("one => one.toDataURL()"))
+    assert len(set(pixels)) == 3
+    page.get_by_label("logarithmic").uncheck()
+    page.get_by_label("Smoothing").fill("0")
+    assert canvas.evaluate("one => one.toDataURL()") == pixels[0]
+    assert watched.messages == []
     page.close()
 
 

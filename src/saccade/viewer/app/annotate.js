@@ -53,30 +53,40 @@ export function annotationForm(scene, draw) {
     event.preventDefault();
     const who = valueOf(name).trim();
     remember(who);
+    await tried(() => send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: valueOf(subject), verdict: valueOf(verdict),
+        value: valueOf(value) || null, box, text: valueOf(text), name: who }), "Marked.");
+  }
+
+  /** The mark stays in the file, with who took it back. @param {Annotation} one */
+  function takeBack(one) {
+    return tried(() => send(`/api/runs/${scene.run}/annotations/${one.id}/retract`, { name: valueOf(name).trim() }), "Taken back.");
+  }
+
+  /** @param {() => Promise<any>} act @param {string} words */
+  async function tried(act, words) {
     try {
-      await send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: valueOf(subject), verdict: valueOf(verdict),
-        value: valueOf(value) || null, box, text: valueOf(text), name: who });
-      said.textContent = "Marked.";
-      const answer = await api(`/api/runs/${scene.run}/annotations?trajectory=${scene.id}`);
-      listItems(answer.items);
+      await act();
+      listItems((await api(`/api/runs/${scene.run}/annotations?trajectory=${scene.id}`)).items);
+      said.textContent = words;
     } catch (error) {
       said.textContent = String(/** @type {Error} */ (error).message);
     }
+    announce(said.textContent);
   }
 
   /** @param {Annotation[]} all */
   function listItems(all) {
-    items.replaceChildren(...all.map((one) => annotationItem(one)));
+    items.replaceChildren(...all.map((one) => annotationItem(one, !one.is_retracted && h("button", { type: "button", onclick: () => takeBack(one) }, "Take back"))));
   }
 
   return { element, drawn };
 }
 
-/** @param {Annotation} one */
-function annotationItem(one) {
+/** @param {Annotation} one @param {import("./dom.js").Child} [act] */
+function annotationItem(one, act) {
   const what = SUBJECTS[/** @type {keyof typeof SUBJECTS} */ (one.subject)] ?? one.subject;
   return h("li", { class: one.is_retracted ? "retracted" : "" }, h("b", what, one.verdict && one.subject !== "box" ? ` is ${one.verdict}` : ""), one.value && `: ${one.value}`,
-    one.box && ` at ${[one.box.x1, one.box.y1, one.box.x2, one.box.y2].map(numberText).join(", ")}`, one.text && h("span.block", one.text), h("span.small", ` ${one.name}, ${one.time}`));
+    one.box && ` at ${[one.box.x1, one.box.y1, one.box.x2, one.box.y2].map(numberText).join(", ")}`, one.text && h("span.block", one.text), h("span.small", ` ${one.name}, ${one.time}`, one.is_retracted && ", taken back"), act);
 }
 
 /** @param {string} name @param {string} value */

@@ -106,7 +106,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
   }
 
   function all() {
-    view = { x: 0, y: 0, width: current.width || 1, height: current.height || 1 };
+    view = { x: 0, y: 0, width: Math.max(current.width, 1), height: Math.max(current.height, 1) };
     refresh();
   }
 
@@ -203,7 +203,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
 
 /** @param {string} run @param {Picture} picture */
 function pixels(run, picture) {
-  const image = svg("image", { width: picture.width, height: picture.height, preserveAspectRatio: "none", href: imageUrl(run, picture.hash) });
+  const image = svg("image", { width: Math.max(picture.width, 0), height: Math.max(picture.height, 0), preserveAspectRatio: "none", href: imageUrl(run, picture.hash) });
   image.addEventListener("error", () => image.replaceWith(svg("text.missing", { x: picture.width / 2, y: picture.height / 2, "text-anchor": "middle", "font-size": Math.max(picture.width / 24, 6) }, "picture not on disk")));
   return image;
 }

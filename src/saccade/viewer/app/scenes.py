@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from saccade.errors import UserError
 from saccade.runs.signals import by_turn
-from saccade.types import Clock, Json
+from saccade.types import Clock, Json, TurnClock
 from saccade.viewer.app.lists import across, row_of, rows_json
 from saccade.viewer.scene.parts import Identity, TokenSignals
 from saccade.viewer.scene.scene import scene_json, scene_of
@@ -56,12 +56,12 @@ def _signals(opened: Opened) -> TokenSignals:
         token_advantages=(by_turn(found.advantages, segments) or ()) if found else (),
         entropy=(by_turn(found.entropy, segments) or ()) if found else (),
         reference_logprobs=(by_turn(found.reference_logprobs, segments) or ()) if found else (),
-        clocks=[_seconds(turn.prefill_s, turn.decode_s, turn.tool_s) for turn in clock.turns] if clock else (),
+        clocks=[_seconds(turn) for turn in clock.turns] if clock else (),
     )
 
 
-def _seconds(prefill_s: float | None, decode_s: float, tool_s: float) -> Mapping[str, float]:
-    return {"prefill": prefill_s or 0.0, "decode": decode_s, "tools": tool_s}
+def _seconds(turn: TurnClock) -> Mapping[str, float]:
+    return {"start": turn.start_s, "prefill": turn.prefill_s or 0.0, "decode": turn.decode_s, "tools": turn.tool_s}
 
 
 def _clock_json(clock: Clock | None) -> Json:

@@ -25,7 +25,7 @@ class TokenSignals:
     entropy: Sequence[Sequence[float]] = ()
     reference_logprobs: Sequence[Sequence[float]] = ()
     clocks: Sequence[Mapping[str, float]] = ()
-    """For each turn the seconds of its ``prefill``, ``decode`` and ``tools``."""
+    """For each turn the seconds of its ``prefill``, ``decode`` and ``tools``, and when its ``start`` was."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

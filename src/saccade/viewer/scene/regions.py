@@ -71,7 +71,8 @@ def _targets(attempt: Attempt, places: Places) -> None:
     for number, target in enumerate(attempt.task.targets, start=1):
         image = attempt.task.images[target.image_index] if target.image_index < len(attempt.task.images) else None
         mask = target.mask
-        if image is not None and mask == Mask.from_box(target.box, image.width, image.height):
+        corners = _corners(target.box)
+        if image is not None and mask and corners and mask == Mask.from_box(target.box, image.width, image.height):
             mask = None
         places.add(
             Region(
@@ -80,7 +81,7 @@ def _targets(attempt: Attempt, places: Places) -> None:
                 kind="target",
                 label=visible(target.label, 60),
                 mark=f"T{number}" if len(attempt.task.targets) > 1 else "T",
-                box=_corners(target.box),
+                box=corners,
                 mask=None
                 if mask is None
                 else {"width": mask.width, "height": mask.height, "counts": list(mask.counts)},
