@@ -57,7 +57,7 @@ export function annotationForm(scene, draw) {
         value: valueOf(value) || null, box, text: valueOf(text), name: who }), "Marked.");
   }
 
-  /** The mark stays in the file, with who took it back. @param {Annotation} one */
+  /** The mark leaves the page; the file keeps it, with who took it back. @param {Annotation} one */
   function takeBack(one) {
     return tried(() => send(`/api/runs/${scene.run}/annotations/${one.id}/retract`, { name: valueOf(name).trim() }), "Taken back.");
   }
@@ -76,7 +76,7 @@ export function annotationForm(scene, draw) {
 
   /** @param {Annotation[]} all */
   function listItems(all) {
-    items.replaceChildren(...all.map((one) => annotationItem(one, !one.is_retracted && h("button", { type: "button", onclick: () => takeBack(one) }, "Take back"))));
+    items.replaceChildren(...all.map((one) => annotationItem(one, h("button", { type: "button", onclick: () => takeBack(one) }, "Take back"))));
   }
 
   return { element, drawn };
@@ -86,7 +86,7 @@ export function annotationForm(scene, draw) {
 function annotationItem(one, act) {
   const what = SUBJECTS[/** @type {keyof typeof SUBJECTS} */ (one.subject)] ?? one.subject;
   return h("li", { class: one.is_retracted ? "retracted" : "" }, h("b", what, one.verdict && one.subject !== "box" ? ` is ${one.verdict}` : ""), one.value && `: ${one.value}`,
-    one.box && ` at ${[one.box.x1, one.box.y1, one.box.x2, one.box.y2].map(numberText).join(", ")}`, one.text && h("span.block", one.text), h("span.small", ` ${one.name}, ${one.time}`, one.is_retracted && ", taken back"), act);
+    one.box && ` at ${[one.box.x1, one.box.y1, one.box.x2, one.box.y2].map(numberText).join(", ")}`, one.text && h("span.block", one.text), h("span.small", ` ${one.name}, ${one.time}`), act);
 }
 
 /** @param {string} name @param {string} value */
