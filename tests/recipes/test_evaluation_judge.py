@@ -1,4 +1,4 @@
-"""``saccade eval --benchmark --judge``: rules that need a judge have a verdict at the end of the run."""
+"""``saccade eval --benchmark`` with a judge, and with several samples of each question."""
 
 import base64
 import io
@@ -66,3 +66,23 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_played(
         assert "has no effect without --judge URL" in capsys.readouterr().err
         assert server.received == []
     assert not (folder / "run").exists()
+
+
+def test_the_average_is_over_all_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given: list[str] = []
+
+    def changing(_: Received) -> Served:
+        given.append("B" if len(given) == 0 else "A")
+        return chat_reply(f"<answer>{given[-1]}</answer>")
+
+    out = folder / "run"
+    more = ["--samples", "4", "--temperature", "1", "--set", "server.requests_at_once=1"]
+    with ChatServer(changing) as server:
+        assert run_command(command(server, folder, out, *more)) == 0
+    assert len(given) == 8
+    # One of eight answers is right, in one of four samples of two questions.
+    assert "vlmevalkit*: avg@4 of accuracy 12.5% (samples 0.0% to 50.0%)" in capsys.readouterr().out.lower()
+    [record] = (out / "benchmarks").glob("*.json")
+    averages = {one["reading"]: one for one in json.loads(record.read_text())["avg_at_k"]}
+    assert sorted(averages["strict"]["by_sample"]) == [0.0, 0.0, 0.0, 0.5]
+    assert averages["strict"]["value"] == 0.125

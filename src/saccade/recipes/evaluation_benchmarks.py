@@ -148,7 +148,9 @@ def benchmark_report(
     for one in measured:
         lines.append(f"{one.benchmark.title}: {one.file}")
         for stage in stages[one.tasks.name]:
-            readings = _readings(one, list(read_records(paths.evaluation(stage))))
+            attempts = list(read_records(paths.evaluation(stage)))
+            readings = _readings(one, attempts)
+            averages = _averages(one, attempts)
             way = stage.removeprefix(_file_name(one.tasks.name)).strip("_")
             asked = {reading.name: reading for reading in judged.get(stage, ())}
             told = [asked.get(reading.name, reading) for reading in readings]
@@ -157,7 +159,8 @@ def benchmark_report(
                 f"  {way}: {_said(one.benchmark, reading)}{' (with the judge)' if reading.name in asked else ''}"
                 for reading in told
             ]
-            write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings))
+            lines += [f"  {way}: {average.describe()}" for average in averages]
+            write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings, averages))
         lines += [f"  published: {said}" for said in _published(one.benchmark)]
     if suite is not None:
         for way, found in tables.items():
@@ -168,9 +171,69 @@ def benchmark_report(
     return "\n".join(lines)
 
 
-def _readings(one: MeasuredBenchmark, attempts: Sequence[Attempt]) -> list[BenchmarkReading]:
-    """Of the first sample of each question, as a harness would read it."""
-    first = [attempt for attempt in attempts if attempt.trajectory.sample == 0]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleAverage:
+    """avg@k of a reading: the mean over samples of its first figure, each over all questions."""
+
+    reading: str
+    is_headline: bool
+    figure: str
+    by_sample: tuple[float, ...]
+    """In the samples' order, without those that have no figure."""
+    k: int
+    """Samples of each question."""
+    failed: int
+    no_verdict: int
+
+    @property
+    def value(self) -> float:
+        return sum(self.by_sample) / len(self.by_sample)
+
+    def describe(self) -> str:
+        text = f"{self.reading}{'*' if self.is_headline else ''}: avg@{self.k} of {self.figure} {self.value:.1%}"
+        text += f" (samples {min(self.by_sample):.1%} to {max(self.by_sample):.1%})"
+        without = self.k - len(self.by_sample)
+        text += f"; INCOMPLETE: {without} samples have no figure" if without else ""
+        text += f"; INCOMPLETE: {self.failed:,} failed" if self.failed else ""
+        return text + (f"; {self.no_verdict:,} without verdict" if self.no_verdict else "")
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "reading": self.reading,
+            "figure": self.figure,
+            "k": self.k,
+            "value": self.value,
+            "by_sample": list(self.by_sample),
+            "failed": self.failed,
+            "no_verdict": self.no_verdict,
+        }
+
+
+def _averages(one: MeasuredBenchmark, attempts: Sequence[Attempt]) -> list[SampleAverage]:
+    """Of every reading, where there are several samples; an aggregate over groups of rows holds within each sample."""
+    samples = sorted({attempt.trajectory.sample for attempt in attempts})
+    if len(samples) < 2:
+        return []
+    found = []
+    for readings in zip(*(_readings(one, attempts, sample) for sample in samples), strict=True):
+        with_figure = [reading.figures[0] for reading in readings if reading.figures]
+        if with_figure:
+            average = SampleAverage(
+                reading=readings[0].name,
+                is_headline=readings[0].name == one.benchmark.headline,
+                figure=with_figure[0].name,
+                by_sample=tuple(figure.value for figure in with_figure),
+                k=len(samples),
+                failed=sum(reading.failed for reading in readings),
+                no_verdict=sum(reading.no_verdict for reading in readings),
+            )
+            found.append(average)
+    return found
+
+
+def _readings(one: MeasuredBenchmark, attempts: Sequence[Attempt], sample: int = 0) -> list[BenchmarkReading]:
+    """Of one sample of each question, by default the first, as a harness would read it."""
+    first = [attempt for attempt in attempts if attempt.trajectory.sample == sample]
     rows = [one.rows[attempt.task.id] for attempt in first]
     replies = [_reply(attempt) for attempt in first]
     transcripts = ["\n".join(turn.text for turn in attempt.trajectory.turns) for attempt in first]
@@ -199,7 +262,9 @@ def _published(benchmark: Benchmark) -> Iterable[str]:
         yield f"{model} {low:g}" if low == high else f"{model} {low:g} to {high:g} in {count} sources"
 
 
-def _json(one: MeasuredBenchmark, stage: str, readings: Sequence[BenchmarkReading]) -> dict[str, Json]:
+def _json(
+    one: MeasuredBenchmark, stage: str, readings: Sequence[BenchmarkReading], averages: Sequence[SampleAverage]
+) -> dict[str, Json]:
     return {
         "benchmark": one.benchmark.name,
         "evaluation": stage,
@@ -207,6 +272,7 @@ def _json(one: MeasuredBenchmark, stage: str, readings: Sequence[BenchmarkReadin
         "asked": dict(one.tasks.set_apart),
         "headline": one.benchmark.headline,
         "readings": [reading.as_json() for reading in readings],
+        "avg_at_k": [average.as_json() for average in averages],
         "published": [
             {
                 "model": figure.model,
