@@ -55,6 +55,13 @@ def test_no_rank_is_idle_while_there_are_sequences_enough(sequences: list[Traini
     assert busy == min(ranks, len(sequences))
 
 
+def test_sequences_that_add_nothing_to_their_prompt_are_dealt_to_all_ranks() -> None:
+    sequences = [sequence(1, 0), sequence(1, 0), sequence(1, 0)]
+    hands = deal(sequences, 2, 2)
+    assert [[len(batch.sequences) for batch in hand] for hand in hands] == [[1, 1], [1, 1]]
+    assert sum(batch.is_blank for hand in hands for batch in hand) == 1
+
+
 def test_a_blank_is_the_shortest_sequence_and_weighs_nothing() -> None:
     long, short = sequence(2, 8), sequence(2, 1, asked=2)
     hands = deal([long, short], 3, 100)

@@ -42,13 +42,15 @@ def deal(sequences: Sequence[TrainingSequence], ranks: int, max_tokens: int) -> 
 def _cut(sequences: Sequence[TrainingSequence], ranks: int, max_tokens: int) -> list[MicroBatch]:
     """Micro-batches, at least one for each rank where there are so many sequences."""
     index_of = {id(sequence): index for index, sequence in enumerate(sequences)}
-    limit = max_tokens
-    while True:
-        cut = micro_batches(sequences, max_tokens=limit)
-        if len(cut) >= min(ranks, len(sequences)):
-            break
+    wanted, limit = min(ranks, len(sequences)), max_tokens
+    cut = micro_batches(sequences, max_tokens=limit)
+    while len(cut) < wanted and limit > 1:
         # Smaller than the largest part is small enough to part it, if only at its last sequence.
         limit = max(1, min(limit - 1, max(sum(one.forwarded_count for one in batch) for batch in cut) * 3 // 4))
+        cut = micro_batches(sequences, max_tokens=limit)
+    if len(cut) < wanted:
+        # A sequence of one action token adds nothing to the prompt that it shares: no limit parts it from the others.
+        cut = [[one] for batch in cut for one in batch]
     return [MicroBatch(tuple(batch), tuple(index_of[id(one)] for one in batch)) for batch in cut]
 
 
