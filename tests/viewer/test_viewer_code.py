@@ -79,7 +79,7 @@ def test_code_its_output_and_its_error_are_legible_in_the_report(tmp_path: Path)
     escaped = CODE.replace("&", "&amp;").replace("<", "&lt;")
     assert f"```python\n{escaped}\n```" in page
     assert f'<pre class="run" tabindex="0">{escaped}</pre>' in page
-    assert "<pre>The code ran. Output:\n0</pre>" in page
+    assert '<pre tabindex="0">The code ran. Output:\n0</pre>' in page
     assert "the code failed: NameError" in page
 
 
