@@ -12,7 +12,8 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.procedural import family_named, own_family_file
+from saccade.tasks.own_families import own_family_file
+from saccade.tasks.procedural import family_named
 from saccade.types import Json
 
 DIFF_LINES = 60

@@ -82,7 +82,7 @@ class Canvas:
 
     def shape(self, name: str, center: Point, radius: float, colour: Colour) -> Coverage:
         """One of ``SHAPES`` that fits in a circle of this radius."""
-        corners = _unit_shape(name)
+        corners = unit_shape(name)
         return self.polygon([Point(center.x + radius * x, center.y + radius * y) for x, y in corners], colour)
 
     def line(self, start: Point, end: Point, width: float, colour: Colour) -> Coverage:
@@ -138,7 +138,7 @@ def on_circle(center: Point, radius: float, degrees: float) -> Point:
 
 
 @cache
-def _unit_shape(name: str) -> tuple[tuple[float, float], ...]:
+def unit_shape(name: str) -> tuple[tuple[float, float], ...]:
     """Corners of a shape inside the circle of radius 1 around the origin."""
     if name == "square":
         side = 0.78

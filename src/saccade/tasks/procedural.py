@@ -6,16 +6,12 @@ without a picture is split by its question. A family of the user's own is named 
 named.
 """
 
-import inspect
 import zlib
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.own_code import module_of_file, named_in
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.families.angles import draw_geometry_angle, draw_triangle_angles
 from saccade.tasks.families.attributes import draw_attributes, draw_big_shape, draw_placed_shapes
@@ -39,7 +35,8 @@ from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_ba
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.tables import draw_dot_table, draw_table_lookup, draw_table_sums
 from saccade.tasks.families.video_event import draw_video_event
-from saccade.tasks.scene import FamilyFunction, Scene
+from saccade.tasks.own_families import SHAPE, family_name, own_family, own_family_file
+from saccade.tasks.scene import DrawsInSplit, FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
 
 FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
@@ -122,7 +119,6 @@ ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 Family = str | FamilyFunction
 """A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
 
-SHAPE = "a task family is a function def draw(rng: Generator, difficulty: float) -> Scene"
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
 )
@@ -132,46 +128,11 @@ MAX_DRAWS = 512
 """Draws until a scene falls into its split: at the smallest share, all fail once in 10^29 tasks."""
 
 
-def own_family_file(name: str) -> Path | None:
-    """The file of ``FILE.py:NAME`` or ``FILE.py``; None for any other text."""
-    place = name if name.endswith(".py") else name.rpartition(":")[0]
-    return Path(place) if place.endswith(".py") else None
-
-
-def own_family(name: str) -> FamilyFunction:
-    """The function that ``FILE.py:NAME`` names; the file is run once. ``UserError`` says what to do."""
-    file = own_family_file(name)
-    assert file is not None
-    return _loaded(file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2])
-
-
-def family_name(draw: FamilyFunction) -> str:
-    """The name of a family of the user's own: its function's without ``draw_``."""
-    name = getattr(draw, "__name__", "")
-    if not name.isidentifier():
-        raise UserError(f"a task family needs a name of its own, and {draw!r} has none; {SHAPE}")
-    return name.removeprefix("draw_")
-
-
 def checked_scene(scene: object, name: str) -> Scene:
     """The scene that a family drew; ``UserError`` when it is none."""
     if not isinstance(scene, Scene):
         raise UserError(f"the task family {name!r} returned {type(scene).__name__}, not a Scene; {SHAPE}")
     return scene
-
-
-@cache
-def _loaded(file: Path, function: str) -> FamilyFunction:
-    place = str(file)
-    found = named_in(module_of_file(file, what="task family"), function, place, what="task family", parameters=2)
-    if not callable(found):
-        raise UserError(f"{place}:{function} is not a function but {type(found).__name__}; {SHAPE}")
-    try:
-        inspect.signature(found).bind(None, 0.5)
-    except TypeError as error:
-        raise UserError(f"{place}:{function} cannot be called ({error}); {SHAPE}") from None
-    draw: FamilyFunction = found
-    return draw
 
 
 def generate(
@@ -185,6 +146,9 @@ def generate(
     name, draw = family_named(family)
     _check(split, index, difficulty)
     rng = generator_for(seed, "task", name, split, index)
+    drawer: object = draw
+    if isinstance(drawer, DrawsInSplit):
+        draw = drawer.within(lambda key: _split_of_key(key) == split)
     for _ in range(MAX_DRAWS):
         scene = checked_scene(draw(rng, difficulty), name)
         if split_of(scene) == split:
@@ -197,7 +161,15 @@ def generate(
 
 def split_of(scene: Scene) -> str:
     """The one split that may show this scene."""
-    bucket = seed_for(_content(scene), "split of a picture") % 8
+    return _split_of_content(_content(scene))
+
+
+def _split_of_key(split_key: bytes) -> str:
+    return _split_of_content(zlib.crc32(split_key))
+
+
+def _split_of_content(content: int) -> str:
+    bucket = seed_for(content, "split of a picture") % 8
     return next(name for name, buckets in SPLITS.items() if bucket in buckets)
 
 
@@ -206,15 +178,26 @@ def family_named(family: Family) -> tuple[str, FamilyFunction]:
     if isinstance(family, str) and family in ALL_FAMILIES:
         return family, ALL_FAMILIES[family]
     if isinstance(family, str) and own_family_file(family) is None:
-        raise UserError(
-            f"no task family {family!r}; the families are {', '.join(ALL_FAMILIES)}; one of your own is named "
-            "FILE.py:NAME"
-        )
+        return family, _gym_draw(family)
     draw = own_family(family) if isinstance(family, str) else family
     name = family_name(draw)
     if ALL_FAMILIES.get(name, draw) is not draw:
         raise UserError(f"a family that ships is called {name!r}; give your function another name")
     return name, draw
+
+
+def _gym_draw(name: str) -> FamilyFunction:
+    """A family of the gym, or a part of one (``saccade.gym.registry``); ``UserError`` where no family has the name."""
+    # Loaded on the first use, because the gym stands on this room and its families are many.
+    from saccade.gym.registry import NAME_SHAPE, find_draw
+
+    draw = find_draw(name)
+    if draw is None:
+        raise UserError(
+            f"no task family {name!r}; the families are {', '.join(ALL_FAMILIES)}; those of the gym are listed by "
+            f"'saccade families' and named {NAME_SHAPE}; one of your own is named FILE.py:NAME"
+        )
+    return draw
 
 
 def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[Family] | None = None) -> Iterator[str]:
@@ -276,5 +259,7 @@ def _example(scene: Scene, family: str, task_id: str, difficulty: float, media: 
         event_s=scene.event_s,
         difficulty=difficulty,
         objects=scene.objects,
+        accepted=asked.accepted,
+        buckets=asked.buckets,
     )
     return Example(task=task, turns=asked.turns)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -32,6 +33,8 @@ class SceneQuestion:
     tolerance: float = 0.0
     conclusion: str = "clear now"
     """The expert's thought when it answers."""
+    accepted: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ()
 
     @property
     def turns(self) -> tuple[ExpertTurn, ...]:
@@ -60,6 +63,15 @@ PLACE_NAMES = tuple(f"{row} {column}" for row in _ROWS for column in _COLUMNS)
 
 FamilyFunction = Callable[[Generator, float], Scene]
 """Draws a scene from a generator and a difficulty in [0, 1]."""
+
+
+@runtime_checkable
+class DrawsInSplit(Protocol):
+    """A family that tells the split of a scene before it draws the picture, because drawing is slow."""
+
+    def within(self, accepts: Callable[[bytes], bool]) -> FamilyFunction:
+        """The family, drawing scenes with a ``split_key`` that is accepted; where it has one."""
+        ...
 
 
 def knob(difficulty: float, easy: float, normal: float, hard: float) -> float:

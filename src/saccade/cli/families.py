@@ -1,0 +1,48 @@
+"""``saccade families``: the task families that ship, with their programs, looks and what each needs."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from saccade.gym.family import GymFamily
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[FAMILY]...")
+@click.option("--domain", help="Families of this domain alone.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON object a line.")
+def families(names: tuple[str, ...], domain: str | None, is_json: bool) -> None:
+    """List task families: domain, programs, looks, extra, and whether they need a closer look.
+
+    Each can be named wherever a family is named, as can a part of it:
+    FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE].
+    """
+    import json
+
+    from saccade.gym.listing import as_json, as_text, summary
+    from saccade.gym.registry import DOMAINS
+
+    if domain is not None and domain not in DOMAINS:
+        raise UserError(f"--domain {domain}: no such domain; use one of {', '.join(DOMAINS)}")
+    shown = [family for family in _chosen(names) if domain in (None, family.domain)]
+    if is_json:
+        for family in shown:
+            click.echo(json.dumps(as_json(family)))
+        return
+    for family in shown:
+        click.echo(as_text(family, with_programs=bool(names)))
+    click.echo(summary(shown))
+
+
+def _chosen(names: tuple[str, ...]) -> "Sequence[GymFamily]":
+    from saccade.gym.registry import gym_families
+
+    known = gym_families()
+    if unknown := [name for name in names if name not in known]:
+        raise UserError(f"no family {unknown[0]!r} in the gym; the families are {', '.join(known)}")
+    return [known[name] for name in names or known]

@@ -1,0 +1,1 @@
+"""Families: each a grammar with its looks and programs. ``saccade.gym.registry`` lists their modules."""

@@ -1,0 +1,1 @@
+"""Grammars: functions that draw states."""

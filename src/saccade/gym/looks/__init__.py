@@ -1,0 +1,1 @@
+"""Looks: functions that draw pictures of states, with the region of every element."""

@@ -1,0 +1,1 @@
+"""Programs: questions about states, in tables by what they ask for."""

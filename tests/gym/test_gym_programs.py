@@ -1,0 +1,159 @@
+"""What holds for every program of every family of the gym."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from saccade.geometry import Box
+from saccade.gym.extras import missing_modules
+from saccade.gym.family import IF_NOT, GymFamily, GymSample
+from saccade.gym.golden import golden_complaint, sample_digest
+from saccade.gym.levels import Levels
+from saccade.gym.program import UNANSWERABLE
+from saccade.gym.registry import gym_families
+from saccade.media.store import MediaStore
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.seeding import generator_for
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.tools.tool import find_tool
+from saccade.types import Answer, Task, ToolCall
+
+MEDIA = MediaStore()
+LEVELS = (0.0, 0.5, 1.0)
+
+
+def _drawn_here(family: GymFamily) -> bool:
+    return not any(missing_modules(renderer) for renderer in family.renderers)
+
+
+HERE = [family for family in gym_families().values() if _drawn_here(family)]
+every_family = pytest.mark.parametrize("family", HERE, ids=lambda family: family.name)
+every_program = pytest.mark.parametrize(
+    ("family", "name"),
+    [pytest.param(family, one.name, id=f"{family.name}/{one.name}") for family in HERE for one in family.programs],
+)
+
+
+def _sample(family: GymFamily, name: str, level: float, unanswerable: float | None = None) -> GymSample:
+    rng = generator_for(3, "test", family.name, name, str(level))
+    return family.sample(rng, Levels(base=level), program=family.program(name), unanswerable=unanswerable)
+
+
+@every_program
+def test_a_program_gives_all_that_is_asked_of_it(family: GymFamily, name: str) -> None:
+    for level in LEVELS:
+        sample = _sample(family, name, level)
+        check_answer(sample)
+        check_regions(sample)
+        check_experts(sample)
+        check_wordings(sample)
+
+
+@every_program
+def test_a_variant_without_an_answer_shows_or_asks_something_else(family: GymFamily, name: str) -> None:
+    told, untold = _sample(family, name, 0.5), _sample(family, name, 0.5, unanswerable=1.0)
+    asked = untold.scene.asked
+    assert asked.answer == UNANSWERABLE
+    assert asked.question.endswith(IF_NOT)
+    assert not asked.choices or UNANSWERABLE in asked.choices
+    assert UNANSWERABLE not in untold.asked.near
+    before, after = ([image.tobytes() for image in one.scene.images] for one in (told, untold))
+    assert (before, told.scene.asked.question) != (after, asked.question.removesuffix(IF_NOT))
+    assert _sample(family, name, 0.5, unanswerable=0.0).scene.asked.answer != UNANSWERABLE
+
+
+def check_answer(sample: GymSample) -> None:
+    asked = sample.scene.asked
+    assert asked.answer
+    assert asked.answer != UNANSWERABLE
+    assert not asked.choices or asked.answer in asked.choices
+    assert (asked.answer_kind == "choice") == bool(asked.choices)
+    assert len(set(asked.choices)) == len(asked.choices)
+    assert not {*sample.asked.near} & {asked.answer, *sample.asked.accepted}
+    if sample.program.solve is not None:
+        assert sample.program.solve(sample.state, sample.asked.words) == asked.answer
+    task = _task(sample)
+    assert all(answer_is_right(task, text) for text in (asked.answer, *sample.asked.accepted))
+    assert not any(answer_is_right(task, text) for text in sample.asked.near)
+
+
+def _task(sample: GymSample) -> Task:
+    asked = sample.scene.asked
+    return Task(
+        id="one",
+        family=sample.family,
+        question=asked.question,
+        answer=asked.answer,
+        answer_kind=asked.answer_kind,
+        images=(),
+        choices=asked.choices,
+        tolerance=asked.tolerance,
+        accepted=asked.accepted,
+    )
+
+
+def check_regions(sample: GymSample) -> None:
+    scene = sample.scene
+    for target in scene.asked.targets:
+        width, height = scene.images[target.image_index].size
+        assert _inside(target.box, width, height)
+        assert target.box.x1 <= target.point.x <= target.box.x2
+        assert target.mask is not None
+        assert (target.mask.width, target.mask.height) == (width, height)
+        assert target.mask.to_array()[int(target.point.y), int(target.point.x)]
+    for one in scene.objects:
+        assert _inside(one.box, *scene.images[one.image_index].size)
+    named = [(one.image_index, one.name) for one in scene.objects]
+    assert len(set(named)) == len(named)
+    identities = [element.id for element in sample.state.elements]
+    assert len(set(identities)) == len(identities)
+
+
+def _inside(box: Box, width: int, height: int) -> bool:
+    return 0 <= box.x1 < box.x2 <= width and 0 <= box.y1 < box.y2 <= height
+
+
+def check_experts(sample: GymSample) -> None:
+    """Each call of the image tools runs on the picture that it names; the last turn gives the answer."""
+    assert sample.scene.asked.turns[-1].action == Answer(text=sample.scene.asked.answer)
+    images = [MEDIA.add(image) for image in sample.scene.images]
+    for kind, turns in sample.experts.items():
+        for turn in turns if kind != "code" else ():
+            assert isinstance(turn.action, ToolCall)
+            assert find_tool(turn.action.name, IMAGE_TOOLS).call(turn.action.arguments, images, MEDIA).is_ok
+
+
+def check_wordings(sample: GymSample) -> None:
+    asked = sample.scene.asked
+    assert len(set(sample.paraphrases)) == len(sample.paraphrases) >= 2
+    assert asked.question in sample.paraphrases
+    if not asked.choices and not asked.answer.isdigit():
+        pattern = rf"(?<!\w){re.escape(asked.answer.lower())}(?!\w)"
+        assert not any(re.search(pattern, text.lower()) for text in sample.paraphrases)
+
+
+@every_family
+def test_bytes_are_those_on_record(family: GymFamily) -> None:
+    assert golden_complaint(family) == ""
+
+
+DIGESTS = """
+import sys
+from saccade.gym.golden import sample_digest
+from saccade.gym.levels import Levels
+from saccade.gym.registry import gym_families
+from saccade.seeding import generator_for
+for name in sys.argv[1:]:
+    print(name, sample_digest(gym_families()[name].sample(generator_for(5, name), Levels())))
+"""
+
+
+def test_another_process_with_other_threads_draws_the_same_bytes() -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "3"}
+    command = [sys.executable, "-c", DIGESTS, *(family.name for family in HERE)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    here = [f"{one.name} {sample_digest(one.sample(generator_for(5, one.name), Levels()))}" for one in HERE]
+    assert run.stdout.splitlines() == here, run.stderr
