@@ -23,6 +23,7 @@ def train_spread(
     accepted: tuple[str, ...],
     threads: int,
     is_quiet: bool,
+    config: str,
 ) -> Mapping[str, StageSummary]:
     """Runs the recipe that ``target`` names on a cluster, watched over by this process; the summaries of the run.
 
@@ -49,6 +50,7 @@ def train_spread(
         accepted=accepted,
         command=("saccade", *arguments),
         is_quiet=is_quiet,
+        config=config,
         weights=weights_folder(fleet, out.absolute()),
     )
     return train_on_ray(job)

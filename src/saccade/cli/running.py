@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from saccade.cli.config_option import config_option, options_given, with_file
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -41,7 +42,14 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
     options = [
         out,
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bytes."),
-        click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable."),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=with_file,
+            help="Change a setting. Repeatable.",
+        ),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
         click.option(
             "--accept-change",
@@ -57,7 +65,7 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
     def with_options(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
-        return command
+        return config_option(command)
 
     return with_options
 
@@ -119,16 +127,35 @@ def start(
     # Before the imports, which take seconds: most mistakes are found here.
     own = dataclasses.replace(context, overrides=overrides)
     plan = plan_of(recipe, own, logs=out / "engine")
+    config = _config_of(plan, context, threads)
     if fleet.has_ray:
         from saccade.cli.fleet import train_spread
 
         summaries = train_spread(
-            target, own, plan, fleet, out=out, resume=resume, accepted=accepted, threads=threads, is_quiet=quiet
+            target,
+            own,
+            plan,
+            fleet,
+            out=out,
+            resume=resume,
+            accepted=accepted,
+            threads=threads,
+            is_quiet=quiet,
+            config=config,
         )
         tell(summaries, plan, out)
         return
     run = partial(
-        _run, plan, context, out=out, resume=resume, accepted=accepted, threads=threads, quiet=quiet, source=source
+        _run,
+        plan,
+        context,
+        out=out,
+        resume=resume,
+        accepted=accepted,
+        threads=threads,
+        quiet=quiet,
+        source=source,
+        config=config,
     )
     if fleet.learners == 1:
         run(measured=measured, keeping=keeping)
@@ -157,6 +184,7 @@ def _run(
     threads: int,
     quiet: bool,
     source: "Callable[[], RecipeSource] | None",
+    config: str,
     measured: Mapping[str, object] | None,
     company: "Company | None" = None,
     keeping: "Keeping | None" = None,
@@ -178,12 +206,26 @@ def _run(
         command=("saccade", *arguments),
         inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
+        config=config,
         accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),
         company=company,
         keeping=keeping or Keeping(),
     )
     tell(summaries, plan, out)
+
+
+def _config_of(plan: "Plan", context: "RecipeContext", threads: int) -> str:
+    """The text of the run's ``config.yaml``."""
+    from saccade.config.config_file import config_text
+    from saccade.config.settings import to_json
+
+    command = click.get_current_context()
+    options = {**options_given(command), "seed": context.seed, "threads": threads}
+    title = " ".join(plan.title.split())
+    again = f"saccade {command.info_name} --config config.yaml --out DIR"
+    header = f"# {title}\n# To start it again: {again}\n" if title else f"# To start it again: {again}\n"
+    return header + config_text(options, to_json(plan.settings), context.overrides)
 
 
 def tell(summaries: "Mapping[str, StageSummary]", plan: "Plan", out: Path) -> None:

@@ -24,6 +24,18 @@ class _Leaf:
     value: object
 
 
+class Override(str):
+    """A ``key=value`` of a configuration file, which knows its place for messages."""
+
+    place: str
+
+    @classmethod
+    def at(cls, place: str, key: str, text: str) -> "Override":
+        made = cls(f"{key}={text}")
+        made.place = place
+        return made
+
+
 class AskForSettings(tuple[str, ...]):
     """Overrides that change nothing but ask for the settings: a recipe that applies them raises ``SettingsAsked``."""
 
@@ -73,13 +85,14 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
         key = key.strip()
         if not equals:
             raise UserError(f"--set {override!r} has no '='; write key=value, for example {next(iter(known))}=...")
+        where = override.place if isinstance(override, Override) else "--set"
         if key not in known:
-            raise UserError(_unknown_key(key, known))
+            raise UserError(f"{where} {_unknown_key(key, known)}")
         try:
             value = read_text(known[key], text.strip())
         except MismatchError as mismatch:
             expected = mismatch.expected or describe(known[key])
-            raise UserError(f"--set {key}={text.strip()}: {key} must be {expected}") from None
+            raise UserError(f"{where} {key}={text.strip()}: {key} must be {expected}") from None
         _put(changes, key.split("."), _Leaf(value))
     changed = _changed(settings, type(settings), changes, "")
     check_settings(changed)
@@ -178,14 +191,14 @@ def _group_of(annotation: object) -> "type[DataclassInstance] | None":
 def _unknown_key(key: str, known: Mapping[str, object]) -> str:
     if any(name.startswith(f"{key}.") for name in known):
         inner = ", ".join(name for name in known if name.startswith(f"{key}."))
-        return f"--set {key}: {key!r} is a group of settings; set one of: {inner}"
+        return f"{key}: {key!r} is a group of settings; set one of: {inner}"
     near = near_keys(key, list(known))
     suggestion = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     group = key.rpartition(".")[0]
     there = [name for name in known if name.rpartition(".")[0] == group]
     groups = dict.fromkeys(f"{name.partition('.')[0]}.*" for name in known if "." in name)
     listed = ", ".join([*there, *([] if group and there else groups)] or known)
-    return f"--set {key}: there is no setting {key!r}.{suggestion} Known here: {listed}"
+    return f"{key}: there is no setting {key!r}.{suggestion} Known here: {listed}"
 
 
 def _put(changes: _Changes, path: Sequence[str], leaf: _Leaf) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_json_atomic
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_bytes_atomic, write_json_atomic
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
 from saccade.runs import clocks, segments, signals
@@ -23,7 +23,16 @@ from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object,
 from saccade.types import Json
 
 _LOCK = ".lock"
-_FILES = ("settings.json", "run.json", "asked.json", "metrics.jsonl", "report.json", "report.html", "log.txt")
+_FILES = (
+    "settings.json",
+    "config.yaml",
+    "run.json",
+    "asked.json",
+    "metrics.jsonl",
+    "report.json",
+    "report.html",
+    "log.txt",
+)
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
@@ -69,14 +78,16 @@ class RunDirectory:
         settings: Mapping[str, Json],
         command: Sequence[str] = (),
         title: str = "",
+        config: str = "",
         judge: Callable[[Sequence[Change]], tuple[str, ...]] = _refuse_changes,
     ) -> "RunDirectory":
         """Start a run at ``path``, or take an interrupted one up again.
 
         With ``resume`` an empty or absent directory starts a new run, so that the same command may be repeated
-        until it ends. ``judge`` is asked about settings that have changed since the run was started; it gives the
-        lines that ``run.json`` keeps of them, or raises UserError. Raises UserError when the directory holds
-        something else, a run that ``resume`` was not given for, or one that another process is writing.
+        until it ends. ``config`` is the text of ``config.yaml``; without one there is none. ``judge`` is asked about
+        settings that have changed since the run was started; it gives the lines that ``run.json`` keeps of them, or
+        raises UserError. Raises UserError when the directory holds something else, a run that ``resume`` was not given
+        for, or one that another process is writing.
         """
         paths = RunPaths(root=path)
         with disk_errors(path):
@@ -92,6 +103,8 @@ class RunDirectory:
                     (path / name).mkdir(exist_ok=True)
             is_resumed = paths.info.exists()
             write_json_atomic(paths.settings, settings)
+            if config:
+                write_bytes_atomic(paths.config, config.encode())
             write_json_atomic(paths.info, info.as_json())
             with disk_errors(paths.log):
                 return cls(paths, info, lock, is_resumed=is_resumed)

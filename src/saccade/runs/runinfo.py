@@ -67,6 +67,11 @@ class RunPaths:
         return self.root / "settings.json"
 
     @property
+    def config(self) -> Path:
+        """Settings as ``--config`` takes them, to start the run again."""
+        return self.root / "config.yaml"
+
+    @property
     def info(self) -> Path:
         return self.root / "run.json"
 

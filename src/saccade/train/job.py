@@ -45,6 +45,8 @@ class Job:
     threads: int
     accepted: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    config: str = ""
+    """Text of the run's ``config.yaml``."""
     is_quiet: bool = False
     weights: Path
     """Folder for the weights that rollout workers read."""
@@ -119,6 +121,7 @@ def _lead(
         resume=job.resume or bool(fleet.restarted),
         threads=job.threads,
         command=job.command,
+        config=job.config,
         inputs=inputs_of(context, families=families_in([to_json(plan.settings)])),
         source=load_recipe(job.recipe).source(),
         accepted=job.accepted,

@@ -73,6 +73,7 @@ def run_plan(
     company: Company | None = None,
     keeping: Keeping = Keeping(),
     fleet: Fleet | None = None,
+    config: str = "",
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
@@ -82,8 +83,8 @@ def run_plan(
     with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
-    ``keeping`` says which they take. With a ``fleet`` its
-    rollout workers play what is learned from.
+    ``keeping`` says which they take. With a ``fleet`` its rollout workers play what is learned from. ``config`` is the
+    text of the run's ``config.yaml``.
     """
     plan.check()
     if company is not None:
@@ -111,7 +112,13 @@ def run_plan(
             stack.enter_context(resource)
         directory = stack.enter_context(
             RunDirectory.create(
-                out, resume=resume, settings=settings, command=tuple(command), title=plan.title, judge=judge
+                out,
+                resume=resume,
+                settings=settings,
+                command=tuple(command),
+                title=plan.title,
+                config=config,
+                judge=judge,
             )
         )
         try:
