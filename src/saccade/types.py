@@ -127,6 +127,9 @@ class Task:
     """Pages that hold the answer, each once; empty where there is no answer, None where they are not known."""
     shown_pages: tuple[Page, ...] = ()
     """The page that each image shows, where images are pages."""
+    is_interleaved: bool = False
+    """Whether the images stand inside the words: ``question`` and ``choices`` have a place for each, ``<image 1>``,
+    ``<image 2>``, ..., once and in order (``saccade.interleaving``). They stand before a wording that has none."""
 
     @property
     def missing_pages(self) -> tuple[Page, ...]:

@@ -105,7 +105,7 @@ def test_a_stop_text_ends_the_reply(agent):
     assert reply["choices"][0]["message"]["content"] == "ser"
 
 
-def test_pictures_between_words_are_named_where_they_stand(agent):
+def test_pictures_between_words_are_shown_where_they_stand(agent):
     content = [
         said("Compare"),
         shown(picture(1)),
@@ -114,8 +114,22 @@ def test_pictures_between_words_are_named_where_they_stand(agent):
         said("please"),
     ]
     trace = agent.get(agent.ask(content).json()["saccade"]["trace"]).json()
-    assert trace["task"]["question"] == "Compare\n[image 1]\nwith\n[image 2]\nplease"
+    assert trace["task"]["question"] == "Compare<image 1>with<image 2>please"
+    assert trace["task"]["interleaved"] is True
     assert len(trace["task"]["images"]) == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [shown(picture(1)), shown(picture(2)), said("Compare <image 1>")],
+        [said("Compare <image 1>"), shown(picture(1)), shown(picture(2))],
+    ],
+)
+def test_pictures_at_an_end_stand_before_the_words_and_no_word_is_a_place(agent, content):
+    task = agent.get(agent.ask(content).json()["saccade"]["trace"]).json()["task"]
+    assert task["question"] == "Compare < image 1>"
+    assert "interleaved" not in task
 
 
 def test_earlier_turns_and_instructions_become_words_before_the_question(agent):

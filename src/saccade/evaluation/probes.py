@@ -19,6 +19,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle, islice
 from typing import Literal, get_args
 
 from PIL import Image
@@ -26,6 +27,7 @@ from PIL import Image
 from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory
 from saccade.errors import UserError
 from saccade.evaluation.samples import default_cluster
+from saccade.interleaving import in_order, places_of
 from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.answers.rules import options_named
@@ -118,7 +120,8 @@ def _changed(
         case "cycled":
             return cycles(task) if has_free_options(task) else []
         case "no-question":
-            return [replace(task, question=BARE_QUESTION, wordings={})] if has_free_options(task) else []
+            bare = places_of(task.question) + BARE_QUESTION if task.is_interleaved else BARE_QUESTION
+            return [replace(task, question=bare, wordings={})] if has_free_options(task) else []
         case "withheld-results":
             raise AssertionError("changes the environment, not the question")
 
@@ -138,13 +141,8 @@ def reordered(task: Task, order: Sequence[int], *, suffix: str = "") -> Task:
     """The task with its options in this order (of their old places), its answer by its new letter."""
     [right] = options_named(task.answer, task.choices)
     answer = LETTERS[list(order).index(right)]
-    return replace(
-        task,
-        id=f"{task.id}{suffix}",
-        choices=tuple(task.choices[place] for place in order),
-        answer=answer,
-        accepted=(),
-    )
+    choices = tuple(task.choices[place] for place in order)
+    return in_order(replace(task, id=f"{task.id}{suffix}", choices=choices, answer=answer, accepted=()))
 
 
 def cycles(task: Task) -> list[Task]:
@@ -165,7 +163,8 @@ def _other_pictures(tasks: Sequence[Task], seed: int) -> dict[str, tuple[ImageRe
         following = (order[(place + step) % len(order)] for step in range(1, len(order)))
         other = next((one.images for one in following if one.images != task.images), None)
         if other is not None:
-            found[task.id] = other
+            # Each place inside the words has a picture, whatever the other question has.
+            found[task.id] = tuple(islice(cycle(other), len(task.images))) if task.is_interleaved else other
     return found
 
 

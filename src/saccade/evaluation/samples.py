@@ -106,6 +106,7 @@ def question_hash(task: Task) -> str:
         [image.hash for image in task.images],
         [task.corpus, task.document],
         list(task.frame_times_s),
+        *(["interleaved"] if task.is_interleaved else []),
     ]
     return hashlib.sha256(json.dumps(asked).encode("ascii")).hexdigest()[:32]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols import instructions
-from saccade.protocols.instructions import ANSWER, Style, coordinates, image_numbers, image_parts, question_text
+from saccade.protocols.instructions import ANSWER, Style, coordinates, image_numbers, question_parts
 from saccade.protocols.markup import defused
 from saccade.types import Json, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
@@ -65,7 +65,7 @@ def prompt(
 
     return (
         Message(role="system", parts=(_full_instructions(tools, view, max_turns),)),
-        Message(role="user", parts=(*image_parts(task, style, label), question_text(task, style))),
+        Message(role="user", parts=question_parts(task, style, label=label)),
     )
 
 

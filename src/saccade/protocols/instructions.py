@@ -2,14 +2,16 @@
 
 The user's message is, in this order: the images (each frame of a video preceded by its time; in the full
 style each still image preceded by its number), the question, the options of a multiple-choice question unless
-the question already names them all.
+the question already names them all. Images of an interleaved question stand where its words name them.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
 from saccade.protocols.markup import defused
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
@@ -53,7 +55,7 @@ def asked_messages(task: Task, system: str, *, style: Style, wording: str = "") 
     """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
         Message(role="system", parts=(system,)),
-        Message(role="user", parts=(*image_parts(task, style), question_text(task, style, wording))),
+        Message(role="user", parts=question_parts(task, style, wording)),
     )
 
 
@@ -141,6 +143,25 @@ def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbere
             parts.append(str(index + 1))
         parts.append(image)
     return parts
+
+
+def question_parts(
+    task: Task, style: Style, wording: str = "", label: Callable[[int], str] | None = None
+) -> tuple[str | ImageRef, ...]:
+    """The images and the question with its options, as the user's message has them.
+
+    Inside the words an image has no number before it, but for a ``label`` that is given: tools count the images in the
+    order in which they are seen either way.
+    """
+    text = question_text(task, style, wording)
+    parts = interleaved_parts(text.removeprefix("\n"), task.images) if task.is_interleaved else None
+    if parts is None:
+        return (*image_parts(task, style, label or _numbered), text)
+    if label is None or style == "brief":
+        return parts
+    numbers = itertools.count()
+    labelled = [(label(next(numbers)), part) if isinstance(part, ImageRef) else (part,) for part in parts]
+    return tuple(itertools.chain.from_iterable(labelled))
 
 
 def question_text(task: Task, style: Style, wording: str = "") -> str:

@@ -1,7 +1,7 @@
 """Public benchmarks in ``saccade eval``: their questions as sets to measure, and readings of what was answered."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -27,13 +27,14 @@ from saccade.evaluation.benchmarks import (
     with_options,
 )
 from saccade.evaluation.benchmarks.benchmark import PixelRule
+from saccade.evaluation.benchmarks.rows import in_own_words
 from saccade.evaluation.probes import ProbeName
 from saccade.recipes.evaluation import TaskSet
 from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
 from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
-from saccade.types import Attempt, Json, Task
+from saccade.types import Attempt, Json
 
 Options = Literal["published", "shuffled", "cycles"]
 Prompts = Literal["saccade", "vlmevalkit"]
@@ -90,7 +91,7 @@ def _measured(
     reading = "strict" if benchmark.reading(benchmark.headline).needs_judge else benchmark.headline
     by_id = {row.task.id: row for row in rows}
     clusters = {row.task.id: benchmark.cluster(row) for row in rows}
-    tasks = [row.task if prompt == "saccade" else _in_its_words(benchmark, row) for row in rows]
+    tasks = [row.task if prompt == "saccade" else in_own_words(benchmark, row) for row in rows]
     rule = pixel_rule(pixels, [benchmark.pixels])
     tasks = [encoded(task, rule, context.media) for task in tasks]
     apart: dict[str, Json] = {
@@ -114,10 +115,6 @@ def _measured(
             set_apart=apart,
         ),
     )
-
-
-def _in_its_words(benchmark: Benchmark, row: BenchmarkRow) -> Task:
-    return replace(row.task, question=benchmark.prompt(row), wordings={})
 
 
 def check_judge(measured: Sequence[Benchmark], judge: str, model: str | None) -> None:

@@ -136,6 +136,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         **({"wordings": dict(task.wordings)} if task.wordings else {}),
         **({"accepted": list(task.accepted)} if task.accepted else {}),
         **({"buckets": list(task.buckets)} if task.buckets else {}),
+        **({"interleaved": True} if task.is_interleaved else {}),
         **scope_to_json(task),
     }
 
@@ -166,6 +167,7 @@ def task_from_json(value: Json) -> Task:
         document=fields.text("document") if fields.has("document") else None,
         gold_pages=_pages_from(fields, "gold_pages") if fields.has("gold_pages") else None,
         shown_pages=_pages_from(fields, "shown_pages") if fields.has("shown_pages") else (),
+        is_interleaved=fields.has("interleaved") and fields.truth("interleaved"),
     )
 
 

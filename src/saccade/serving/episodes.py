@@ -104,6 +104,7 @@ class EpisodesOfRequests:
                 answer_kind="text",
                 images=images,
                 source=STREAM,
+                is_interleaved=asked.is_interleaved,
             )
             yield Request(ident=f"chatcmpl-{secrets.token_hex(16)}", asked=asked, task=task, pictures=pictures)
         finally:

@@ -1,8 +1,8 @@
 """Chat completion requests read: one question with its pictures, and how it is to be sampled.
 
-Whatever a client sends becomes the text of one question: its instructions and earlier turns in words before it, and
-``[image 2]`` where a picture stands between words. So no text of a client has a role of its own in the chat, and its
-special tokens are taken apart before the template sees them.
+Whatever a client sends becomes the text of one question: its instructions and earlier turns in words before it, its
+pictures where they stand between words. So no text of a client has a role of its own in the chat, and its special
+tokens, and whatever reads as the place of a picture, are taken apart before the template sees them.
 """
 
 import json
@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from saccade.interleaving import mark, without_marks
 from saccade.serving.settings import AgentServerSettings
 from saccade.types import Json
 
@@ -67,6 +68,8 @@ class ChatQuestion:
 
     question: str
     pictures: tuple[SentPicture, ...]
+    is_interleaved: bool = False
+    """Whether the question has the places of its pictures; else they stand before it."""
     samples: int = 1
     max_tokens: int | None = None
     """Limit of the reply that is sent back."""
@@ -93,12 +96,13 @@ def read_request(body: bytes, settings: AgentServerSettings) -> ChatQuestion:
         raise AskedWrongError("the body must be a JSON object with model and messages")
     _check_fields(value)
     _check_model(value.get("model"), settings.name)
-    question, pictures = _conversation(value.get("messages"), settings)
+    question, pictures, is_interleaved = _conversation(value.get("messages"), settings)
     streams = _truth(value, "stream")
     options = value.get("stream_options")
     return ChatQuestion(
         question=question,
         pictures=pictures,
+        is_interleaved=is_interleaved,
         samples=_whole(value, "n", 1, settings.most_samples) or 1,
         max_tokens=_whole(value, "max_tokens", 1, MOST_TOKENS),
         max_completion_tokens=_whole(value, "max_completion_tokens", 1, MOST_TOKENS),
@@ -132,8 +136,8 @@ def _check_model(model: Json, name: str) -> None:
         )
 
 
-def _conversation(messages: Json, settings: AgentServerSettings) -> tuple[str, tuple[SentPicture, ...]]:
-    """The question in words, and all pictures in their order."""
+def _conversation(messages: Json, settings: AgentServerSettings) -> tuple[str, tuple[SentPicture, ...], bool]:
+    """The question in words, all pictures in their order, and whether the words have their places."""
     if not isinstance(messages, list) or not messages:
         raise AskedWrongError("messages must be a list of at least one message", "messages")
     if len(messages) > settings.max_messages:
@@ -152,10 +156,17 @@ def _conversation(messages: Json, settings: AgentServerSettings) -> tuple[str, t
             "messages",
             code="context_length_exceeded",
         )
-    question = _in_one(said)
+    places = "".join(mark(number) for number in range(1, len(pictures) + 1))
+    is_apart = _is_apart([text for role, text in said if role != "system"], places)
+    question = _in_one([(role, text.replace(places, "").strip()) for role, text in said] if is_apart else said)
     if not question.strip() and not pictures:
         raise AskedWrongError("nothing is asked: the messages are empty", "messages")
-    return question, tuple(pictures)
+    return question, tuple(pictures), not is_apart
+
+
+def _is_apart(texts: Sequence[str], places: str) -> bool:
+    """Whether no picture stands between words: all are before the first ones, or at an end of the question."""
+    return texts[0].startswith(places) or texts[-1].startswith(places) or texts[-1].endswith(places)
 
 
 def _in_one(said: Sequence[tuple[str, str]]) -> str:
@@ -177,13 +188,11 @@ def _message(message: Json, place: str, pictures: list[SentPicture], settings: A
         raise AskedWrongError(f"{place}.role must be system, developer, user or assistant", f"{place}.role")
     content = message.get("content")
     if isinstance(content, str):
-        text = content
+        text = without_marks(content)
     elif content is None and role == "assistant":
         text = ""
     elif isinstance(content, list):
-        before = len(pictures)
-        parts = [_part(part, f"{place}.content[{at}]", pictures, settings) for at, part in enumerate(content)]
-        text = _flowing(parts, is_first=before == 0, is_only=before == 0 and len(pictures) == 1)
+        text = _flowing([_part(part, f"{place}.content[{at}]", pictures, settings) for at, part in enumerate(content)])
     else:
         raise AskedWrongError(f"{place}.content must be a text or a list of parts", f"{place}.content")
     return "system" if role == "developer" else str(role), text.strip()
@@ -193,11 +202,13 @@ _Part = tuple[str, bool]
 """Words, and whether they stand for a picture."""
 
 
-def _flowing(parts: Sequence[_Part], *, is_first: bool, is_only: bool) -> str:
-    """The words in order. The first pictures need no mention before all words, and neither does one that is alone."""
-    while is_first and parts and parts[0][1]:
-        parts = parts[1:]
-    return "\n".join(text for text, is_picture in parts if not (is_picture and is_only))
+def _flowing(parts: Sequence[_Part]) -> str:
+    """The words in order, a line for each part; a picture stands between them without one."""
+    text = ""
+    for at, (words, is_picture) in enumerate(parts):
+        is_line = at > 0 and not is_picture and not parts[at - 1][1]
+        text += f"\n{words}" if is_line else words
+    return text
 
 
 def _part(part: Json, place: str, pictures: list[SentPicture], settings: AgentServerSettings) -> _Part:
@@ -208,7 +219,7 @@ def _part(part: Json, place: str, pictures: list[SentPicture], settings: AgentSe
         text = part.get("text")
         if not isinstance(text, str):
             raise AskedWrongError(f"{place}.text must be a text", place)
-        return text, False
+        return without_marks(text), False
     named = part.get("image_url")
     url = named.get("url") if isinstance(named, dict) else named
     if not isinstance(url, str):
@@ -216,7 +227,7 @@ def _part(part: Json, place: str, pictures: list[SentPicture], settings: AgentSe
     if len(pictures) >= settings.max_images:
         raise AskedWrongError(f"more than the {settings.max_images} images that a request may have", place)
     pictures.append(SentPicture(url=url, place=place))
-    return f"[image {len(pictures)}]", True
+    return mark(len(pictures)), True
 
 
 def taken_apart(text: str, special_tokens: Sequence[str]) -> str:

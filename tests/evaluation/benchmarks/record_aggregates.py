@@ -22,16 +22,18 @@ shells("lmms_eval", "lmms_eval.tasks", "lmms_eval.api")
 import pandas as pd  # noqa: E402
 from lmms_eval.tasks.cv_bench import utils as lmms_cv_bench  # noqa: E402
 from lmms_eval.tasks.hrbench import utils as lmms_hrbench  # noqa: E402
+from lmms_eval.tasks.mathvista import utils as lmms_mathvista  # noqa: E402
 from lmms_eval.tasks.mmstar import utils as lmms_mmstar  # noqa: E402
 from lmms_eval.tasks.pope import utils as lmms_pope  # noqa: E402
 from vlmeval.dataset import mmlongbench, slidevqa  # noqa: E402
 from vlmeval.dataset.image_mcq import CVBench  # noqa: E402
-from vlmeval.dataset.utils import hrbench, multiple_choice, treebench, wemath, yorn  # noqa: E402
+from vlmeval.dataset.utils import hrbench, mathvista, multiple_choice, treebench, wemath, yorn  # noqa: E402
 
 # We-Math's script appends rows by a method that pandas 3 no longer has.
 pd.DataFrame._append = lambda frame, row, **_: pd.concat([frame, pd.DataFrame([row])], ignore_index=True)
 
 DRAWN = random.Random(20261124)
+CONCEPTS = [node["full node"].split("_")[-1] for node in wemath.knowledge_structure_nodes][::4]
 
 
 def record(benchmark, reading, rows, worth, figures, read=None):
@@ -164,6 +166,7 @@ def steps():
                 "answer": "A",
                 "ID": str(problem),
                 "key": key,
+                "knowledge concept": "" if key.endswith("multi") else DRAWN.choice(CONCEPTS),
             }
             for key in keys
         ]
@@ -179,9 +182,57 @@ def steps():
         ("RM (loose)", "RoteMemorization (Loose)"),
     ):
         figures[ours] = report[theirs][0].split(" ")[0]
+    tree = in_file(pd.DataFrame(rows).assign(hit=hits, prediction="A"), wemath.wemath_accuracy)
+    names = {"One-step(S1)": "one-step (S1)", "Two-step(S2)": "two-step (S2)", "Three-step(S3)": "three-step (S3)"}
+    for theirs, found in tree.items():
+        if found[0] == found[0] and "nan" not in str(found[0]):
+            figures[names.get(theirs, f"knowledge: {theirs}")] = found[0]
     yield record(
         "wemath-testmini", "vlmevalkit", rows, hits, {name: float(text[:-1]) / 100 for name, text in figures.items()}
     )
+
+
+def skills():
+    groups = {
+        "task": ("figure question answering", "math word problem"),
+        "category": ("general-vqa", "math-targeted-vqa"),
+        "context": ("natural image", "bar chart", "table"),
+        "grade": ("elementary school", "not applicable"),
+        "source": ("IQTest", "PlotQA"),
+        "language": ("english", "chinese"),
+    }
+    rows = [
+        {
+            "index": str(place),
+            "question": "Q",
+            "answer": "3",
+            "question_type": "free_form",
+            "answer_type": "integer",
+            "skills": str(
+                DRAWN.sample(("algebraic reasoning", "arithmetic reasoning", "logical reasoning"), 1 + place % 3)
+            ),
+        }
+        | {name: DRAWN.choice(values) for name, values in groups.items()}
+        for place in range(40)
+    ]
+    hits = [int(DRAWN.random() < 0.6) for _ in rows]
+    frame = pd.DataFrame(rows).assign(log="Succeed", res=["3" if hit else "4" for hit in hits])
+    report = in_file(frame, mathvista.MathVista_acc).set_index("Task&Skill")["acc"]
+    named = {"Overall": "accuracy"} | {f"task: {one}": f"task: {one}" for one in groups["task"]}
+    figures = {
+        named.get(name, f"skills: {name}"): value / 100 for name, value in report.items() if name not in groups["task"]
+    }
+    figures |= {f"task: {name}": report[name] / 100 for name in groups["task"]}
+    yield record("mathvista-testmini", "vlmevalkit", rows, hits, figures)
+    keys = ("question_type", "answer_type", *groups, "skills")
+    shares = {"accuracy": sum(hits) / len(hits)}
+    frame = pd.DataFrame([{**row, "skills": json.loads(row["skills"].replace("'", '"'))} for row in rows])
+    frame["true_false"] = [bool(hit) for hit in hits]
+    for key in keys:
+        for value in sorted(set(frame[key].explode())):
+            right, total, _ = lmms_mathvista.mathvista_evaluator.get_acc_with_contion(frame, key, value)
+            shares[f"{key}: {value}"] = right / total
+    yield record("mathvista-testmini", "lmms-eval", rows, hits, shares)
 
 
 def documents():
@@ -226,7 +277,7 @@ def trees():
 
 def main() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
-        records = [*cycles(), *sources(), *splits(), *yes_and_no(), *steps(), *documents(), *trees()]
+        records = [*cycles(), *sources(), *splits(), *yes_and_no(), *steps(), *skills(), *documents(), *trees()]
     print("[\n" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in records) + "\n]")
 
 

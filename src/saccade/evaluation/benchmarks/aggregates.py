@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from saccade.evaluation.benchmarks.benchmark import Aggregate, BenchmarkFigure, ScoredRow
 from saccade.evaluation.benchmarks.boxes import best_iou
-from saccade.evaluation.benchmarks.hub_rows import list_of
+from saccade.evaluation.benchmarks.hub_rows import list_of, literal_list
 from saccade.evaluation.benchmarks.rules.documents import slide_gold
 
 Scored = Sequence[ScoredRow]
@@ -31,13 +31,17 @@ def column(name: str) -> Key:
     return lambda one: one.row.fields.get(name, "")
 
 
-def accuracy(*columns: str, name: str = "accuracy") -> Aggregate:
-    """Mean over rows, then the mean of each group of the columns."""
+def accuracy(*columns: str, listed: str = "", name: str = "accuracy") -> Aggregate:
+    """Mean over rows, then of each group of the columns; a row counts for each item of its ``listed`` column."""
 
     def figures(scored: Scored) -> list[BenchmarkFigure]:
         found = [BenchmarkFigure(name, mean(scored), len(scored))]
         for one in columns:
             found += [BenchmarkFigure(f"{one}: {key}", mean(rows), len(rows)) for key, rows in _by(scored, one)]
+        items = [(item, one) for one in scored for item in literal_list(one.row.fields.get(listed, "")) if item]
+        for item in sorted({item for item, _ in items}):
+            rows = [one for name, one in items if name == item]
+            found.append(BenchmarkFigure(f"{listed}: {item}", mean(rows), len(rows)))
         return found
 
     return figures

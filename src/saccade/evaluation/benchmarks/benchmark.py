@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from saccade.errors import UserError
-from saccade.types import Task
+from saccade.types import ImageRef, Task
 
 ReadingName = Literal["vlmevalkit", "lmms-eval", "strict"]
 
@@ -31,10 +31,17 @@ class BenchmarkRow:
     ``A``, ``category``, ...) whatever the layout; empty columns are left out. Options and answer are as asked."""
     cycle: int = 0
     """How far the options are rotated; 0 as published."""
+    pictures: tuple[ImageRef, ...] = ()
+    """The file's, in its order; those of ``task`` stand as its words name them."""
 
     @property
     def index(self) -> str:
         return self.fields["index"]
+
+    @property
+    def question(self) -> str:
+        """The published question, with its pictures' places as the file has them."""
+        return self.fields.get("question", "")
 
     @property
     def answer(self) -> str:
@@ -208,6 +215,9 @@ class Benchmark:
     pixels: PixelRule = PixelRule()
     source: str = ""
     """``Task.source``, which the strict metric goes by; empty for the rule of the answer's kind."""
+    interleaves: Literal["", "numbered", "in order"] = ""
+    """How its texts name the places of its pictures: ``<image 2>``, or ``<image>`` one after another; empty where they
+    name none. A picture that is named twice is shown twice, one that is not is not shown, unless none is named."""
     keeps_lists: bool = False
     """An answer that is the text of a list is one answer of several items; else any item counts."""
     published_as: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from saccade.evaluation.benchmarks.benchmark import BenchmarkRow
 
 def same_pictures(row: BenchmarkRow) -> str:
     """Rows that show the same pictures; cycles of a question among them."""
-    return ",".join(image.hash[:16] for image in row.task.images) or row.index
+    return ",".join(image.hash[:16] for image in (row.pictures or row.task.images)) or row.index
 
 
 def same_document(row: BenchmarkRow) -> str:

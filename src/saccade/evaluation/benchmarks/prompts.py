@@ -17,12 +17,12 @@ def _asked(row: BenchmarkRow, request: str) -> str:
     hint = f"Hint: {row.fields['hint']}\n" if "hint" in row.fields else ""
     listed = "".join(f"{letter}. {text}\n" for letter, text in row.options.items())
     options = f"Options:\n{listed}{request}" if row.options else ""
-    return f"{hint}Question: {row.task.question}\n{options}"
+    return f"{hint}Question: {row.question}\n{options}"
 
 
 def question_prompt(row: BenchmarkRow) -> str:
     """The question and nothing else."""
-    return row.task.question
+    return row.question
 
 
 def own_prompt(row: BenchmarkRow) -> str:
@@ -31,18 +31,18 @@ def own_prompt(row: BenchmarkRow) -> str:
 
 
 def short_answer_prompt(row: BenchmarkRow) -> str:
-    return f"{row.task.question}\nAnswer the question using a single word or phrase."
+    return f"{row.question}\nAnswer the question using a single word or phrase."
 
 
 def count_prompt(row: BenchmarkRow) -> str:
-    return f"{row.task.question} Note that: answer with a number directly e.g. 3. Do not include any additional text."
+    return f"{row.question} Note that: answer with a number directly e.g. 3. Do not include any additional text."
 
 
 def real_world_prompt(row: BenchmarkRow) -> str:
     """MME-RealWorld's: the options as they stand in the release, and the request for the letter of five."""
     listed = "\n".join(f"({letter}) {text}" for letter, text in row.options.items())
     return (
-        f"{row.task.question} The choices are listed below:\n{listed}\nSelect the best answer to the above "
+        f"{row.question} The choices are listed below:\n{listed}\nSelect the best answer to the above "
         "multiple-choice question based on the image. Respond with only the letter (A, B, C, D, or E) of the correct "
         "option. \nThe best answer is:"
     )

@@ -1,11 +1,13 @@
 """A row of a benchmark made into a task, and its options put in another order."""
 
+import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, OptionPolicy
 from saccade.evaluation.benchmarks.hub_rows import list_of
+from saccade.interleaving import in_order, in_reading_order, is_named, mark
 from saccade.seeding import seed_for
 from saccade.tasks.rows.answers import infer_kind
 from saccade.tasks.rows.fields import RowError
@@ -28,19 +30,53 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
     choices = choices or (listed if len(listed) > 1 else ())
     accepted = () if choices or benchmark.keeps_lists else tuple(list_of(answer))
     answer = accepted[0] if accepted else answer
+    (question, *named), shown, is_interleaved = placed(benchmark, (question, *choices), tuple(images))
+    choices = tuple(named)
     task = Task(
         id=f"{benchmark.name}/{index}",
         family=benchmark.name,
         question=question,
         answer=answer,
         answer_kind="choice" if choices else infer_kind(answer, (), question) if answer else "exact",
-        images=tuple(images),
+        images=shown,
         choices=choices,
+        is_interleaved=is_interleaved,
         accepted=accepted,
         source=benchmark.source or benchmark.name,
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
-    return BenchmarkRow(task=task, fields=dict(fields))
+    return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))
+
+
+def placed(
+    benchmark: Benchmark, texts: Sequence[str], pictures: tuple[ImageRef, ...]
+) -> tuple[tuple[str, ...], tuple[ImageRef, ...], bool]:
+    """The texts with the places of their pictures, the pictures as they stand there, and whether any place is named."""
+    if benchmark.interleaves == "in order":
+        texts = numbered_places(texts, len(pictures))
+    if not benchmark.interleaves or not any(is_named(text, len(pictures)) for text in texts):
+        return tuple(texts), pictures, False
+    return *in_reading_order(texts, pictures), True
+
+
+def numbered_places(texts: Sequence[str], count: int) -> list[str]:
+    """Each ``<image>`` with its number, words between without spaces at their ends; one beyond the ``count`` goes."""
+    numbers = itertools.count(1)
+    found = []
+    for text in texts:
+        first, *rest = text.split("<image>")
+        parts = [first.strip()]
+        for words in rest:
+            number = next(numbers)
+            parts.append(f"{mark(number) if number <= count else ''}{words.strip()}")
+        found.append("".join(parts) if rest else text)
+    return found
+
+
+def in_own_words(benchmark: Benchmark, row: BenchmarkRow) -> Task:
+    """The row's task as VLMEvalKit words it."""
+    (words,), shown, is_interleaved = placed(benchmark, (benchmark.prompt(row),), row.pictures or row.task.images)
+    return replace(row.task, question=words, wordings={}, images=shown, is_interleaved=is_interleaved)
 
 
 def reordered(row: BenchmarkRow, order: Sequence[int], *, cycle: int = 0) -> BenchmarkRow:
@@ -52,7 +88,8 @@ def reordered(row: BenchmarkRow, order: Sequence[int], *, cycle: int = 0) -> Ben
     answer = letters[order.index(letters.index(row.answer))] if row.answer in letters else row.answer
     fields = {**row.fields, **dict(zip(letters, texts)), "answer": answer}
     task_id = row.task.id if cycle == 0 else f"{row.task.id}#{cycle}"
-    task = replace(row.task, id=task_id, choices=tuple(texts), answer=answer)
+    choices = tuple(row.task.choices[place] for place in order)
+    task = in_order(replace(row.task, id=task_id, choices=choices, answer=answer))
     return replace(row, task=task, fields=fields, cycle=cycle)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.evaluation.benchmarks.aggregates import column, grouped, mean
 from saccade.evaluation.benchmarks.benchmark import BenchmarkFigure, ScoredRow
+from saccade.evaluation.benchmarks.wemath_concepts import CONCEPTS
 
 PROBLEMS = 525
 """The harness divides by the release's number of problems, however many are there."""
@@ -21,7 +23,8 @@ def four_dimensions(scored: Sequence[ScoredRow]) -> list[BenchmarkFigure]:
     Insufficient knowledge (IK): the problem and one of its steps are wrong. Inadequate generalisation (IG): all steps
     right, the problem wrong. Complete mastery (CM): the problem and, strictly, all steps right, loosely, one of them.
     Rote memorisation (RM): the problem right although, strictly, one step or, loosely, all steps are wrong, as a share
-    of problems that are right. Score: 1 - IG / 2 - RM - IK. Problems are joined by ``ID``, rows by ``key``
+    of problems that are right. Score: 1 - IG / 2 - RM - IK. Then accuracies of single steps and of problems, and those
+    of the knowledge tree. Problems are joined by ``ID``, rows by ``key``
     (``2steps_1``, ``2steps_multi``).
     """
     problems = list(_problems(scored))
@@ -41,9 +44,28 @@ def four_dimensions(scored: Sequence[ScoredRow]) -> list[BenchmarkFigure]:
         BenchmarkFigure("CM (loose)", (len(right) - loose) / PROBLEMS, len(problems)),
         BenchmarkFigure("RM (strict)", strict / len(right) if right else 0.0, len(right)),
         BenchmarkFigure("RM (loose)", loose / len(right) if right else 0.0, len(right)),
-        BenchmarkFigure("accuracy", sum(one.credit for one in scored) / len(scored), len(scored)),
-        *([BenchmarkFigure("steps", sum(one.credit for one in steps) / len(steps), len(steps))] if steps else []),
+        BenchmarkFigure("accuracy", mean(scored), len(scored)),
+        *_mean("one-step (S1)", steps),
+        *_mean("two-step (S2)", [one for one in scored if one.row.fields.get("key") == "2steps_multi"]),
+        *_mean("three-step (S3)", [one for one in scored if one.row.fields.get("key") == "3steps_multi"]),
+        *_knowledge(steps),
     ]
+
+
+def _mean(name: str, rows: Sequence[ScoredRow]) -> list[BenchmarkFigure]:
+    return [BenchmarkFigure(name, mean(rows), len(rows))] if rows else []
+
+
+def _knowledge(steps: Sequence[ScoredRow]) -> list[BenchmarkFigure]:
+    """For each part of the knowledge tree the mean over its concepts, each the mean over the steps that ask for it."""
+    by_concept = grouped(steps, column("knowledge concept"))
+    found = []
+    for part, concepts in CONCEPTS.items():
+        asked = [by_concept[concept] for concept in concepts if concept in by_concept]
+        if asked:
+            value = sum(map(mean, asked)) / len(asked)
+            found.append(BenchmarkFigure(f"knowledge: {part}", value, sum(map(len, asked))))
+    return found
 
 
 _ONE_STEP = ("2steps_1", "2steps_2", "3steps_1", "3steps_2", "3steps_3")

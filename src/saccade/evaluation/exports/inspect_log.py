@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from saccade import __version__
 from saccade.errors import UserError, missing_extra
 from saccade.evaluation.statistics import clustered_mean
+from saccade.interleaving import interleaved_parts
 from saccade.media.store import MediaStore, png_bytes
 from saccade.types import Attempt, ImageRef, ToolCall, Trajectory, Turn
 
@@ -97,8 +98,12 @@ class _DataUrls:
 
 def _sample(attempt: Attempt, model: str, pictures: _DataUrls) -> "EvalSample":
     task, trajectory = attempt.task, attempt.trajectory
+    parts = interleaved_parts(task.question, task.images) if task.is_interleaved else None
     asked = inspect_model.ChatMessageUser(
-        content=[*map(pictures.content, task.images), inspect_model.ContentText(text=task.question)]
+        content=[
+            inspect_model.ContentText(text=part) if isinstance(part, str) else pictures.content(part)
+            for part in parts or (*task.images, task.question)
+        ]
     )
     messages: list[ChatMessage] = [asked]
     for turn in trajectory.turns:

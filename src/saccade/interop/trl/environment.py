@@ -28,7 +28,7 @@ from saccade.errors import MachineError, ToolError, UserError
 from saccade.interop.trl.tool_methods import tool_method
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.instructions import ANSWER, coordinates, image_parts, observation, question_text
+from saccade.protocols.instructions import ANSWER, coordinates, observation, question_parts, question_text
 from saccade.protocols.tagged import parse
 from saccade.seeding import seed_for
 from saccade.tools.images import IMAGE_TOOLS
@@ -85,10 +85,9 @@ class TrlEnvironment:
         seed = seed_for(settings.seed, "tools", task.id)
         self._opened.open(episode_of(task, media=self._media, view=settings.view, seed=seed))
         self._task, self._images, self._results, self._failure = task, task.images, (), ""
-        question = question_text(task, "full")
         if not settings.shows_images:
-            return question.strip()
-        return [self._block(part) for part in (*image_parts(task, "full"), question)]
+            return question_text(task, "full").strip()
+        return [self._block(part) for part in question_parts(task, "full")]
 
     @property
     def task(self) -> Task:

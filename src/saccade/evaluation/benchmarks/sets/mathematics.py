@@ -28,6 +28,10 @@ def _is_validation(fields: Mapping[str, str]) -> bool:
     return fields.get("split", "validation") == "validation"
 
 
+VISTA_GROUPS = ("task", "category", "context", "grade", "source", "language", "question_type", "answer_type")
+"""MathVista's groups beside its skills; VLMEvalKit reports tasks and skills, lmms-eval all of them."""
+
+
 def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
     """MathVista's hub has the option's text; its letter stands in ``answer_option`` of VLMEvalKit's file."""
     choices = row.get("choices")
@@ -36,7 +40,17 @@ def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
     letter = "ABCDEFGHIJ"[listed.index(answer)] if answer in listed else ""
     question = row.get("query") or row["question"]
     shown = {"image": row.get("decoded_image")}
-    return {**row, **shown, "index": row["pid"], "question": question, "choices": listed, "answer_option": letter}
+    told = row.get("metadata")
+    groups = {name: told[name] for name in (*VISTA_GROUPS, "skills") if name in told} if isinstance(told, dict) else {}
+    return {
+        **row,
+        **groups,
+        **shown,
+        "index": row["pid"],
+        "question": question,
+        "choices": listed,
+        "answer_option": letter,
+    }
 
 
 def _vision_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
@@ -74,6 +88,7 @@ MMMU = Benchmark(
     ),
     size=900,
     prompt=options_prompt,
+    interleaves="numbered",
     cluster=same_pictures,
     readings=(MMMU_OPTIONS, LMMS_MMMU, STRICT),
     aggregate=accuracy("category", "l2-category"),
@@ -126,7 +141,7 @@ MATHVISTA = Benchmark(
     prompt=question_prompt,
     cluster=same_pictures,
     readings=(MATHVISTA_JUDGED, LMMS_MATHVISTA, STRICT),
-    aggregate=accuracy("task"),
+    aggregate=accuracy(*VISTA_GROUPS, listed="skills"),
     source="mathvista",
     published_as=("MathVista_MINI",),
     trap="the judge alone moves one model from 60.7 to 68; VLMEvalKit counts every answer that is a list as wrong",

@@ -70,6 +70,7 @@ MINDCUBE_TINY = Benchmark(
     ),
     size=1050,
     prompt=own_input_prompt,
+    interleaves="in order",
     cluster=same_pictures,
     readings=(MINDCUBE_TAIL, MINDCUBE_OFFICIAL, STRICT),
     aggregate=accuracy("category"),
