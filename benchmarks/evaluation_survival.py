@@ -1,11 +1,13 @@
 """Whether an evaluation that is killed again and again, or whose server fails, ends with the bytes of a calm one.
 
     python benchmarks/evaluation_survival.py [--kills 20] [--questions 300] [--json FILE]
+    python benchmarks/evaluation_survival.py --checkpoint runs/demo/checkpoints/rl-000030
 
 A server on loopback is the model: it looks with a tool at some questions and answers by a hash of what it is asked. The
 command `saccade eval --server` is run three times on the same questions: left alone; killed with kill -9 of its process
 group at random moments and resumed after each; and with a server that answers a tenth of the requests by 429, 500, half
 a body, nonsense or nothing. Samples, trajectories and pictures must be the same bytes. Exit status 1 when they are not.
+With `--checkpoint` the model is one, sampled at temperature 1 two questions at a time, left alone and killed.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import time
 from collections import Counter
 from datetime import date
 from pathlib import Path
+from typing import NoReturn
 
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Json
@@ -39,27 +42,28 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0, help="Chooses the moments.")
+    parser.add_argument("--checkpoint", type=Path, help="A checkpoint instead of servers.")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     chooser = random.Random(arguments.seed)
+    if arguments.checkpoint is not None:
+        finish_with(of_a_checkpoint(arguments, chooser), arguments)
     with tempfile.TemporaryDirectory() as temporary, ChatServer(model) as server:
         folder = Path(temporary)
         calm = folder / "calm"
-        finish(calm, server.url, arguments.questions, resume=False)
+        finish(calm, at_server(server.url), arguments.questions, resume=False)
         asked = len(server.received)
         killed = folder / "killed"
-        kills = killed_again_and_again(killed, server.url, arguments.questions, arguments.kills, chooser)
+        kills = killed_again_and_again(killed, at_server(server.url), arguments.questions, arguments.kills, chooser)
         asked_killed = len(server.received) - asked
         faulty = Faulty()
         with ChatServer(faulty) as failing:
             disturbed = folder / "disturbed"
-            finish(disturbed, failing.url, arguments.questions, resume=False)
-        lines = [json.loads(line)["key"] for line in (killed / "journal" / "tagged.jsonl").read_bytes().splitlines()]
+            finish(disturbed, at_server(failing.url), arguments.questions, resume=False)
         told: dict[str, Json] = {
             "questions": arguments.questions,
             "kills": kills,
-            "played_twice": len(lines) - len(set(lines)),
-            "lost": arguments.questions - len(set(lines)),
+            **repeated(killed, arguments.questions),
             "requests_calm": asked,
             "requests_killed": asked_killed,
             "same_bytes_after_kills": content(calm) == content(killed),
@@ -68,11 +72,37 @@ def main() -> None:
             "same_scores_with_failing_server": scores(calm) == scores(disturbed),
             "failed_samples": sum(json.loads(line)["status"] == "failed" for line in sample_lines(disturbed)),
         }
+    finish_with(told, arguments)
+
+
+def of_a_checkpoint(arguments: argparse.Namespace, chooser: random.Random) -> dict[str, Json]:
+    family = ["--family", "visual_search", "--protocol", "tagged", "--tools", "crop", "--temperature", "1"]
+    model = ["--model", str(arguments.checkpoint), *family, "--set", "model.engine.max_rows=2"]
+    with tempfile.TemporaryDirectory() as temporary:
+        calm, killed = Path(temporary, "calm"), Path(temporary, "killed")
+        finish(calm, model, arguments.questions, resume=False)
+        kills = killed_again_and_again(killed, model, arguments.questions, arguments.kills, chooser)
+        return {
+            "questions": arguments.questions,
+            "kills": kills,
+            **repeated(killed, arguments.questions),
+            "same_bytes_after_kills": content(calm) == content(killed),
+        }
+
+
+def repeated(killed: Path, questions: int) -> dict[str, Json]:
+    """Samples that the journal has twice, and those that it lacks."""
+    lines = [json.loads(line)["key"] for line in (killed / "journal" / "tagged.jsonl").read_bytes().splitlines()]
+    return {"played_twice": len(lines) - len(set(lines)), "lost": questions - len(set(lines))}
+
+
+def finish_with(told: dict[str, Json], arguments: argparse.Namespace) -> NoReturn:
+    """Says it, keeps it, and ends with its status."""
     print(json.dumps(told, indent=1))
     if arguments.json:
         head = {"command": " ".join(sys.argv), "date": date.today().isoformat(), "cpus": os.cpu_count()}
         arguments.json.write_text(json.dumps({**head, **told}, indent=1) + "\n", encoding="utf-8")
-    is_fine = told["same_bytes_after_kills"] and told["same_scores_with_failing_server"]
+    is_fine = told["same_bytes_after_kills"] and told.get("same_scores_with_failing_server", True)
     sys.exit(0 if is_fine and not told["played_twice"] and not told["lost"] else 1)
 
 
@@ -116,11 +146,16 @@ class Faulty:
                 return good
 
 
-def started(out: Path, url: str, questions: int, *, resume: bool) -> "subprocess.Popen[bytes]":
+def at_server(url: str) -> list[str]:
+    """Options of the command that ask the model of this server."""
+    family = ["--family", "counting", "--protocol", "tagged", "--tools", "crop"]
+    return ["--server", url, "--server-model", "stub", *family, "--set", f"server.timeout_s={TIMEOUT_S}"]
+
+
+def started(out: Path, model: list[str], questions: int, *, resume: bool) -> "subprocess.Popen[bytes]":
     command = [
-        *(sys.executable, "-m", "saccade", "eval", "--server", url, "--server-model", "stub"),
-        *("--family", "counting", "-n", str(questions), "--protocol", "tagged", "--tools", "crop", "--quiet"),
-        *("--set", f"server.timeout_s={TIMEOUT_S}", "--out", str(out), *(["--resume"] if resume else [])),
+        *(sys.executable, "-m", "saccade", "eval", *model, "-n", str(questions), "--quiet"),
+        *("--out", str(out), *(["--resume"] if resume else [])),
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENAI_API_KEY": "none"}
     return subprocess.Popen(
@@ -128,14 +163,14 @@ def started(out: Path, url: str, questions: int, *, resume: bool) -> "subprocess
     )
 
 
-def finish(out: Path, url: str, questions: int, *, resume: bool) -> None:
-    process = started(out, url, questions, resume=resume)
+def finish(out: Path, model: list[str], questions: int, *, resume: bool) -> None:
+    process = started(out, model, questions, resume=resume)
     _, said = process.communicate(timeout=600)
     if process.returncode != 0:
         sys.exit(f"the command fails by itself: {said.decode(errors='replace')[-2000:]}")
 
 
-def killed_again_and_again(out: Path, url: str, questions: int, wanted: int, chooser: random.Random) -> int:
+def killed_again_and_again(out: Path, model: list[str], questions: int, wanted: int, chooser: random.Random) -> int:
     """Kills the command ``wanted`` times at random moments of its work, each resumed, then lets it end.
 
     Each life plays some of the questions: the moments are drawn so that the last kill still finds it at work.
@@ -143,7 +178,7 @@ def killed_again_and_again(out: Path, url: str, questions: int, wanted: int, cho
     kills = 0
     journal = out / "journal" / "tagged.jsonl"
     while kills < wanted:
-        process = started(out, url, questions, resume=(out / "run.json").is_file())
+        process = started(out, model, questions, resume=(out / "run.json").is_file())
         before = finished(journal)
         goal = before + chooser.randint(0, max(1, 2 * (questions - before) // (wanted - kills + 1) - 1))
         wait_for_samples(journal, goal, process)
@@ -154,7 +189,7 @@ def killed_again_and_again(out: Path, url: str, questions: int, wanted: int, cho
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         kills += 1
-    finish(out, url, questions, resume=(out / "run.json").is_file())
+    finish(out, model, questions, resume=(out / "run.json").is_file())
     return kills
 
 
