@@ -21,6 +21,7 @@ from saccade.tasks.procedural import (
     NAMED_FAMILIES,
     PAGE_FAMILIES,
     POINTED_FAMILIES,
+    READING_FAMILIES,
     SOLVER_FAMILIES,
     SPLITS,
     TOOL_FAMILIES,
@@ -55,7 +56,7 @@ def examples(media: MediaStore) -> dict[str, list[Example]]:
 def test_the_families_are_these() -> None:
     assert list(CODE_FAMILIES) == ["colour_dots", "scale_bar", "colour_bars", "dot_table", "big_shape"]
     named = [*NAMED_FAMILIES, *POINTED_FAMILIES, *PAGE_FAMILIES]
-    others = [*named, *SOLVER_FAMILIES, *TOOL_FAMILIES, *LESSON_FAMILIES]
+    others = [*named, *SOLVER_FAMILIES, *TOOL_FAMILIES, *LESSON_FAMILIES, *READING_FAMILIES]
     assert list(ALL_FAMILIES) == [*FAMILIES, *CODE_FAMILIES, *others]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade import __version__
+from saccade.cli.audit_family import audit_family
 from saccade.cli.bench import bench
 from saccade.cli.benchmarks import benchmarks, reread
 from saccade.cli.contamination import contamination
@@ -58,6 +59,7 @@ saccade.add_command(evaluate)
 saccade.add_command(compare)
 saccade.add_command(figures)
 saccade.add_command(contamination)
+saccade.add_command(audit_family)
 saccade.add_command(judge_agreement)
 saccade.add_command(tools)
 saccade.add_command(serve)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from saccade.tasks.datasets.reading import read_data_set
     from saccade.tasks.datasets.table import DATA_SETS
     from saccade.tasks.files import BadRow, TaskFile, read_tasks
-    from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, generate, vocabulary_texts
+    from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, READING_FAMILIES, generate, vocabulary_texts
     from saccade.tasks.tail_patch import TailPatch
 else:
     __getattr__, __dir__ = names_on_use(__name__)
@@ -40,6 +40,7 @@ __all__ = [
     "HARD_OF_EIGHT",
     "HARD_OF_FIVE",
     "LESSON_FAMILIES",
+    "READING_FAMILIES",
     "BadRow",
     "Band",
     "ByPassRate",

@@ -31,6 +31,7 @@ from saccade.tasks.families.map_regions import draw_map_regions
 from saccade.tasks.families.pages import draw_page_cross, draw_page_mark, draw_page_pair
 from saccade.tasks.families.plate_relations import draw_plate_absent, draw_plate_count, draw_plate_relation
 from saccade.tasks.families.plates import draw_plate_mark, draw_plate_pair, draw_visual_search
+from saccade.tasks.families.reading import draw_reading_digits, draw_reading_print
 from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_bar
 from saccade.tasks.families.spatial_relation import draw_spatial_relation
 from saccade.tasks.families.tables import draw_dot_table, draw_table_lookup, draw_table_sums
@@ -104,6 +105,11 @@ LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
 )
 """Lessons in looking for a model that starts from nothing; no tool is needed."""
 
+READING_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
+    {"reading_digits": draw_reading_digits, "reading_print": draw_reading_print}
+)
+"""Lessons in reading large print; no tool is needed."""
+
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {
         **FAMILIES,
@@ -114,6 +120,7 @@ ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
         **SOLVER_FAMILIES,
         **TOOL_FAMILIES,
         **LESSON_FAMILIES,
+        **READING_FAMILIES,
     }
 )
 Family = str | FamilyFunction

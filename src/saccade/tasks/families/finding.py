@@ -71,7 +71,7 @@ def draw_finding_lines(rng: Generator, difficulty: float) -> Scene:
         start, end = _ends(rng)
         target = target_of(colour, canvas.line(start, end, float(rng.uniform(2, 5)), COLOURS[colour]))
         said.append((colour, f"{place_of(start)} {place_of(end)}"))
-    return _scene(canvas, "Trace", said, "Where is the last one?", target)
+    return scene_of_findings(canvas, "Trace", said, "Where is the last one?", target)
 
 
 def draw_finding_words(rng: Generator, difficulty: float) -> Scene:
@@ -83,7 +83,7 @@ def draw_finding_words(rng: Generator, difficulty: float) -> Scene:
     rows = SIZE_PX // (height + 4)
     written: dict[str, str] = {}
     for row in rng.permutation(rows)[: whole_knob(difficulty, 2, 3, 5)].tolist():
-        text = _word(rng)
+        text = printed_word(rng)
         half = math.ceil(text_box(text, Point(0, 0), height).width / 2) + 2
         if 2 * half >= SIZE_PX or text in written:
             continue
@@ -94,9 +94,9 @@ def draw_finding_words(rng: Generator, difficulty: float) -> Scene:
     if not written:
         return draw_finding_words(rng, difficulty)
     if rng.integers(2):
-        return _scene(canvas, "Find", list(written.items()), "Where is the last one?", target)
+        return scene_of_findings(canvas, "Find", list(written.items()), "Where is the last one?", target)
     by_place = [(place, text) for text, place in written.items()]
-    return _scene(canvas, "Read", by_place, "What is at the last place?", target)
+    return scene_of_findings(canvas, "Read", by_place, "What is at the last place?", target)
 
 
 def _things(rng: Generator, colours: Sequence[str], shapes: Sequence[str], least_radius: float) -> list[Thing]:
@@ -109,10 +109,12 @@ def _scene_of_things(things: Sequence[Thing], cues: Sequence[str]) -> Scene:
     canvas = Canvas()
     covered = [thing.draw(canvas) for thing in things]
     pairs = [(cue, place_of(thing.center)) for cue, thing in zip(cues, things)]
-    return _scene(canvas, "Find", pairs, "Where is the last one?", target_of(cues[-1], covered[-1]))
+    return scene_of_findings(canvas, "Find", pairs, "Where is the last one?", target_of(cues[-1], covered[-1]))
 
 
-def _scene(canvas: Canvas, verb: str, pairs: Sequence[tuple[str, str]], question: str, target: Target) -> Scene:
+def scene_of_findings(
+    canvas: Canvas, verb: str, pairs: Sequence[tuple[str, str]], question: str, target: Target
+) -> Scene:
     """``pairs`` are what is asked for and what is found; the answer is the last, which ``target`` shows."""
     asked = SceneQuestion(
         question=f"{verb}: {', '.join(cue for cue, _ in pairs)}. {question}",
@@ -132,7 +134,7 @@ def _ends(rng: Generator) -> tuple[Point, Point]:
             return Point(x1, y1), Point(x2, y2)
 
 
-def _word(rng: Generator) -> str:
+def printed_word(rng: Generator) -> str:
     """A word of the drawn pictures, a whole number or a price."""
     chance = rng.random()
     if chance < 0.6:

@@ -1,0 +1,104 @@
+"""``saccade audit-family``: what a policy could answer without looking, and what an author may have done wrong."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.evaluation.audit.audit import AuditSettings
+    from saccade.evaluation.audit.findings import FamilyAudit
+    from saccade.evaluation.audit.golden import GoldenHashes
+
+
+@click.command("audit-family")
+@click.argument("names", metavar="[NAME|FILE.py:NAME]...", nargs=-1)
+@click.option("--all", "takes_all", is_flag=True, help="All families that ship.")
+@click.option("-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks.")
+@click.option("--experts", type=click.IntRange(min=1), default=40, show_default=True, help="Experts that are played.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--check", "checks", multiple=True, metavar="NAME", help="Run this check only. Repeatable.")
+@click.option("--golden", type=PATH, metavar="FILE", help="Golden hashes of your own families to compare with.")
+@click.option("--write-golden", type=PATH, metavar="FILE", help="Write the hashes of these families, and end.")
+@click.option("--pages", type=PATH, metavar="DIR", help="Write a page with samples for each family, and a table.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def audit_family(
+    names: tuple[str, ...],
+    takes_all: bool,
+    tasks: int,
+    experts: int,
+    seed: int,
+    checks: tuple[str, ...],
+    golden: Path | None,
+    write_golden: Path | None,
+    pages: Path | None,
+    as_json: bool,
+) -> None:
+    """Audit task families: yours or those that ship. Ends with 1 where a check convicts one.
+
+    Each check has a figure, a bound and an example: answers by the prior, by the words, from a thumbnail or on another
+    picture; ambiguous questions; evidence that is not there; splits and families that share pictures; bytes that differ
+    in another process; experts that fail; difficulty that does not rise.
+    """
+    log_to_stderr(is_quiet=True)
+    prepare_machine(None)
+    from saccade.evaluation.audit.audit import AuditSettings
+    from saccade.evaluation.audit.golden import SHIPPED, GoldenHashes, golden_of
+    from saccade.evaluation.audit.pages import finding_lines, overview
+    from saccade.tasks.procedural import ALL_FAMILIES, family_named
+
+    if takes_all == bool(names):
+        raise UserError("name the families to audit, or give --all for those that ship")
+    families = list(ALL_FAMILIES) if takes_all else list(dict.fromkeys(names))
+    named = [(family_named(family)[0], family) for family in families]
+    if write_golden is not None:
+        golden_of(named).write(write_golden)
+        click.echo(f"Golden hashes: {write_golden}")
+        return
+    known = GoldenHashes.read(golden or SHIPPED)
+    audits = _audited(families, AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks), known, pages)
+    if as_json:
+        click.echo(json.dumps([audit.as_json() for audit in audits], indent=1))
+    else:
+        for audit in audits:
+            click.echo("\n".join([f"{audit.family} ({audit.tasks} tasks)", *finding_lines(audit), ""]))
+    if pages is not None:
+        _write_overview(pages, overview(audits))
+    convicted = [audit for audit in audits if audit.convictions]
+    if not as_json:
+        click.echo(f"{len(audits) - len(convicted)} of {len(audits)} families pass")
+    for audit in convicted:
+        click.echo(f"{audit.family}: convicted by {', '.join(one.check for one in audit.convictions)}", err=True)
+    if convicted:
+        raise SystemExit(1)
+
+
+def _audited(
+    families: list[str], settings: "AuditSettings", golden: "GoldenHashes", pages: Path | None
+) -> "list[FamilyAudit]":
+    from saccade.evaluation.audit.audit import audited_family, compared
+    from saccade.evaluation.audit.pages import write_page
+
+    audits, looks = [], []
+    for family in families:
+        found = audited_family(family, settings, golden)
+        audits.append(found.audit)
+        looks.append(found.look)
+        if pages is not None:
+            write_page(found.drawn, found.audit, pages)
+        click.echo(f"audited {found.audit.family}", err=True)
+    return compared(audits, looks)
+
+
+def _write_overview(folder: Path, table: str) -> None:
+    from saccade.atomic import write_text_atomic
+
+    head = (
+        "# Task families\n\nWritten by `saccade audit-family --all --pages docs/families`. A bold figure is beyond its "
+        "bound; - says that a check does not apply. [What each check means](../audit.md).\n\n"
+    )
+    write_text_atomic(folder / "README.md", head + table)

@@ -1,0 +1,78 @@
+"""Experts replayed in the real environment with the real tools, and rewarded as a policy is."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from saccade.envs.visual_reasoning import VisualReasoningEnv
+from saccade.errors import MachineError, UserError
+from saccade.evaluation.audit.drawn import DrawnFamily
+from saccade.evaluation.audit.findings import Finding, none_of
+from saccade.protocols.tagged import tagged_protocol
+from saccade.sandbox.sandbox import Sandbox
+from saccade.tools import IMAGE_TOOLS
+from saccade.tools.catalogue import CATALOGUE, ToolSettings
+from saccade.tools.code import python_tool
+from saccade.tools.tool import EpisodeTool, Tool
+from saccade.types import Example, ToolCall
+
+CODE = "execute_python_code"
+
+
+def expert_finding(drawn: DrawnFamily, *, most: int) -> Finding:
+    """Experts whose turns the environment or a tool refuses, or whose answer is not rewarded."""
+    step = max(1, len(drawn.all) // most)
+    examples = drawn.all[::step][:most]
+    hits, example = [], ""
+    with tools_for(examples) as tools:
+        for one in examples:
+            why = what_went_wrong(one, drawn, tools)
+            hits.append(bool(why))
+            example = example or (f"{one.task.id}: {why}" if why else "")
+    calls = sum(isinstance(turn.action, ToolCall) for one in examples for turn in one.turns) / len(examples)
+    note = f"{len(examples)} experts, {calls:.1f} calls each"
+    return none_of("expert", hits, note=note, example=example)
+
+
+@contextmanager
+def tools_for(examples: Sequence[Example]) -> Iterator[tuple[Tool | EpisodeTool, ...]]:
+    """The image tools, and those of the catalogue that the experts call; Python in a sandbox where they write code."""
+    called = {turn.action.name for one in examples for turn in one.turns if isinstance(turn.action, ToolCall)}
+    missing = called - {tool.spec.name for tool in IMAGE_TOOLS}
+    with ExitStack() as stack:
+        more: list[Tool | EpisodeTool] = []
+        if CODE in missing:
+            more.append(python_tool(stack.enter_context(Sandbox())))
+        for entry in CATALOGUE:
+            if entry.name in missing - {CODE} and "in_process" in entry.makers:
+                more.append(entry.build(ToolSettings(name=entry.name, backend="in_process"), Path()))
+        yield (*IMAGE_TOOLS, *more)
+
+
+def what_went_wrong(example: Example, drawn: DrawnFamily, tools: Sequence[Tool | EpisodeTool]) -> str:
+    """Why the expert is not rewarded, played turn by turn; empty where it is."""
+    max_turns = len(example.turns) + 1
+    env = VisualReasoningEnv(
+        protocol=tagged_protocol(max_turns=max_turns),
+        tools=tools,
+        media=drawn.media,
+        max_turns=max_turns,
+        shows_pixels=False,
+    )
+    try:
+        env.reset(options={"task": example.task})
+        for number, turn in enumerate(example.turns, 1):
+            try:
+                _, reward, is_over, _, _ = env.step(env.write_turn(turn))
+            except (UserError, MachineError) as error:
+                return f"turn {number}: {error}"
+            played = env.turns[-1]
+            if isinstance(turn.action, ToolCall) and not (played.result and played.result.is_ok):
+                shown = played.observation.text if played.observation else played.text
+                return f"turn {number} was refused: {shown[:200]}"
+            if is_over:
+                gold = example.task.answer
+                return "" if reward > 0 else f"its answer is not right: {played.text[-120:]} (gold: {gold})"
+        return "it ends without an answer"
+    finally:
+        env.close()

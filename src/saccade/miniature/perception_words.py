@@ -1,0 +1,125 @@
+"""The base checkpoint taught on: digits first, then short words, then everything that it knew, with what is printed.
+
+The base sees coloured things and reads nothing. Here it learns what digits look like where they stand, then numbers and
+words, both as large as print is in a crop, and repeats what it knew; at last come all families by their own experts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from saccade.config import RecipeContext, apply_overrides
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, instruction_style, load_model
+from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.rewards import OutcomeReward
+from saccade.rollout import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks import FAMILIES, READING_FAMILIES, generate
+from saccade.tools import IMAGE_TOOLS
+from saccade.train import Demonstration, EpisodeSpec, Evaluate, Plan, SFTSettings, SFTStage
+from saccade.types import Example, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordLesson:
+    """Families that are taught until a step."""
+
+    until: int
+    families: tuple[str, ...]
+    difficulties: tuple[float, ...]
+    known_share: float
+    """Share of demonstrations of what the base knows."""
+
+
+PRINTED = ("chart_bars", "chart_pie", "table_lookup", "document_text")
+"""Families whose answers are printed, or asked for by print."""
+READ = (*READING_FAMILIES, "finding_words")
+
+LESSONS = (
+    WordLesson(until=150, families=("reading_digits",), difficulties=(0.0,), known_share=0.1),
+    WordLesson(until=500, families=("reading_digits",), difficulties=(0.0, 0.5, 1.0), known_share=0.1),
+    WordLesson(until=1050, families=("reading_print",), difficulties=(0.0, 0.5, 1.0), known_share=0.15),
+    WordLesson(until=1250, families=READ, difficulties=(0.0, 0.5, 1.0), known_share=0.25),
+    WordLesson(until=2000, families=(*PRINTED, *PRINTED, *READ), difficulties=(0.0, 0.25, 0.5), known_share=0.4),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptionWordsSettings:
+    """Settings of the further lessons."""
+
+    model: LoadSettings = LoadSettings()
+    sft: SFTSettings = SFTSettings(
+        steps=2000,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=2e-3, muon=True, micro_batch_tokens=2600),
+        warmup_steps=50,
+        decay="cosine",
+        final_rate=0.05,
+        checkpoint_every=100,
+    )
+    known: tuple[str, ...] = tuple(name for name in FAMILIES if name not in ("video_event", *PRINTED))
+    """Families that are repeated."""
+    direct_share: float = 0.15
+    """Share of demonstrations that answer from the view alone."""
+    evaluation_tasks: int = 650
+    """Held-out tasks, spread evenly over the families, with tools; as many of the reading lessons without."""
+
+
+def perception_words(context: RecipeContext) -> Plan:
+    """Evaluations before and after the lessons on the same held-out questions, by family."""
+    settings = apply_overrides(PerceptionWordsSettings(), context.overrides)
+    path = context.model or base_checkpoint()
+    style = instruction_style(path)
+    rollout = RolloutSettings(max_turn_tokens=96, max_tokens=2048)
+    looking = EpisodeSpec(protocol=tagged_protocol(style=style), tools=IMAGE_TOOLS, rollout=rollout, max_turns=5)
+    silent = EpisodeSpec(protocol=direct_protocol(style=style), tools=(), rollout=rollout, max_turns=1)
+    # Not the seed of the base's own lessons, whose pictures it has seen.
+    seed = seed_for(context.seed, "perception_words")
+
+    def example(family: str, split: str, index: int, difficulty: float) -> Example:
+        return generate(family, split=split, index=index, seed=seed, media=context.media, difficulty=difficulty)
+
+    def demonstration(index: int, _: float) -> Demonstration:
+        chance = generator_for(seed, "demonstration", index)
+        step = index // settings.sft.batch_size
+        lesson = next((one for one in LESSONS if step < one.until), LESSONS[-1])
+        is_known = chance.random() < lesson.known_share
+        families = settings.known if is_known else lesson.families
+        difficulties = (0.0, 0.25, 0.5, 0.75) if is_known else lesson.difficulties
+        difficulty = float(chance.choice(difficulties))
+        shown = example(families[int(chance.integers(len(families)))], "train", index, difficulty)
+        if shown.task.family in READ or chance.random() < settings.direct_share:
+            return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)
+        return Demonstration(example=shown, episodes=looking)
+
+    def held_out(families: Sequence[str]) -> Sequence[Task]:
+        return [
+            example(families[index % len(families)], "held_out", index // len(families), 0.5).task
+            for index in range(settings.evaluation_tasks)
+        ]
+
+    def evaluations(when: str) -> tuple[Evaluate, ...]:
+        ways = (("looking", looking, tuple(FAMILIES)), ("silent", silent, tuple(FAMILIES)), ("reading", silent, READ))
+        return tuple(
+            Evaluate(
+                name=f"{name}_{when}", tasks=partial(held_out, families), episodes=episodes, reward=OutcomeReward()
+            )
+            for name, episodes, families in ways
+        )
+
+    def build_model() -> VisionLanguageModel:
+        return load_model(path, context.media, settings.model)
+
+    return Plan(
+        title=f"{path.name} learns to read digits and short words",
+        settings=settings,
+        build_model=build_model,
+        load=settings.model,
+        stages=(
+            *evaluations("before"),
+            SFTStage(name="sft", source=demonstration, settings=settings.sft),
+            *evaluations("after"),
+        ),
+    )
