@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("audit-family")
 @click.argument("names", metavar="[NAME|FILE.py:NAME]...", nargs=-1)
-@click.option("--all", "takes_all", is_flag=True, help="All families that ship.")
+@click.option("--all", "takes_all", is_flag=True, help="All families that ship and can be drawn here.")
 @click.option("-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks.")
 @click.option("--experts", type=click.IntRange(min=1), default=40, show_default=True, help="Experts that are played.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -48,12 +48,13 @@ def audit_family(
     prepare_machine(None)
     from saccade.evaluation.audit.audit import AuditSettings
     from saccade.evaluation.audit.golden import SHIPPED, GoldenHashes, golden_of
+    from saccade.evaluation.audit.gym_programs import drawable_families
     from saccade.evaluation.audit.pages import finding_lines, overview
     from saccade.tasks.procedural import ALL_FAMILIES, family_named
 
     if takes_all == bool(names):
         raise UserError("name the families to audit, or give --all for those that ship")
-    families = list(ALL_FAMILIES) if takes_all else list(dict.fromkeys(names))
+    families = [*ALL_FAMILIES, *drawable_families()] if takes_all else list(dict.fromkeys(names))
     named = [(family_named(family)[0], family) for family in families]
     if write_golden is not None:
         golden_of(named).write(write_golden)

@@ -43,6 +43,7 @@ def claims(
 
 
 def claims_of(draw: FamilyFunction) -> FamilyClaims:
-    """The claims of a family; of one that makes none the empty ones."""
-    found: FamilyClaims = getattr(draw, _ATTRIBUTE, FamilyClaims())
+    """The claims of a family; those of the gym say ``needs_closer`` themselves."""
+    needs_closer = bool(getattr(getattr(draw, "family", draw), "needs_closer", False))
+    found: FamilyClaims = getattr(draw, _ATTRIBUTE, FamilyClaims(needs_closer=needs_closer))
     return found

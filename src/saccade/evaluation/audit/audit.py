@@ -18,6 +18,13 @@ from saccade.evaluation.audit.drawn import DrawnFamily, drawn_family
 from saccade.evaluation.audit.experts import expert_finding
 from saccade.evaluation.audit.findings import FamilyAudit, Finding
 from saccade.evaluation.audit.golden import GoldenHashes, bytes_finding
+from saccade.evaluation.audit.gym_programs import (
+    axes_finding,
+    gym_draw,
+    negatives_finding,
+    paraphrases_finding,
+    second_solver_finding,
+)
 from saccade.evaluation.audit.likeness import (
     Look,
     copies_across_finding,
@@ -81,7 +88,7 @@ def _checks(
     def blind() -> float:
         return max(prior().figure or 0.0, words().figure or 0.0)
 
-    return {
+    checks: dict[str, Callable[[], Finding]] = {
         "prior": prior,
         "question's words": words,
         "thumbnail": lambda: thumbnail_finding(drawn, probe(), patterns, blind()),
@@ -97,6 +104,15 @@ def _checks(
         "expert": lambda: expert_finding(drawn, most=settings.experts),
         "difficulty": lambda: difficulty_finding(drawn),
     }
+    if (gym := gym_draw(drawn.draw)) is not None:
+        samples = cache(lambda: gym.samples(settings.tasks // 2, settings.seed))
+        checks |= {
+            "ambiguous": lambda: second_solver_finding(samples()),
+            "hard negatives": lambda: negatives_finding(samples()),
+            "paraphrases": lambda: paraphrases_finding(samples()),
+            "axes": lambda: axes_finding(gym, settings.seed),
+        }
+    return checks
 
 
 def compared(audits: Sequence[FamilyAudit], looks: Sequence[Look]) -> list[FamilyAudit]:

@@ -25,6 +25,8 @@ MOST_ANSWERS = 40
 MOST_QUESTION_WORDS = 16
 COMMON_SHARE = 0.05
 """A word in fewer questions is a slot that a question fills, and not part of what it asks."""
+LEAST_OF_PATTERN = 12
+"""Tasks of a pattern from which its answers are counted."""
 STEPS, RATE, DECAY = 300, 0.1, 0.01
 
 Numbers = NDArray[np.float64]
@@ -42,24 +44,40 @@ def cues(task: Task) -> list[str]:
 
 
 class Patterns:
-    """Questions by what they ask, without the words that fill their slots; and how many answers each has."""
+    """Questions by what they ask, and how many answers each pattern has.
+
+    A pattern is the program of a family of the gym, else the question without the words that fill its slots; what is
+    asked too seldom to show its answers counts as all questions with answers of its sort.
+    """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         seen = Counter(word for task in tasks for word in set(words_in(task.question)))
         self._common = {word for word, count in seen.items() if count >= max(2, COMMON_SHARE * len(tasks))}
+        self._count = Counter(self.of(task) for task in tasks)
         answers: dict[str, set[str]] = {}
         for task in tasks:
-            answers.setdefault(self.of(task), set()).add(task.answer.casefold())
+            for key in (self.of(task), _sort_of(task.answer)):
+                answers.setdefault(key, set()).add(task.answer.casefold())
         self._answers = answers
 
     def of(self, task: Task) -> str:
+        if task.buckets:
+            return task.buckets[0]
         words = [word for word in words_in(task.question) if word in self._common and not word[0].isdigit()]
         return " ".join(words)
 
     def chance(self, task: Task) -> float:
         """One of the options, or of the answers that the pattern has; at most one half."""
-        options = len(task.choices) if len(task.choices) > 1 else len(self._answers.get(self.of(task), ()))
+        pattern = self.of(task)
+        key = pattern if self._count[pattern] >= LEAST_OF_PATTERN else _sort_of(task.answer)
+        options = len(task.choices) if len(task.choices) > 1 else len(self._answers.get(key, ()))
         return 1 / max(2, options)
+
+
+def _sort_of(answer: str) -> str:
+    if answer.casefold() in ("yes", "no"):
+        return "answers: yes or no"
+    return "answers: numbers" if re.search(r"\d", answer) else "answers: words"
 
 
 def chance_of(tasks: Sequence[Task], patterns: Patterns) -> float:
