@@ -16,6 +16,7 @@ from saccade.cli.evaluate import evaluate
 from saccade.cli.exports import export, import_
 from saccade.cli.families import families
 from saccade.cli.index import index, search
+from saccade.cli.init import init
 from saccade.cli.judge_agreement import judge_agreement
 from saccade.cli.measured import compare, figures
 from saccade.cli.plan_fleet import plan_fleet
@@ -47,6 +48,7 @@ saccade.add_command(reread)
 saccade.add_command(curate)
 saccade.add_command(engine)
 saccade.add_command(families)
+saccade.add_command(init)
 saccade.add_command(index)
 saccade.add_command(search)
 saccade.add_command(retrieve)

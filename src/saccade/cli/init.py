@@ -1,0 +1,70 @@
+"""``saccade init DIR``: a project of one's own that trains at once: recipe, reward, data, settings, tests."""
+
+import json
+from pathlib import Path
+
+import click
+
+from saccade.cli.running import PATH, prepare_machine
+from saccade.errors import UserError
+
+TEMPLATES = Path(__file__).parent / "project"
+FAMILY = "attributes"
+"""The drawn family that the project's first questions are of."""
+
+
+@click.command()
+@click.argument("directory", type=PATH, metavar="DIR")
+@click.option(
+    "--questions",
+    "count",
+    type=click.IntRange(8, 10_000),
+    default=64,
+    show_default=True,
+    help="Drawn questions to begin with.",
+)
+def init(directory: Path, count: int) -> None:
+    """Write a project of your own into DIR: recipe, reward, data, settings and tests, which trains at once."""
+    name = directory.resolve().name
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(f"{directory} is there and not an empty folder; name one that is new, so that nothing is lost")
+    prepare_machine(None)
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from saccade.atomic import disk_errors, write_text_atomic
+
+    pages = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    with disk_errors(directory):
+        (directory / "data" / "images").mkdir(parents=True, exist_ok=True)
+    for template in pages.list_templates():
+        text = pages.get_template(template).render(name=_plain(name))
+        write_text_atomic(directory / template.removesuffix(".jinja"), text)
+    _write_questions(directory / "data", count)
+    click.echo(f"{directory}: recipe.py, reward.py, config.yaml, test_project.py and {count} questions in data/")
+    click.echo(f"Train it: cd {directory} && saccade train --config config.yaml --out runs/first")
+
+
+def _plain(name: str) -> str:
+    """The project's name as it may stand in a docstring and a heading."""
+    kept = "".join(letter if letter.isalnum() or letter in " _-." else "-" for letter in name).strip(" -.")
+    return kept or "my project"
+
+
+def _write_questions(folder: Path, count: int) -> None:
+    from saccade.atomic import write_text_atomic
+    from saccade.media.store import MediaStore
+    from saccade.tasks.procedural import generate
+
+    media = MediaStore()
+    rows = []
+    for index in range(count):
+        task = generate(FAMILY, split="train", index=index, seed=0, media=media, difficulty=0.0).task
+        picture = media.export(task.images[0], folder / "images").rename(folder / "images" / f"{index:05d}.png")
+        image = str(picture.relative_to(folder))
+        rows.append({"id": f"question-{index}", "image": image, "question": task.question, "answer": task.answer})
+    write_text_atomic(folder / "questions.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
