@@ -20,6 +20,9 @@ from saccade.types import ExpertTurn, SceneObject
 MOST_STATES = 400
 """States that are drawn until a program finds a question in one."""
 
+STATES_PER_COIN = 100
+"""After so many states another answer is wanted."""
+
 IF_NOT = f" If the picture does not tell, answer {UNANSWERABLE}."
 """Follows every question of a draw that has unanswerable ones in it, so that it gives nothing away."""
 
@@ -134,11 +137,13 @@ class GymFamily:
         look = renderer or self.renderers[int(rng.integers(len(self.renderers)))]
         check_extra(look)
         is_answerable = unanswerable is None or float(rng.random()) >= unanswerable
-        for _ in range(MOST_STATES):
+        for turn in range(MOST_STATES):
+            if turn % STATES_PER_COIN == 0:
+                coin = float(rng.random())
             state = self.grammar.draw(rng, levels)
             if accepts is not None and not accepts(state_key(state)):
                 continue
-            asking = Asking(state=state, rendering=look.render(state, rng, levels), rng=rng, levels=levels)
+            asking = Asking(state=state, rendering=look.render(state, rng, levels), rng=rng, levels=levels, coin=coin)
             found = _question(chosen, asking, is_answerable)
             if found is not None:
                 asked, rendering = found

@@ -1,8 +1,8 @@
 """Programs: questions about a state and its rendering, each with its answer and all that is known of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from numpy.random import Generator
 
@@ -10,6 +10,8 @@ from saccade.gym.levels import Levels
 from saccade.gym.rendering import Rendering
 from saccade.gym.state import SceneState
 from saccade.types import AnswerKind
+
+Item = TypeVar("Item")
 
 ExpertKind = Literal["crop", "points", "boxes", "code", "glance"]
 """How an expert finds an answer: crops of the evidence in order, points on it, boxes around it, a run of Python, or
@@ -27,6 +29,18 @@ class Asking:
     rendering: Rendering
     rng: Generator
     levels: Levels
+    coin: float
+    """Chance in [0, 1) for the answer that is wanted: the same for one state after the other, so that answers which
+    few states allow are not asked for less often."""
+
+    def wanted(self, options: Sequence[Item]) -> Item:
+        """The one of the options that the coin falls on."""
+        return options[int(self.coin * len(options))]
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether what is asked should hold."""
+        return self.coin < 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,7 +46,10 @@ DOMAINS = (
     "video",
 )
 
-MODULES = ("saccade.gym.families.shapes",)
+MODULES = (
+    "saccade.gym.families.plates",
+    "saccade.gym.families.shapes",
+)
 """Modules that have ``FAMILIES``; none imports the library of an extra when it is imported itself."""
 
 NAME_SHAPE = "FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE]"

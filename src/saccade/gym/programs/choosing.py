@@ -16,18 +16,49 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Phrases:
+    """How a population's members are spoken of: several of them, then one."""
+
+    tint: str = "{tint} {many}"
+    sort: str = "{sorts}"
+    both: str = "{tint} {sorts}"
+    either: str = "{many} that are {tint} or {other_tint}"
+    not_tint: str = "{many} that are not {tint}"
+    sort_not_tint: str = "{sorts} that are not {tint}"
+    tint_or_sort: str = "{many} that are {tint} or have the form {sort} (or both)"
+    one_tint: str = "{tint} {one}"
+    one_sort: str = "{sort}"
+    one_both: str = "{tint} {sort}"
+    has_tint: str = "{tint}"
+    """After "is" and "are": what its tint makes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Population:
     """The elements that a set of programs speaks of, told apart by a tint and a sort: "red", "star"."""
 
     kind: str = "thing"
-    one: str = "shape"
-    many: str = "shapes"
+    one: str = "object"
+    many: str = "objects"
     tint: str = "colour"
     """The attribute whose value stands before the noun."""
     tints: tuple[str, ...] = COLOUR_NAMES
     sort: str = "shape"
     """The attribute whose value is the noun."""
     sorts: tuple[str, ...] = SHAPES
+    phrases: Phrases = Phrases()
+
+    def say(self, phrase: str, tint: str = "", sort: str = "", other_tint: str = "") -> str:
+        """A phrase with its words."""
+        return phrase.format(
+            tint=tint, sort=sort, other_tint=other_tint, sorts=plural(sort), one=self.one, many=self.many
+        )
+
+    def tint_of(self, element: Element) -> str:
+        return element.get(self.tint)
+
+    def sort_of(self, element: Element) -> str:
+        return element.get(self.sort)
 
     def of(self, state: SceneState) -> tuple[Element, ...]:
         return state.of_kind(self.kind)
@@ -39,6 +70,7 @@ class Population:
 
 
 THINGS = Population()
+"""Coloured shapes."""
 
 
 def chosen(rng: Generator, options: Sequence[Item]) -> Item:
@@ -102,6 +134,11 @@ def absent_pair(asking: Asking, population: Population) -> tuple[str, str] | Non
         if (tint, sort) not in pairs
     ]
     return chosen(asking.rng, missing) if missing else None
+
+
+def with_article(words: str) -> str:
+    """ "a" or "an" before words."""
+    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
 def plural(noun: str) -> str:

@@ -7,7 +7,7 @@ from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import Population, only, shuffled, values
 from saccade.gym.state import Element, SceneState
 
-TwoGroups = Callable[[list[Element], list[Element], dict[str, str]], ProgramQuestion | None]
+TwoGroups = Callable[[Asking, list[Element], list[Element], dict[str, str]], ProgramQuestion | None]
 
 
 def comparing_programs(population: Population) -> tuple[Program, ...]:
@@ -19,8 +19,8 @@ def comparing_programs(population: Population) -> tuple[Program, ...]:
         _most_common(population, population.tint, population.tints),
         _most_common(population, population.sort, population.sorts),
         _only_one(population),
-        _kinds(population, population.tint, "colours"),
-        _kinds(population, population.sort, "forms"),
+        _kinds(population, population.tint),
+        _kinds(population, population.sort),
     )
 
 
@@ -33,7 +33,9 @@ def _about_two(population: Population, about: TwoGroups) -> Callable[[Asking], P
         if len(tints) < 2:
             return None
         first, second = ([e for e in elements if e.get(population.tint) == tint] for tint in tints[:2])
-        return about(first, second, {"tint": tints[0], "other_tint": tints[1], "many": population.many})
+        groups = [population.say(population.phrases.tint, tint) for tint in tints[:2]]
+        words = {"tint": tints[0], "other_tint": tints[1], "group": groups[0], "other_group": groups[1]}
+        return about(asking, first, second, words)
 
     return ask
 
@@ -43,7 +45,9 @@ def _tint_count(population: Population, state: SceneState, tint: str) -> int:
 
 
 def _more_of_two(population: Population) -> Program:
-    def about(first: list[Element], second: list[Element], words: dict[str, str]) -> ProgramQuestion | None:
+    def about(
+        asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
+    ) -> ProgramQuestion | None:
         if len(first) == len(second):
             return None
         tints = (words["tint"], words["other_tint"])
@@ -56,8 +60,8 @@ def _more_of_two(population: Population) -> Program:
     return Program(
         name="more_of_two",
         wordings=(
-            "Are there more {tint} or more {other_tint} {many}?",
-            "Which {many} are more numerous, the {tint} ones or the {other_tint} ones?",
+            "Are there more {group} or more {other_group}?",
+            "Which are more numerous, the {group} or the {other_group}?",
         ),
         ask=_about_two(population, about),
         solve=solve,
@@ -66,9 +70,11 @@ def _more_of_two(population: Population) -> Program:
 
 
 def _difference(population: Population) -> Program:
-    def about(first: list[Element], second: list[Element], words: dict[str, str]) -> ProgramQuestion | None:
+    def about(
+        asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
+    ) -> ProgramQuestion | None:
         gap = len(first) - len(second)
-        if gap <= 0:
+        if gap != asking.wanted(range(1, 2 + len(asking.state.elements) // 4)):
             return None
         said = f"{len(first)} - {len(second)}"
         return count_of(gap, words, [*first, *second], said, wrong=(len(first), len(first) + len(second)))
@@ -79,8 +85,8 @@ def _difference(population: Population) -> Program:
     return Program(
         name="difference",
         wordings=(
-            "How many more {tint} {many} are there than {other_tint} ones?",
-            "By how much does the number of {tint} {many} exceed that of {other_tint} ones?",
+            "How many more {group} are there than {other_group}?",
+            "By how much does the number of {group} exceed the number of {other_group}?",
         ),
         ask=_about_two(population, about),
         solve=solve,
@@ -89,7 +95,9 @@ def _difference(population: Population) -> Program:
 
 
 def _sum_of_two(population: Population) -> Program:
-    def about(first: list[Element], second: list[Element], words: dict[str, str]) -> ProgramQuestion | None:
+    def about(
+        asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
+    ) -> ProgramQuestion | None:
         said, total = f"{len(first)} + {len(second)}", len(first) + len(second)
         return count_of(total, words, [*first, *second], said, wrong=(len(first), len(second)))
 
@@ -99,8 +107,8 @@ def _sum_of_two(population: Population) -> Program:
     return Program(
         name="sum_of_two",
         wordings=(
-            "How many {many} are {tint} or {other_tint}, taken together?",
-            "Add the number of {tint} {many} to the number of {other_tint} ones. What is the sum?",
+            "How many {group} and {other_group} are there, taken together?",
+            "Add the number of {group} to the number of {other_group}. What is the sum?",
         ),
         ask=_about_two(population, about),
         solve=solve,
@@ -141,7 +149,7 @@ def _only_one(population: Population) -> Program:
         alone = only(elements, population.tint)
         if len(alone) != 1:
             return None
-        (one,) = alone
+        one = alone[0]
         others = sorted(values(elements, population.tint))
         words = {"one": population.one, "tint_word": population.tint}
         return choice_of(one.get(population.tint), population.tints, words, alone, one.name, wrong=others)
@@ -162,20 +170,20 @@ def _only_one(population: Population) -> Program:
     )
 
 
-def _kinds(population: Population, attribute: str, kinds: str) -> Program:
+def _kinds(population: Population, attribute: str) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         firsts = {one.get(attribute): one for one in reversed(elements)}
         shown = [one for one in elements if firsts[one.get(attribute)] is one]
         said = " ".join(one.get(attribute) for one in shown)
-        words = {"many": population.many, "kinds": kinds}
+        words = {"many": population.many, "kinds": f"{attribute}s"}
         return count_of(len(firsts), words, shown, said, wrong=(len(elements),))
 
     def solve(state: SceneState, words: Words) -> str:
         return str(len({one.get(attribute) for one in population.of(state)}))
 
     return Program(
-        name=f"count_{kinds}",
+        name=f"count_{attribute}s",
         wordings=(
             "How many different {kinds} do the {many} have?",
             "Among all the {many}, how many distinct {kinds} occur?",

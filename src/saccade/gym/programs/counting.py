@@ -6,7 +6,7 @@ from string import Template
 
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
-from saccade.gym.programs.choosing import Population, chosen, plural
+from saccade.gym.programs.choosing import Population, chosen, others, values
 from saccade.gym.state import Element, SceneState
 from saccade.tasks.code_experts import PRELUDE
 
@@ -16,8 +16,7 @@ class Description:
     """A way to say which things are meant."""
 
     name: str
-    phrase: str
-    """With slots ``{tint}, {other_tint}, {sort}, {sorts}, {many}``."""
+    phrase: Callable[[Population], str]
     fits: Callable[[str, str, Words], bool]
     """Whether a thing of this tint and this sort is meant by the words."""
     code: str = ""
@@ -30,133 +29,135 @@ _EITHER_CODE = PRELUDE + (
 )
 
 DESCRIPTIONS = (
-    Description(name="all", phrase="{many}", fits=lambda tint, sort, words: True),
+    Description(name="all", phrase=lambda of: "{many}", fits=lambda tint, sort, words: True),
     Description(
-        name="by_colour",
-        phrase="{tint} {many}",
+        name="by_{tint}",
+        phrase=lambda of: of.phrases.tint,
         fits=lambda tint, sort, words: tint == words["tint"],
         code=_COLOUR_CODE,
     ),
-    Description(name="by_shape", phrase="{sorts}", fits=lambda tint, sort, words: sort == words["sort"]),
     Description(
-        name="by_both",
-        phrase="{tint} {sorts}",
-        fits=lambda tint, sort, words: tint == words["tint"] and sort == words["sort"],
+        name="by_{sort}", phrase=lambda of: of.phrases.sort, fits=lambda tint, sort, words: sort == words["sort"]
     ),
     Description(
-        name="of_two_colours",
-        phrase="{many} that are {tint} or {other_tint}",
+        name="by_both",
+        phrase=lambda of: of.phrases.both,
+        fits=lambda tint, sort, words: (tint, sort) == (words["tint"], words["sort"]),
+    ),
+    Description(
+        name="of_two_{tint}s",
+        phrase=lambda of: of.phrases.either,
         fits=lambda tint, sort, words: tint in (words["tint"], words["other_tint"]),
         code=_EITHER_CODE,
     ),
     Description(
-        name="not_of_colour",
-        phrase="{many} that are not {tint}",
+        name="not_of_{tint}",
+        phrase=lambda of: of.phrases.not_tint,
         fits=lambda tint, sort, words: tint != words["tint"],
     ),
     Description(
-        name="of_shape_not_colour",
-        phrase="{sorts} that are not {tint}",
+        name="of_{sort}_not_{tint}",
+        phrase=lambda of: of.phrases.sort_not_tint,
         fits=lambda tint, sort, words: sort == words["sort"] and tint != words["tint"],
     ),
     Description(
-        name="colour_or_shape",
-        phrase="{many} that are {tint} or have the form {sort}, or both,",
+        name="{tint}_or_{sort}",
+        phrase=lambda of: of.phrases.tint_or_sort,
         fits=lambda tint, sort, words: tint == words["tint"] or sort == words["sort"],
     ),
 )
+BY_TINT = DESCRIPTIONS[1]
 
 
 def counting_programs(population: Population) -> tuple[Program, ...]:
     """All programs of this module for a population."""
     counts = tuple(_count(population, one) for one in DESCRIPTIONS)
-    return (*counts, _parity(population, DESCRIPTIONS[1]), _at_least(population))
+    return (*counts, _parity(population, BY_TINT), _at_least(population, BY_TINT))
 
 
 def _meant(population: Population, elements: Sequence[Element], one: Description, words: Words) -> list[Element]:
-    return [e for e in elements if one.fits(e.get(population.tint), e.get(population.sort), words)]
+    return [e for e in elements if one.fits(population.tint_of(e), population.sort_of(e), words)]
 
 
-def _some_words(asking: Asking, population: Population, elements: Sequence[Element]) -> dict[str, str]:
-    """Words of a thing that is there; one time in eight of any colour, so that 0 is an answer too."""
-    rng, one = asking.rng, chosen(asking.rng, elements)
-    tint, sort = one.get(population.tint), one.get(population.sort)
-    if rng.integers(8) == 0:
-        tint = chosen(rng, population.tints)
-    other = chosen(rng, [name for name in population.tints if name != tint])
-    return {"tint": tint, "other_tint": other, "sort": sort, "sorts": plural(sort), "many": population.many}
+def _some_words(asking: Asking, population: Population, one: Description, elements: Sequence[Element]) -> Words:
+    """Words that mean some number of things, each number that there is as likely as another."""
+    by_count: dict[int, list[Words]] = {}
+    sorts = sorted(values(elements, population.sort))
+    for tint in population.tints:
+        other = chosen(asking.rng, others(population.tints, tint))
+        for sort in sorts:
+            words = {"tint": tint, "other_tint": other, "sort": sort}
+            by_count.setdefault(len(_meant(population, elements, one, words)), []).append(words)
+    words = dict(chosen(asking.rng, by_count[chosen(asking.rng, sorted(by_count))]))
+    words["group"] = population.say(one.phrase(population), words["tint"], words["sort"], words["other_tint"])
+    return words
 
 
 def _count(population: Population, one: Description) -> Program:
     def ask(asking: Asking) -> ProgramQuestion:
         elements = population.seen(asking)
-        words = _some_words(asking, population, elements)
+        words = _some_words(asking, population, one, elements)
         meant = _meant(population, elements, one, words)
-        like = sum(e.get(population.tint) == words["tint"] for e in elements)
-        code = f"{Template(one.code).substitute(words)}print(count)" if one.code else ""
-        said = {**words, "phrase": one.phrase.format(**words)}
-        return count_of(len(meant), said, meant, wrong=(like, len(elements)), code=code)
+        like = sum(population.tint_of(e) == words["tint"] for e in elements)
+        code = f"{Template(one.code).substitute(words)}print(count)" if has_code else ""
+        return count_of(len(meant), words, meant, wrong=(like, len(elements)), code=code)
 
     def solve(state: SceneState, words: Words) -> str:
         return str(len(_meant(population, population.of(state), one, words)))
 
+    has_code = bool(one.code) and population.tint == "colour"
     return Program(
-        name=f"count_{one.name}",
+        name=f"count_{one.name.format(tint=population.tint, sort=population.sort)}",
         wordings=(
-            "How many {phrase} are there?",
-            "Count the {phrase} in the picture. How many are there?",
-            "What is the number of {phrase} in the picture?",
+            "How many {group} are there?",
+            "Count the {group} in the picture. What number do you get?",
+            "What is the number of {group} in the picture?",
         ),
         ask=ask,
         solve=solve,
-        experts=("points", "boxes", "code") if one.code else ("points", "boxes", "crop"),
+        experts=("points", "boxes", "code") if has_code else ("points", "boxes", "crop"),
     )
 
 
 def _parity(population: Population, one: Description) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
-        words = _some_words(asking, population, elements)
+        words = _some_words(asking, population, one, elements)
         meant = _meant(population, elements, one, words)
-        wanted = int(asking.rng.integers(2))
+        wanted = asking.wanted((0, 1))
         if not meant or len(meant) % 2 != wanted:
             return None
-        said = {**words, "phrase": one.phrase.format(**words)}
-        return choice_of(("even", "odd")[wanted], ("even", "odd"), said, meant, f"count them {len(meant)}")
+        return choice_of(("even", "odd")[wanted], ("even", "odd"), words, meant, f"count them {len(meant)}")
 
     def solve(state: SceneState, words: Words) -> str:
         return ("even", "odd")[len(_meant(population, population.of(state), one, words)) % 2]
 
     return Program(
         name="parity",
-        wordings=("Is the number of {phrase} even or odd?", "Count the {phrase}: is the result odd or even?"),
+        wordings=("Is the number of {group} even or odd?", "Count the {group}: is the result odd or even?"),
         ask=ask,
         solve=solve,
         experts=("points", "boxes"),
     )
 
 
-def _at_least(population: Population) -> Program:
+def _at_least(population: Population, one: Description) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
-        words = _some_words(asking, population, elements)
-        meant = [one for one in elements if one.get(population.tint) == words["tint"]]
-        holds = bool(asking.rng.integers(2))
+        words = _some_words(asking, population, one, elements)
+        meant = _meant(population, elements, one, words)
+        holds = asking.is_wanted
         bound = len(meant) if holds else len(meant) + 1
         if bound < 2:
             return None
         return yes_or_no(holds, {**words, "bound": str(bound)}, meant, f"count them {len(meant)}")
 
     def solve(state: SceneState, words: Words) -> str:
-        count = sum(one.get(population.tint) == words["tint"] for one in population.of(state))
-        return whether(count >= int(words["bound"]))
+        return whether(len(_meant(population, population.of(state), one, words)) >= int(words["bound"]))
 
     return Program(
         name="at_least",
-        wordings=(
-            "Are there at least {bound} {tint} {many}?",
-            "Does the picture show {bound} or more {tint} {many}?",
-        ),
+        wordings=("Are there at least {bound} {group}?", "Does the picture show {bound} or more {group}?"),
         ask=ask,
         solve=solve,
         experts=("points", "boxes"),

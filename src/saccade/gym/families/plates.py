@@ -1,0 +1,149 @@
+"""Families of plates with fine print: all that they ask needs a closer look."""
+
+from collections.abc import Iterable
+
+from saccade.gym.family import GymFamily
+from saccade.gym.fine import ARROWS, DIGITS, LETTERS, TEXTURES
+from saccade.gym.grammars.plates import Marks, plates_grammar
+from saccade.gym.looks.plates import PLATES, TABLE
+from saccade.gym.program import Program
+from saccade.gym.programs.absence import absence_programs
+from saccade.gym.programs.attributes import attribute_programs
+from saccade.gym.programs.choosing import Population
+from saccade.gym.programs.comparing import comparing_programs
+from saccade.gym.programs.counting import counting_programs
+from saccade.gym.programs.extremes import DOWN, RIGHT, extreme_programs, ordinal_program
+from saccade.gym.programs.marks import ARROWED, LETTERED, NUMBERED, TEXTURED, digit_programs
+from saccade.gym.programs.places import place_programs
+
+SEEN_FROM_AFAR = {
+    "count_all",
+    "count_by_colour",
+    "most_common_colour",
+    "count_colours",
+    "missing_colour",
+    "which_of_two_across",
+    "which_of_two_down",
+    "is_more_across",
+    "is_more_down",
+    "count_beyond_across",
+    "count_beyond_down",
+    "direction",
+    "closer_of_two",
+    "corner",
+    "count_in_half",
+}
+"""Programs whose answer is in the colours and places of plates."""
+
+
+def _close(programs: Iterable[Program]) -> tuple[Program, ...]:
+    return tuple(one for one in programs if one.name not in SEEN_FROM_AFAR)
+
+
+def _family(name: str, about: str, domain: str, marks: Marks, programs: Iterable[Program]) -> GymFamily:
+    return GymFamily(
+        name=name,
+        about=about,
+        domain=domain,
+        grammar=plates_grammar(marks),
+        renderers=(PLATES, TABLE),
+        programs=_close(programs),
+        needs_closer=True,
+    )
+
+
+def _placed(population: Population) -> tuple[Program, ...]:
+    return (
+        *place_programs(population),
+        *extreme_programs(population, RIGHT),
+        ordinal_program(population, RIGHT),
+        *extreme_programs(population, DOWN),
+        ordinal_program(population, DOWN),
+    )
+
+
+TEXTURE_MARKS = Marks(attribute="texture", symbols=TEXTURES, kinds=(6, 5, 3))
+LETTER_MARKS = Marks(attribute="letter", symbols=LETTERS)
+FEW_LETTERS = Marks(attribute="letter", symbols=LETTERS, counts=(3, 6, 10))
+DIGIT_MARKS = Marks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 6))
+ARROW_MARKS = Marks(attribute="arrow", symbols=ARROWS, kinds=(4, 4, 3))
+
+FAMILIES = (
+    _family(
+        "fine_textures",
+        "plates with textures: what single ones bear, and which are alike",
+        "search",
+        Marks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 9), kinds=(6, 5, 4)),
+        attribute_programs(TEXTURED),
+    ),
+    _family(
+        "fine_texture_counts",
+        "plates with textures: how many bear which",
+        "counting",
+        TEXTURE_MARKS,
+        counting_programs(TEXTURED),
+    ),
+    _family(
+        "fine_texture_comparisons",
+        "plates with textures: which are more, by how many, of how many kinds",
+        "comparison",
+        TEXTURE_MARKS,
+        comparing_programs(TEXTURED),
+    ),
+    _family(
+        "fine_letters",
+        "plates with letters: what single ones bear, and which are alike",
+        "search",
+        FEW_LETTERS,
+        attribute_programs(LETTERED),
+    ),
+    _family(
+        "fine_letter_counts",
+        "plates with letters: how many bear which",
+        "counting",
+        LETTER_MARKS,
+        counting_programs(LETTERED),
+    ),
+    _family(
+        "fine_letter_absence",
+        "plates with letters: which are there and which are not",
+        "absence",
+        LETTER_MARKS,
+        absence_programs(LETTERED),
+    ),
+    _family(
+        "fine_letter_places",
+        "plates with letters: what is borne by the plate that lies somewhere",
+        "space in two dimensions",
+        FEW_LETTERS,
+        _placed(LETTERED),
+    ),
+    _family(
+        "fine_digits",
+        "plates with digits: sums, differences, the larger of two",
+        "search",
+        DIGIT_MARKS,
+        digit_programs(),
+    ),
+    _family(
+        "fine_digit_attributes",
+        "plates with digits: what single ones bear, and which are alike",
+        "attributes",
+        DIGIT_MARKS,
+        attribute_programs(NUMBERED),
+    ),
+    _family(
+        "fine_arrows",
+        "plates with arrows: where single ones point, and which agree",
+        "search",
+        Marks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 9), kinds=(4, 4, 4)),
+        attribute_programs(ARROWED),
+    ),
+    _family(
+        "fine_arrow_counts",
+        "plates with arrows: how many point which way",
+        "counting",
+        ARROW_MARKS,
+        (*counting_programs(ARROWED), *comparing_programs(ARROWED)),
+    ),
+)

@@ -1,0 +1,67 @@
+"""Looks of plates with fine print: on plain grey, or on a table top with grain."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+from PIL import Image
+
+from saccade.geometry import Box
+from saccade.gym.fine import TILE_PX, fine_block
+from saccade.gym.levels import Levels
+from saccade.gym.painter import Painter
+from saccade.gym.rendering import Renderer, Rendering
+from saccade.gym.state import Element, SceneState
+from saccade.tasks.drawing import COLOURS
+
+RIM_PX = 8
+MARKS = ("texture", "letter", "digit", "arrow")
+TONE = 10
+"""Windows are by so much darker or lighter than mid-grey at most, whatever they bear."""
+
+
+def mark_of(element: Element) -> str:
+    """What an element bears; "plain" where it bears nothing."""
+    return next((element.attributes[kind] for kind in MARKS if kind in element.attributes), "plain")
+
+
+def paint_plate(painter: Painter, element: Element, rng: Generator) -> None:
+    """A frame in the plate's colour around a window with its mark, on the grid of tiles."""
+    assert element.center is not None
+    half = int(element.numbers["radius"])
+    left, top = int(element.center.x) - half, int(element.center.y) - half
+    painter.rectangle(
+        element.id, Box(left, top, left + 2 * half, top + 2 * half), COLOURS[element.attributes["colour"]]
+    )
+    tiles = (2 * half - 2 * RIM_PX) // TILE_PX
+    base = 128 + int(rng.integers(-TONE, TONE + 1))
+    painter.pixels(element.id, left + RIM_PX, top + RIM_PX, fine_block(mark_of(element), tiles, tiles, base))
+
+
+def grained(rng: Generator, width: int, height: int) -> Image.Image:
+    """A table top: a warm grey with grain along the rows."""
+    tone = rng.integers(96, 150, size=3).astype(np.int16)
+    grain = rng.integers(-10, 11, size=(height // 4, width // 32, 1), dtype=np.int16)
+    small = (tone + grain).astype(np.uint8)
+    return Image.fromarray(small.repeat(4, axis=0).repeat(32, axis=1))
+
+
+def _render(state: SceneState, painter: Painter, rng: Generator, elements: Sequence[Element]) -> Rendering:
+    for element in elements:
+        paint_plate(painter, element, rng)
+    return Rendering(images=(painter.image,), regions=painter.regions())
+
+
+def render_plates(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
+    """Plates on mid-grey."""
+    return _render(state, Painter(state.width, state.height), rng, state.of_kind("plate"))
+
+
+def render_table(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
+    """Plates on a table top."""
+    ground = grained(rng, state.width, state.height)
+    return _render(state, Painter(state.width, state.height, ground), rng, state.of_kind("plate"))
+
+
+PLATES = Renderer(name="plates", render=render_plates)
+TABLE = Renderer(name="table", render=render_table)
