@@ -1,6 +1,6 @@
 """A sheet of samples of families, to be looked at: pictures with their questions, answers and evidence.
 
-    python benchmarks/contact_sheet.py --out sheet.png shape_counts fine_letters
+python benchmarks/contact_sheet.py --out sheet.png shape_counts fine_letters
 """
 
 import argparse
