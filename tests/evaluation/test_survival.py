@@ -11,7 +11,8 @@ from saccade.errors import UserError
 from saccade.evaluation.journal import SampleJournal
 from saccade.evaluation.samples import SampleSet, read_samples, read_times
 from saccade.media.store import MediaStore
-from saccade.recipes.evaluation import ServedModel, evaluation
+from saccade.recipes.evaluation import evaluation
+from saccade.recipes.evaluation_settings import ServedModel
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.train.run import run_plan
 from saccade.train.state import Keeping

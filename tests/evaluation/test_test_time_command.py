@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from saccade.cli import run_command
-from saccade.cli.evaluate import PROTOCOLS
+from saccade.cli.evaluate_options import PROTOCOLS
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views

@@ -17,7 +17,12 @@ from saccade.errors import UserError
 @click.option("--judge-model", metavar="NAME", help="Its name, where it is a server.")
 @click.option("--second", metavar="URL|CHECKPOINT", help="A second judge.")
 @click.option("--second-model", metavar="NAME", help="Its name, where it is a server.")
-@click.option("--labels", type=PATH, metavar="FILE", help="Labels of people: CSV or JSON lines with id and label.")
+@click.option(
+    "--labels",
+    type=PATH,
+    metavar="FILE",
+    help="Labels of people: CSV or JSON lines with id and label. Without it, verdicts given in saccade view count.",
+)
 @click.option("--name", metavar="EVALUATION", help="Only this evaluation of the run.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="So many answers of each, the first ones.")
 def judge_agreement(
@@ -32,7 +37,7 @@ def judge_agreement(
 ) -> None:
     """Measure a judge on the answers of an evaluation: Cohen's kappa with rules, a second judge, people, itself.
 
-    All verdicts are kept in RUN_DIR/judging.
+    Every sample of a question is an answer. All verdicts are kept in RUN_DIR/judging.
     """
     prepare_machine(None)
     log_to_stderr(is_quiet=True)
@@ -43,6 +48,7 @@ def judge_agreement(
     from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.store.labels import annotated_labels
 
     if second is None and second_model is not None:
         raise UserError(f"--second-model {second_model} has no effect without --second")
@@ -64,7 +70,10 @@ def judge_agreement(
             if name not in (None, stem):
                 continue
             attempts = list(read_records(path))[:count]
-            found = asyncio.run(verdicts(attempts, asked, second=other, labels=given))
+            told = annotated_labels(run_directory, path, attempts)
+            if given is None and told.labels:
+                click.echo(f"{stem}: {told.describe()}")
+            found = asyncio.run(verdicts(attempts, asked, second=other, labels=told.labels if given is None else given))
             measured = agreement(found)
             write_text_atomic(folder / f"{stem}.jsonl", verdict_lines(found))
             write_text_atomic(folder / f"{stem}.json", json.dumps(measured.as_json(), indent=2) + "\n")

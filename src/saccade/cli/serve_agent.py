@@ -83,7 +83,7 @@ def serve_agent(
     # Before the model is loaded, which takes longer than to find the port taken.
     with listening(host, port) as listener, contextlib.ExitStack() as entered:
         from saccade.engines.local import local_engine
-        from saccade.recipes.evaluation import ServedModel
+        from saccade.recipes.evaluation_settings import ServedModel
         from saccade.recipes.serving import served_policy
         from saccade.serving.server import serve_agent as serve
 

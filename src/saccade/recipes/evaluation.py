@@ -1,40 +1,30 @@
 """Evaluation of a checkpoint on the user's own tasks or procedural ones, as it was trained to be asked or otherwise."""
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-from saccade.chat import ChatServerSettings, connect
-from saccade.config import RecipeContext, apply_overrides, read_own_tasks
+from saccade.config import RecipeContext, read_own_tasks
 from saccade.errors import UserError
-from saccade.evaluation import CropSettings, Views
+from saccade.evaluation import Views
 from saccade.evaluation.benchmarks.benchmark import PixelRule
-from saccade.evaluation.probes import ProbeName, probe
-from saccade.evaluation.samples import default_cluster
-from saccade.media import MediaStore
-from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, load_model
+from saccade.evaluation.probes import ProbeName
+from saccade.models import VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.loading import ASKING_RECORD
-from saccade.protocols import LinguisticToolbox, ProtocolName, Style, direct_protocol
-from saccade.recipes.evaluation_pixels import limited, view_at_server
+from saccade.protocols import LinguisticToolbox, ProtocolName, direct_protocol
+from saccade.recipes.evaluation_pixels import limited
+from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel, model_at_server, settings_of_way
+from saccade.recipes.evaluation_stages import Measuring, TaskSet, with_probes
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
-from saccade.rollout import RolloutSettings
-from saccade.runs import AskingRecord, Toolmaker, Way, read_asking
-from saccade.sandbox import Isolation
+from saccade.runs import Toolmaker, Way, read_asking
 from saccade.tasks import FAMILIES, generate
-from saccade.train import EpisodeSpec, Evaluate, Plan
-from saccade.train.plan import ServedPolicy
-from saccade.types import Json, Task
+from saccade.train import EpisodeSpec, Plan
+from saccade.types import Task
 
 DEFAULT_COUNT = 256
 """Held-out tasks of a procedural family."""
-
-SERVED_ROLLOUT = RolloutSettings(max_turn_tokens=2048, max_tokens=1 << 20)
-"""A server has a limit of its own on whole conversations."""
 
 ViewWord = Literal["crops", "union"]
 """A view that a second look can show beside the original."""
@@ -44,56 +34,6 @@ class MakeEpisodes(Protocol):
     """The episodes of a protocol: in this way, or in the recorded one with that protocol, or by default."""
 
     def __call__(self, protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationSettings:
-    """Settings of an evaluation; a checkpoint's record has others."""
-
-    model: LoadSettings = LoadSettings()
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=8192)
-    max_turns: int = 6
-    """Turns of protocols with tools."""
-    difficulty: float = 0.5
-    """Difficulty of procedural tasks."""
-    with_tools: bool = True
-    """Without a protocol by record or command: the tagged one with all image tools."""
-    without_tools: bool = True
-    """Without a protocol by record or command: the direct one."""
-    views: CropSettings = CropSettings()
-    """How a second look cuts out its views."""
-    isolation: Isolation | None = None
-    """Isolation of the sandbox for code; none is as recorded, or ``full``."""
-    style: Style | None = None
-    """Style of instructions that no record gives: ``brief`` for tiny models, which is the default for those."""
-    server: ChatServerSettings = ChatServerSettings()
-    """Requests to the server of ``--server``; how long a reply may be is ``rollout.max_turn_tokens``."""
-    coordinates: Literal["absolute", "relative_1000"] = "absolute"
-    """Frame in which a server's model writes boxes and points: pixels of the picture as it was sent, or thousandths."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServedModel:
-    """A model at a server that speaks OpenAI's chat completions."""
-
-    url: str
-    """Ends before ``/chat/completions``."""
-    name: str
-    """As the server lists it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskSet:
-    """Questions that are measured together: a benchmark, the user's own, or those of a family."""
-
-    tasks: Sequence[Task]
-    name: str = ""
-    """Before the names of its evaluations; empty where it is the only one."""
-    reward: AnyReward | None = None
-    """Its own rule of what is right; None is the evaluation's."""
-    cluster: Callable[[Task], str] = default_cluster
-    set_apart: Mapping[str, Json] = field(default_factory=dict)
-    """What its figures depend on beside the questions: a benchmark's file, rule and options."""
 
 
 def evaluation(
@@ -160,40 +100,16 @@ def evaluation(
         raise UserError(
             f"--probe withheld-results: {', '.join(played)} offers no tools whose results could be withheld"
         )
+    plain = Measuring(reward=reward, temperature=temperature)
     once = [
         stage
         for of in sets
         for name, how in played.items()
-        for stage in _with_probes(
-            Evaluate(
-                name=_stage_name(of, name),
-                tasks=partial(_given, tuple(of.tasks)),
-                episodes=how,
-                reward=of.reward or reward,
-                temperature=temperature,
-                samples=samples,
-                cluster=of.cluster,
-                set_apart=of.set_apart,
-                set_name=of.name,
-            ),
-            probes,
-            context,
-        )
+        for stage in with_probes(replace(plain.stage(of, name, how), samples=samples), probes, context)
     ]
     seen = {} if not looks else {"grounded": episodes("grounded"), "textual": episodes("textual")}
     twice = [
-        Evaluate(
-            name=_stage_name(of, name),
-            tasks=partial(_given, tuple(of.tasks)),
-            episodes=seen["textual"],
-            reward=of.reward or reward,
-            temperature=temperature,
-            first_pass=seen["grounded"],
-            views=views,
-            cluster=of.cluster,
-            set_apart=of.set_apart,
-            set_name=of.name,
-        )
+        replace(plain.stage(of, name, seen["textual"]), first_pass=seen["grounded"], views=views)
         for of in sets
         for name, views in looks.items()
     ]
@@ -214,57 +130,6 @@ def evaluation(
     )
 
 
-def _given(tasks: Sequence[Task]) -> Sequence[Task]:
-    return tasks
-
-
-def _stage_name(of: TaskSet, name: str) -> str:
-    # Names of stages are names of files.
-    return "_".join(re.sub(r"[^\w-]", "_", part) for part in (of.name, name) if part)
-
-
-def _with_probes(stage: Evaluate, probes: Sequence[ProbeName], context: RecipeContext) -> list[Evaluate]:
-    """The evaluation, and after it the same with each probe."""
-    found = [stage]
-    for name in dict.fromkeys(probes):
-        if name == "withheld-results" and not stage.episodes.protocol.offers_tools:
-            continue
-        changed = probe(
-            name, stage.tasks(), stage.episodes, media=context.media, seed=context.seed, cluster=stage.cluster
-        )
-        found.append(
-            replace(
-                stage,
-                name=f"{stage.name}_{name.replace('-', '_')}",
-                tasks=partial(_given, changed.tasks),
-                episodes=changed.episodes,
-                cluster=changed.cluster,
-                set_apart={**stage.set_apart, "probe": name, "probe_left_out": changed.left_out},
-            )
-        )
-    return found
-
-
-def model_at_server(
-    server: ServedModel, settings: EvaluationSettings, media: MediaStore, pixels: PixelRule = PixelRule()
-) -> ServedPolicy:
-    """The server's model, asked with pictures as they are or within limits of pixels."""
-    view = view_at_server(pixels, settings.coordinates)
-    rollout = settings.rollout
-    body = settings.server.extra_fields()
-    if rollout.top_p < 1:
-        body = {"top_p": rollout.top_p, **body}
-    if rollout.top_k:
-        body = {"top_k": rollout.top_k, **body}
-    asked = replace(settings.server, max_tokens=rollout.max_turn_tokens, extra_body=json.dumps(body))
-    return ServedPolicy(
-        model=connect(server.url, asked, model=server.name, media=media, view=view),
-        identity={"server": server.url.rstrip("/"), "model": server.name, "extra_body": body},
-        view=view,
-        at_once=settings.server.requests_at_once,
-    )
-
-
 def view_words(text: str) -> tuple[ViewWord, ...]:
     """The views that ``--test-time`` names: ``crops``, ``union`` or ``crops,union``; UserError for anything else."""
     words = [word.strip() for word in text.split(",")]
@@ -280,17 +145,6 @@ def view_words(text: str) -> tuple[ViewWord, ...]:
 def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     """As in ``ViewWord``, whatever the order in which they were given."""
     return view_words(",".join(words))
-
-
-def settings_of_way(
-    overrides: Sequence[str], asking: AskingRecord | None, way: Way | None, *, is_served: bool = False
-) -> EvaluationSettings:
-    """Those of a way, or the defaults, as the user has changed them."""
-    base = EvaluationSettings(rollout=SERVED_ROLLOUT) if is_served else EvaluationSettings()
-    if asking is not None and way is not None:
-        bounds = LoadSettings(min_pixels=asking.min_pixels, max_pixels=asking.max_pixels)
-        base = EvaluationSettings(model=bounds, rollout=way.rollout, max_turns=way.max_turns)
-    return apply_overrides(base, overrides)
 
 
 def _asked(

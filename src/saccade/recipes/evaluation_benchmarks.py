@@ -27,11 +27,12 @@ from saccade.evaluation.benchmarks import (
     with_options,
 )
 from saccade.evaluation.benchmarks.benchmark import PixelRule
+from saccade.evaluation.benchmarks.judged_run import RereadEvaluation, reply_of
 from saccade.evaluation.benchmarks.rows import in_own_words
+from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.probes import ProbeName
-from saccade.recipes.evaluation import TaskSet
 from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
-from saccade.rewards.groups import is_without_verdict
+from saccade.recipes.evaluation_stages import TaskSet
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Attempt, Json
@@ -130,12 +131,12 @@ def benchmark_report(
     measured: Sequence[MeasuredBenchmark],
     stages: Mapping[str, Sequence[str]],
     suite: str | None,
-    judged: Mapping[str, Sequence[BenchmarkReading]] = MappingProxyType({}),
+    judged: Mapping[str, RereadEvaluation] = MappingProxyType({}),
 ) -> str:
     """Reads every answer by each rule of its benchmark, writes ``benchmarks/`` of the run, and says it in lines.
 
-    ``stages`` are the names of the evaluations of each benchmark, by the name of its set. ``judged`` are readings with
-    a judge, by evaluation: they are told and stand in a suite's table instead of those of the same rule without one.
+    ``stages`` are the names of the evaluations of each benchmark, by the name of its set. ``judged`` are evaluations
+    read with a judge, by name: they are told and stand in a suite's table instead of the same rule without one.
     """
     paths = RunPaths(root=out)
     with disk_errors(out):
@@ -149,14 +150,20 @@ def benchmark_report(
             readings = _readings(one, attempts)
             averages = _averages(one, attempts)
             way = stage.removeprefix(_file_name(one.tasks.name)).strip("_")
-            asked = {reading.name: reading for reading in judged.get(stage, ())}
+            judging = judged.get(stage)
+            asked = {reading.name: reading for reading in judging.readings} if judging else {}
             told = [asked.get(reading.name, reading) for reading in readings]
             tables.setdefault(way, {})[one.benchmark.name] = told
             lines += [
                 f"  {way}: {_said(one.benchmark, reading)}{' (with the judge)' if reading.name in asked else ''}"
                 for reading in told
             ]
-            lines += [f"  {way}: {average.describe()}" for average in averages]
+            by_judge = {average.reading: average for average in judging.averages} if judging else {}
+            lines += [
+                f"  {way}: {by_judge.get(average.reading, average).describe()}"
+                f"{' (with the judge)' if average.reading in by_judge else ''}"
+                for average in averages
+            ]
             write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings, averages))
         lines += [f"  published: {said}" for said in _published(one.benchmark)]
     if suite is not None:
@@ -168,81 +175,19 @@ def benchmark_report(
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SampleAverage:
-    """avg@k of a reading: the mean over samples of its first figure, each over all questions."""
-
-    reading: str
-    is_headline: bool
-    figure: str
-    by_sample: tuple[float, ...]
-    """In the samples' order, without those that have no figure."""
-    k: int
-    """Samples of each question."""
-    failed: int
-    no_verdict: int
-
-    @property
-    def value(self) -> float:
-        return sum(self.by_sample) / len(self.by_sample)
-
-    def describe(self) -> str:
-        text = f"{self.reading}{'*' if self.is_headline else ''}: avg@{self.k} of {self.figure} {self.value:.1%}"
-        text += f" (samples {min(self.by_sample):.1%} to {max(self.by_sample):.1%})"
-        without = self.k - len(self.by_sample)
-        text += f"; INCOMPLETE: {without} samples have no figure" if without else ""
-        text += f"; INCOMPLETE: {self.failed:,} failed" if self.failed else ""
-        return text + (f"; {self.no_verdict:,} without verdict" if self.no_verdict else "")
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "reading": self.reading,
-            "figure": self.figure,
-            "k": self.k,
-            "value": self.value,
-            "by_sample": list(self.by_sample),
-            "failed": self.failed,
-            "no_verdict": self.no_verdict,
-        }
-
-
 def _averages(one: MeasuredBenchmark, attempts: Sequence[Attempt]) -> list[SampleAverage]:
-    """Of every reading, where there are several samples; an aggregate over groups of rows holds within each sample."""
     samples = sorted({attempt.trajectory.sample for attempt in attempts})
-    if len(samples) < 2:
-        return []
-    found = []
-    for readings in zip(*(_readings(one, attempts, sample) for sample in samples), strict=True):
-        with_figure = [reading.figures[0] for reading in readings if reading.figures]
-        if with_figure:
-            average = SampleAverage(
-                reading=readings[0].name,
-                is_headline=readings[0].name == one.benchmark.headline,
-                figure=with_figure[0].name,
-                by_sample=tuple(figure.value for figure in with_figure),
-                k=len(samples),
-                failed=sum(reading.failed for reading in readings),
-                no_verdict=sum(reading.no_verdict for reading in readings),
-            )
-            found.append(average)
-    return found
+    return sample_averages([_readings(one, attempts, sample) for sample in samples], one.benchmark.headline)
 
 
 def _readings(one: MeasuredBenchmark, attempts: Sequence[Attempt], sample: int = 0) -> list[BenchmarkReading]:
     """Of one sample of each question, by default the first, as a harness would read it."""
     first = [attempt for attempt in attempts if attempt.trajectory.sample == sample]
     rows = [one.rows[attempt.task.id] for attempt in first]
-    replies = [_reply(attempt) for attempt in first]
+    replies = [reply_of(attempt) for attempt in first]
     transcripts = ["\n".join(turn.text for turn in attempt.trajectory.turns) for attempt in first]
     names = [reading.name for reading in one.benchmark.readings]
     return [read_replies(one.benchmark, name, rows, replies, transcripts) for name in names]
-
-
-def _reply(attempt: Attempt) -> str | None:
-    """The final answer; None where the machine failed, which a rule without a verdict is not."""
-    trajectory = attempt.trajectory
-    has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
-    return None if has_failed else trajectory.answer or ""
 
 
 def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:

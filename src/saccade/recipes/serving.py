@@ -9,7 +9,7 @@ from saccade.engines.engine import Engine, EngineContext
 from saccade.media import MediaStore
 from saccade.models import VisionLanguageModel, load_model
 from saccade.protocols import ProtocolName
-from saccade.recipes.evaluation import ServedModel, model_at_server, settings_of_way
+from saccade.recipes.evaluation_settings import ServedModel, model_at_server, settings_of_way
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.runs import Toolmaker, read_asking
 from saccade.serving.agent import Agent, EngineAgent, spelled_tokens

@@ -21,6 +21,7 @@ from saccade.viewer.figures_section import figures_rows, run_figures
 from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
 from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
+from saccade.viewer.published_section import published_parts
 from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, story
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
 from saccade.viewer.toolbox_section import toolbox_values, toolbox_view
@@ -123,6 +124,7 @@ def report_page(evidence: Evidence) -> str:
         explains=_why_hint(evidence),
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
         figures=figures_rows(run_figures(evidence.paths.root)),
+        benchmarks=published_parts(evidence.paths.root),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
         notes=[visible(note, 500) for note in evidence.notes],

@@ -11,6 +11,7 @@ from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow
 from saccade.evaluation.benchmarks.opening import open_benchmark
 from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replies
+from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.media.store import MediaStore
 from saccade.rewards.groups import is_without_verdict
@@ -28,6 +29,9 @@ class RereadEvaluation:
     benchmark: Benchmark
     evaluation: str
     readings: tuple[BenchmarkReading, ...]
+    """Of the first sample of each question."""
+    averages: tuple[SampleAverage, ...] = ()
+    """Over all samples, where there are several."""
 
 
 async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str) -> list[RereadEvaluation]:
@@ -43,6 +47,7 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
         told = _told(path)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
+        kept["avg_at_k"] = [average.as_json() for average in one.averages]
         write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
         found.append(one)
     return found
@@ -62,13 +67,22 @@ async def _reread(run: Path, folder: Path, judge: ChatModel, name: str, evaluati
     benchmark = benchmark_named(name)
     published = {row.task.id: row for row in open_benchmark(benchmark, folder, media=MediaStore()).rows}
     attempts = list(read_records(RunPaths(root=run).evaluation(evaluation)))
-    attempts = [one for one in attempts if one.trajectory.sample == 0]
-    rows = [_as_asked(one.task, published, folder) for one in attempts]
-    replies = [_reply(one) for one in attempts]
     asking = [reading.name for reading in benchmark.readings if reading.judging is not None]
-    wrote = ["\n".join(turn.text for turn in one.trajectory.turns) for one in attempts]
-    readings = [await judge_replies(benchmark, each, rows, replies, judge, transcripts=wrote) for each in asking]
-    return RereadEvaluation(benchmark=benchmark, evaluation=evaluation, readings=tuple(readings))
+    by_sample: list[list[BenchmarkReading]] = []
+    for sample in sorted({one.trajectory.sample for one in attempts}):
+        of_sample = [one for one in attempts if one.trajectory.sample == sample]
+        rows = [_as_asked(one.task, published, folder) for one in of_sample]
+        replies = [reply_of(one) for one in of_sample]
+        wrote = ["\n".join(turn.text for turn in one.trajectory.turns) for one in of_sample]
+        by_sample.append(
+            [await judge_replies(benchmark, each, rows, replies, judge, transcripts=wrote) for each in asking]
+        )
+    return RereadEvaluation(
+        benchmark=benchmark,
+        evaluation=evaluation,
+        readings=tuple(by_sample[0]) if by_sample else (),
+        averages=tuple(sample_averages(by_sample, benchmark.headline)),
+    )
 
 
 def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> BenchmarkRow:
@@ -77,12 +91,13 @@ def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> B
     if row is None:
         raise UserError(f"{task.id} was asked, but is in no file of {folder}; give the file of the run")
     if not row.options:
-        return BenchmarkRow(task=task, fields=row.fields)
+        return BenchmarkRow(task=task, fields=row.fields, pictures=row.pictures)
     fields = {**row.fields, **dict(zip(LETTERS, task.choices)), "answer": task.answer}
-    return BenchmarkRow(task=task, fields=fields)
+    return BenchmarkRow(task=task, fields=fields, pictures=row.pictures)
 
 
-def _reply(attempt: Attempt) -> str | None:
+def reply_of(attempt: Attempt) -> str | None:
+    """The final answer; None where the machine failed, which a rule without a verdict is not."""
     trajectory = attempt.trajectory
     has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
     return None if has_failed else trajectory.answer or ""
@@ -98,4 +113,5 @@ def reread_lines(found: Sequence[RereadEvaluation]) -> list[str]:
             n = len(reading.extracted) - reading.failed - reading.no_verdict
             counts = f"n={n:,}, {reading.no_verdict:,} without verdict, {reading.failed:,} failed"
             lines.append(f"  {reading.name} with the judge: {first} ({counts})")
+        lines += [f"  {average.describe()} (with the judge)" for average in one.averages]
     return lines

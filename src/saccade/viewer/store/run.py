@@ -32,6 +32,12 @@ class GoneError(LookupError):
     """What was asked for is not there, or no longer."""
 
 
+def file_identity(path: Path, root: Path) -> str:
+    """A file of records in the ids of its trajectories, ``IDENTITY.ROW``: by its path below the run."""
+    relative = str(path.relative_to(root)).encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(relative, digest_size=4).hexdigest()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordFile:
     """A file of records of a run."""
@@ -142,8 +148,7 @@ class Run:
             yield path, (kind, (told.st_size, told.st_mtime_ns))
 
     def _add(self, path: Path, kind: RecordFormat, stamp: tuple[int, int]) -> None:
-        relative = str(path.relative_to(self.source.root)).encode("utf-8", "surrogateescape")
-        identity = hashlib.blake2b(relative, digest_size=4).hexdigest()
+        identity = file_identity(path, self.source.root)
         file = RecordFile(number=len(self._files), id=identity, path=path, format=kind, stamp=stamp)
         self._files.append(file)
         self._by_path[path] = self._by_id[identity] = file

@@ -1,0 +1,196 @@
+"""Options of ``saccade eval``, and their values by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+import click
+
+from saccade.cli.running import PATH
+
+if TYPE_CHECKING:
+    from saccade.evaluation.probes import ProbeName
+    from saccade.protocols.named import ProtocolName
+    from saccade.recipes.evaluation_benchmarks import Prompts
+    from saccade.recipes.evaluation_pixels import Pixels
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+# Written out, since the help must not wait for the recipes to be imported.
+PROTOCOLS = (
+    "tagged",
+    "direct",
+    "code",
+    "grounded",
+    "textual",
+    "grounded_with_crop",
+    "pointed",
+    "pointed_with_tools",
+    "described",
+    "toolchain",
+    "vanilla",
+    "structured",
+    "tree_of_thoughts",
+    "graph_of_thoughts",
+    "evidence_first",
+)
+PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question")
+
+
+class EvaluateOptions(TypedDict):
+    """Values of the command's options, as click gives them."""
+
+    model: Path | None
+    server: str | None
+    server_model: str | None
+    data: Path | None
+    env: str | None
+    family: str | None
+    benchmarks: tuple[str, ...]
+    suite: str | None
+    benchmarks_dir: Path
+    prompt: "Prompts"
+    pixels: "Pixels"
+    judge: str | None
+    judge_model: str | None
+    count: int | None
+    protocols: "tuple[ProtocolName, ...]"
+    tools: tuple[str, ...]
+    turns: int | None
+    toolbox: Path | None
+    test_time: tuple[str, ...]
+    samples: int
+    probes: "tuple[ProbeName, ...]"
+    retry_failed: bool
+    reuse: tuple[Path, ...]
+    prices: Path | None
+    reward: str | None
+    greedy: bool
+    temperature: float | None
+    image_root: Path | None
+    max_frames: int | None
+    skip_bad_rows: bool
+    out: Path
+    seed: int
+    overrides: tuple[str, ...]
+    resume: bool
+    accepted: tuple[str, ...]
+    threads: int | None
+    quiet: bool
+
+
+def evaluation_options(command: Command) -> Command:
+    """The options of the command, but for those that every run has."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option("--model", type=PATH, help="Checkpoint directory to measure."),
+    click.option(
+        "--server",
+        metavar="URL",
+        help="Or: a server that speaks OpenAI's chat completions (vLLM, SGLang, a cloud), as in http://localhost:8000/v1.",
+    ),
+    click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's."),
+    click.option("--data", type=PATH, help="Your own tasks: a file or a folder."),
+    click.option(
+        "--env",
+        metavar="gymnasium:ID|...",
+        help="Or: an environment to play in, as `saccade train environment` names it (docs/environments.md).",
+    ),
+    click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family."),
+    click.option(
+        "--benchmark",
+        "benchmarks",
+        multiple=True,
+        metavar="NAME[=shuffled|=cycles],...",
+        help="Or: public benchmarks (`saccade benchmarks` lists them), with the options in another order. Repeatable.",
+    ),
+    click.option("--suite", metavar="NAME", help="Or: the benchmarks of a paper that are there: ivgr, codedance, ..."),
+    click.option(
+        "--benchmarks-dir",
+        type=PATH,
+        default=Path("benchmarks-data"),
+        show_default=True,
+        help="Folder of the files of benchmarks.",
+    ),
+    click.option(
+        "--prompt",
+        type=click.Choice(["saccade", "vlmevalkit"]),
+        default="saccade",
+        show_default=True,
+        help="Words in which a benchmark's questions are put.",
+    ),
+    click.option(
+        "--pixels",
+        type=click.Choice(["benchmark", "vlmevalkit"]),
+        default="benchmark",
+        show_default=True,
+        help="Size of a benchmark's pictures: by its own rule, or as VLMEvalKit shows them to Qwen2-VL and Qwen2.5-VL.",
+    ),
+    click.option(
+        "--judge",
+        metavar="URL|DIR",
+        help="After a benchmark: a server or checkpoint directory that is asked where a rule needs a judge.",
+    ),
+    click.option("--judge-model", metavar="NAME", help="The name of the judge at a server."),
+    click.option(
+        "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
+    ),
+    click.option(
+        "--protocol",
+        "protocols",
+        type=click.Choice(PROTOCOLS),
+        multiple=True,
+        help="How questions are asked; repeatable. By default as the checkpoint's record says; one without a record is "
+        "asked with all image tools (tagged) and without (direct).",
+    ),
+    click.option(
+        "--tools",
+        multiple=True,
+        metavar="NAME,...|tools.toml|http://...",
+        help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, "
+        "or a tool service. Repeatable.",
+    ),
+    click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools."),
+    click.option(
+        "--toolbox",
+        type=PATH,
+        metavar="FILE",
+        help="Linguistic tools for the protocol toolchain, as `saccade curate tools` writes them; by default those "
+        "that the checkpoint was trained with.",
+    ),
+    click.option(
+        "--test-time",
+        multiple=True,
+        metavar="crops,union",
+        help="A second look: boxes from a grounded pass, then a textual one on their crops, the crop around them all, "
+        "or both. Repeatable.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Answers to each question, for avg@k, pass@k and maj@k; needs a --temperature above 0.",
+    ),
+    click.option(
+        "--probe",
+        "probes",
+        type=click.Choice(PROBES),
+        multiple=True,
+        help="Also ask with something taken away: blank or other pictures, results of tools withheld, options "
+        "shuffled, cycled, or without the question. Repeatable.",
+    ),
+    click.option("--retry-failed", is_flag=True, help="With --resume: play samples again that the machine failed."),
+    click.option("--reuse", type=PATH, multiple=True, metavar="RUN_DIR", help="Take equal samples of it. Repeatable."),
+    click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to say what was spent."),
+    click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong."),
+    click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default."),
+    click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
+    click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin."),
+    click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32."),
+    click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many."),
+)
