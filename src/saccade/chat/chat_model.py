@@ -37,8 +37,31 @@ class CountingChat(Protocol):
         ...
 
 
-async def reply_of(model: ChatModel, messages: Sequence[Message], *, temperature: float, seed: int) -> ChatReply:
-    """One reply of any chat model; one that counts nothing has used no tokens."""
+@runtime_checkable
+class StreamingChat(Protocol):
+    """A chat model that can be heard while it speaks."""
+
+    async def streamed_reply(
+        self, messages: Sequence[Message], *, temperature: float, seed: int, on_text: Callable[[str], None]
+    ) -> ChatReply:
+        """As ``CountingChat.counted_reply``; ``on_text`` is told of all that it says so far, from any thread."""
+        ...
+
+
+async def reply_of(
+    model: ChatModel,
+    messages: Sequence[Message],
+    *,
+    temperature: float,
+    seed: int,
+    on_text: Callable[[str], None] | None = None,
+) -> ChatReply:
+    """One reply of any chat model; one that counts nothing has used no tokens.
+
+    ``on_text`` hears it token by token where the model streams.
+    """
+    if on_text is not None and isinstance(model, StreamingChat):
+        return await model.streamed_reply(messages, temperature=temperature, seed=seed, on_text=on_text)
     if isinstance(model, CountingChat):
         return await model.counted_reply(messages, temperature=temperature, seed=seed)
     [text] = await model(messages, temperature=temperature, samples=1, seed=seed)

@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Self, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from saccade.chat.chat_model import ChatCounts
+from saccade.chat.sending import Sender
 from saccade.chat.wire import (
     BrokenReplyError,
     ChatReply,
@@ -25,7 +26,6 @@ from saccade.chat.wire import (
     data_urls,
     read_prompt_logprobs,
     read_reply,
-    refusal,
     request_key,
     wire_messages,
 )
@@ -37,7 +37,6 @@ from saccade.seeding import seed_for
 from saccade.types import ImageRef, Json, Message
 
 try:
-    import httpx2
     import openai
 except ImportError as error:
     raise missing_extra("http", "openai", needed_for="asking a server") from error
@@ -88,6 +87,7 @@ class ChatClient:
         _check(base_url, model, timeout_s, max_tokens, max_concurrency, requests_per_minute, retries, retry_wait_s)
         self.base_url = base_url.rstrip("/")
         self.model = model
+        self._sender = Sender(base_url=self.base_url, model=model, timeout_s=timeout_s)
         self._media = media
         self._view = view
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
@@ -126,6 +126,17 @@ class ChatClient:
         found = await self._reply(messages, temperature=temperature, samples=1, seed=seed)
         return replace(found, texts=found.texts[:1], cut_off=found.cut_off[:1])
 
+    async def streamed_reply(
+        self, messages: Sequence[Message], *, temperature: float, seed: int, on_text: Callable[[str], None]
+    ) -> ChatReply:
+        """The same as a stream, which no cache knows; ``on_text`` is told of all that has come, after each piece."""
+        fields = self._fields(temperature=temperature, samples=1, seed=seed)
+        body = {"messages": wire_messages(messages, self._image_url), **fields, "stream": True}
+        sent = json.dumps(body).encode("ascii")
+        return await self._persistently(
+            lambda client: self._sender.stream(sent, client, on_text), self._at_loop(), seed=seed, read=read_reply
+        )
+
     async def prompt_logprobs(self, messages: Sequence[Message]) -> ScoredPrompt:
         """Log-probabilities of the tokens of a conversation whose last message, the assistant's, is not over.
 
@@ -144,7 +155,9 @@ class ChatClient:
             **self._extra_body,
         }
         sent = json.dumps(body).encode("ascii")
-        return await self._persistently(sent, self._at_loop(), seed=len(sent), read=read_prompt_logprobs)
+        return await self._persistently(
+            lambda client: self._sender.send(sent, client), self._at_loop(), seed=len(sent), read=read_prompt_logprobs
+        )
 
     async def close(self) -> None:
         """Close this event loop's connections; a later request opens new ones."""
@@ -164,15 +177,7 @@ class ChatClient:
     async def _reply(
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int | None
     ) -> ChatReply:
-        parameters: dict[str, Json] = {
-            "model": self.model,
-            "temperature": temperature,
-            "max_tokens": self._max_tokens,
-            "n": samples if samples > 1 else None,
-            "seed": None if seed is None else seed & _SEED_BITS,
-            **self._extra_body,
-        }
-        sent = {name: value for name, value in parameters.items() if value is not None}
+        sent = self._fields(temperature=temperature, samples=samples, seed=seed)
         # By content, so that the key costs no encoding of images.
         named = wire_messages(messages, self._image_name)
         key = request_key({"base_url": self.base_url, "messages": named, **sent})
@@ -182,23 +187,45 @@ class ChatClient:
                 self._count(ChatCounts(cache_hits=1))
                 return known
             body = json.dumps({"messages": wire_messages(messages, self._image_url), **sent}).encode("ascii")
-            reply = await self._persistently(body, at_loop, seed=int(key[:15], 16), read=read_reply)
+            reply = await self._persistently(
+                lambda client: self._sender.send(body, client), at_loop, seed=int(key[:15], 16), read=read_reply
+            )
             tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
             self._count(ChatCounts(**tokens))
             if self._cache is not None:
                 self._cache.put(key, reply)
             return reply
 
+    def _fields(self, *, temperature: float, samples: int, seed: int | None) -> dict[str, Json]:
+        """A request but for its messages."""
+        fields: dict[str, Json] = {
+            "model": self.model,
+            "temperature": temperature,
+            "max_tokens": self._max_tokens,
+            "n": samples if samples > 1 else None,
+            "seed": None if seed is None else seed & _SEED_BITS,
+            **self._extra_body,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
     def _alone_with(self, key: str, at_loop: _AtLoop) -> AbstractAsyncContextManager[None]:
         """Where replies are cached, equal requests at the same time wait for the first of them."""
         return nullcontext() if self._cache is None else at_loop.asking.setdefault(key, asyncio.Lock())
 
-    async def _persistently(self, body: bytes, at_loop: _AtLoop, *, seed: int, read: Callable[[str], Found]) -> Found:
+    async def _persistently(
+        self,
+        send: Callable[[openai.AsyncOpenAI], Awaitable[str]],
+        at_loop: _AtLoop,
+        *,
+        seed: int,
+        read: Callable[[str], Found],
+    ) -> Found:
         for attempt in range(self._retries + 1):
             await asyncio.sleep(self._pace.reserve())
+            self._count(ChatCounts(requests=1))
             try:
                 async with at_loop.places:
-                    reply = read(await self._send(body, at_loop.client))
+                    reply = read(await send(at_loop.client))
             except (TryAgainError, BrokenReplyError) as error:
                 why = str(error)
                 asked_s = error.wait_s if isinstance(error, TryAgainError) else None
@@ -212,23 +239,6 @@ class ChatClient:
             f"{self.base_url} gave no usable reply in {self._retries + 1} tries; the last time: {why}. See whether the "
             "server is up, or give it more time, fewer requests at a time or more retries"
         )
-
-    async def _send(self, body: bytes, client: openai.AsyncOpenAI) -> str:
-        """The body of the reply. The time is that of the whole request: a server that drips is silent too."""
-        self._count(ChatCounts(requests=1))
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=body)
-        except TimeoutError:
-            raise TryAgainError(f"no reply within {self._timeout_s:g} s") from None
-        except openai.APIStatusError as error:
-            said = error.response
-            raise refusal(
-                error.status_code, said.text, said.headers, base_url=self.base_url, model=self.model
-            ) from None
-        except openai.APIConnectionError as error:
-            raise TryAgainError(f"no connection ({error.__cause__ or error})") from None
-        return response.text
 
     def _image_url(self, image: ImageRef) -> str:
         if self._media is None:

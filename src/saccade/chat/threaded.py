@@ -104,6 +104,14 @@ class ChatThread:
         """One text with its tokens as the server counted them, and whether a limit ended it."""
         return await self._in_thread(lambda: self._client.counted_reply(messages, temperature=temperature, seed=seed))
 
+    async def streamed_reply(
+        self, messages: Sequence[Message], *, temperature: float, seed: int, on_text: Callable[[str], None]
+    ) -> "ChatReply":
+        """The same, heard while it comes."""
+        return await self._in_thread(
+            lambda: self._client.streamed_reply(messages, temperature=temperature, seed=seed, on_text=on_text)
+        )
+
     async def _in_thread(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         if self._running is None:
             raise RuntimeError("the thread of this client is not running; ask inside of a with")

@@ -64,6 +64,15 @@ class SequenceSlot(Protocol):
         ...
 
 
+@runtime_checkable
+class ShowsOpenTurn(Protocol):
+    """A slot that can be asked in the middle of a turn."""
+
+    def sampled_so_far(self) -> Completion:
+        """The open turn's tokens up to now, as if their number had ended it; none where no turn is open."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreRequest:
     """A given text whose probability is asked for: ``ids[start:]``, after everything before it."""

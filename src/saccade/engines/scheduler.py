@@ -80,6 +80,12 @@ class LocalSequence:
             self.close()
             raise
 
+    def sampled_so_far(self) -> Completion:
+        """The open turn's tokens up to now; see ``ShowsOpenTurn``."""
+        if self.turn is None:
+            return Completion(ids=(), logprobs=(), finish="length")
+        return Completion(ids=tuple(self.turn.ids), logprobs=tuple(self.turn.logprobs), finish="length")
+
     def close(self) -> None:
         if self.is_closed:
             return

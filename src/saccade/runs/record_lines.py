@@ -72,7 +72,7 @@ class RecordScan:
             for number, offset, line in self._raw_lines(file):
                 try:
                     found = self._read(line, offset, tasks)
-                except (ValueError, RecursionError, BrokenRecordError) as error:
+                except (ValueError, OverflowError, RecursionError, BrokenRecordError) as error:
                     self._note(number, str(error)[:300])
                     continue
                 if found is not None:

@@ -21,6 +21,7 @@ from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
+from saccade.serving.live import LiveEpisode, LiveSlot
 from saccade.serving.watched import OnTurn, WatchedEnvironment
 from saccade.types import ImageRef, Message, Tokens, Trajectory
 
@@ -105,8 +106,12 @@ class Agent(Protocol):
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
+        live: LiveEpisode | None = None,
     ) -> PlayedEpisode:
-        """One episode; ``on_turn`` is told of each turn as it ends, from any thread. SaccadeError when it cannot be."""
+        """One episode; ``on_turn`` is told of each turn as it ends, from any thread. SaccadeError when it cannot be.
+
+        One that is ``live`` is asked in its own way, and followed token by token.
+        """
         ...
 
     def start(self) -> None:
@@ -174,10 +179,11 @@ class EngineAgent:
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
+        live: LiveEpisode | None = None,
     ) -> PlayedEpisode:
         """One episode; cancelling it gives its row at the engine back."""
         playing: Future[PlayedEpisode] = asyncio.run_coroutine_threadsafe(
-            self._play(request, media, sampled, max_reply_tokens, on_turn), self._loop
+            self._play(request, media, sampled, max_reply_tokens, on_turn, live), self._loop
         )
         return await asyncio.wrap_future(playing)
 
@@ -188,20 +194,24 @@ class EngineAgent:
         sampled: RequestSampling,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
+        live: LiveEpisode | None,
     ) -> PlayedEpisode:
         if self._batch is None:
             raise SaccadeError("the engine is starting anew; ask again")
-        env: Environment = self.spec.environment(media, self._view, is_timed=False)
+        spec = self.spec if live is None else live.spec
+        env: Environment = spec.environment(media, self._view, is_timed=False)
         slot: SequenceSlot = self._batch.join(request.label)
         if sampled.max_action_tokens is not None:
             slot = _BoundedSlot(slot, sampled.max_action_tokens)
+        if live is not None:
+            slot = LiveSlot(slot, live, self._chat, self.engine)
         prompts: dict[tuple[Message, ...], Tokens] = {}
         trajectory = await Player(
             request=request,
             env=WatchedEnvironment(env, on_turn),
             slot=slot,
             chat=self._chat,
-            settings=sampled.over(self.spec.rollout),
+            settings=sampled.over(spec.rollout),
             policy_version=self.engine.policy_version,
             run_blocking=self._run_blocking,
             prompts=prompts,

@@ -14,6 +14,7 @@ from saccade.rollout.episodes import EpisodeSpec, RolloutRequest
 from saccade.rollout.players import Conversation, TimedEnvironment
 from saccade.rollout.trajectory import Result
 from saccade.serving.agent import AddGauge, PlayedEpisode, RequestSampling
+from saccade.serving.live import LiveChat, LiveEpisode
 from saccade.serving.watched import OnTurn, WatchedEnvironment
 
 USUAL_TOKENS = (
@@ -65,19 +66,21 @@ class ChatAgent:
         *,
         max_reply_tokens: int | None,
         on_turn: OnTurn,
+        live: LiveEpisode | None = None,
     ) -> PlayedEpisode:
         """One episode; UserError for sampling that the server is not asked with."""
         if sampled.top_p is not None or sampled.top_k is not None or sampled.max_action_tokens is not None:
             raise UserError(
                 "top_p, top_k and max_completion_tokens are settings of this server's own policy server; leave them out"
             )
+        spec, model = (self.spec, self._model) if live is None else (live.spec, LiveChat(self._model, live))
         how = PlayedAs(
-            make_env=lambda: self.spec.environment(media, self._view, is_timed=False),
-            settings=sampled.over(self.spec.rollout),
+            make_env=lambda: spec.environment(media, self._view, is_timed=False),
+            settings=sampled.over(spec.rollout),
         )
         env = TimedEnvironment(WatchedEnvironment(how.make_env(), on_turn))
         try:
-            played = await Conversation(request=request, env=env).play(self._model, how, self._run_blocking)
+            played = await Conversation(request=request, env=env).play(model, how, self._run_blocking)
         except RefusedRequestError as error:
             raise MachineError(str(error)) from error
         answer = played.trajectory.answer or ""
