@@ -9,6 +9,7 @@ from saccade import __version__
 from saccade.cli.audit_family import audit_family
 from saccade.cli.bench import bench
 from saccade.cli.benchmarks import benchmarks, reread
+from saccade.cli.chat import chat
 from saccade.cli.contamination import contamination
 from saccade.cli.curate import curate
 from saccade.cli.engine import engine
@@ -72,6 +73,7 @@ saccade.add_command(mcp)
 saccade.add_command(openenv)
 saccade.add_command(verifier)
 saccade.add_command(view)
+saccade.add_command(chat)
 
 
 @saccade.command()

@@ -1,19 +1,21 @@
 """A checkpoint as it is served: asked in one way, by its record, by the command, or by default."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.engines.engine import Engine, EngineContext
+from saccade.errors import UserError
 from saccade.media import MediaStore
-from saccade.models import VisionLanguageModel, load_model
-from saccade.protocols import ProtocolName
+from saccade.models import VisionLanguageModel, instruction_style, load_model
+from saccade.protocols import PROTOCOLS, PYTHON_TOOL, ProtocolName, protocol_named
 from saccade.recipes.evaluation_settings import ServedModel, model_at_server, settings_of_way
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.runs import Toolmaker, read_asking
 from saccade.serving.agent import Agent, EngineAgent, spelled_tokens
 from saccade.serving.chat_agent import USUAL_TOKENS, ChatAgent
+from saccade.tools import IMAGE_TOOLS
 from saccade.train import EpisodeSpec
 
 
@@ -31,6 +33,9 @@ class PolicyToServe:
     in_words: str
     """How it is asked, and by whose word."""
 
+    protocols: Mapping[str, EpisodeSpec]
+    """Ways in which it can be asked, by protocol, its own first: recorded ones in their words, others in usual ones."""
+
     @property
     def tool_names(self) -> frozenset[str]:
         return frozenset(tool.spec.name for tool in self.episodes.tools)
@@ -45,10 +50,12 @@ def served_policy(
     turns: int | None = None,
     temperature: float = 0.0,
     overrides: Sequence[str] = (),
+    offers_all: bool = False,
 ) -> PolicyToServe:
     """The policy in one way of asking: the protocol's, the record's first, or the tagged one with all image tools.
 
-    A model behind another server has no record. UserError where that cannot be made.
+    With ``offers_all`` it can be asked in others too. A model behind another server has no record.
+    UserError where that cannot be made.
     """
     server, path = (checkpoint, Path(checkpoint.name)) if isinstance(checkpoint, ServedModel) else (None, checkpoint)
     asking = None if server is not None else read_asking(path)
@@ -71,6 +78,8 @@ def served_policy(
     limits = EpisodeSpec(rollout=replace(settings.rollout, temperature=temperature), max_turns=settings.max_turns)
     spec = ways.episodes(chosen, way, limits)
     ways.check([spec])
+    in_words = " ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks])
+    protocols = _offered(spec, ways, limits) if offers_all else {spec.protocol.name: spec}
     media = MediaStore()
     entered = list(ways.maker.resources)
     agent: Agent
@@ -89,5 +98,23 @@ def served_policy(
         media=media,
         episodes=spec,
         resources=tuple(entered),
-        in_words=" ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks]),
+        protocols=protocols,
+        in_words=in_words,
     )
+
+
+def _offered(own: EpisodeSpec, ways: Ways, limits: EpisodeSpec) -> dict[str, EpisodeSpec]:
+    """Those that need no sandbox and no toolbox of their own, unless the record has them."""
+    offered = {own.protocol.name: own}
+    # A record none of whose ways can be made again has none to offer.
+    with suppress(UserError):
+        for name, way in ways.by_default().values() if ways.asking else ():
+            offered.setdefault(name, ways.episodes(name, way, limits))
+    style = ways.style or instruction_style(ways.checkpoint)
+    plain = tuple(tool for tool in own.tools if tool.spec.name != PYTHON_TOOL) or IMAGE_TOOLS
+    for name in PROTOCOLS:
+        if name not in offered and name not in ("code", "toolchain"):
+            protocol = protocol_named(name, style=style, max_turns=own.max_turns)
+            tools, turns = (plain, own.max_turns) if protocol.offers_tools else ((), 1)
+            offered[name] = replace(own, protocol=protocol, tools=tools, max_turns=turns)
+    return offered

@@ -31,12 +31,13 @@ MAX_BODY_BYTES = 32 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunsViewer:
-    """What the routes answer from."""
+    """What the routes answer from. ``has_chat`` says whether there is a model to ask."""
 
     collection: Collection
     events: Events
     csrf: str = field(default_factory=lambda: secrets.token_hex(16))
     searches: dict[str, Searches] = field(default_factory=dict)
+    has_chat: bool = False
 
     def searches_of(self, run: Run) -> Searches:
         return self.searches.setdefault(run.id, Searches(run=run, on_progress=self._tell_search))
@@ -104,7 +105,7 @@ def _add_errors(app: FastAPI) -> None:
 def _add_pages(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/")
     def shell() -> Response:
-        page = page_template("app/shell.html.jinja").render(title="Viewer", csrf=viewer.csrf)
+        page = page_template("app/shell.html.jinja").render(title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat)
         return Response(page, media_type="text/html; charset=utf-8", headers={"cache-control": "no-store"})
 
     @app.get("/app/{name:path}")

@@ -1,95 +1,116 @@
 // @ts-check
 /** Chat: your own picture and question; tokens stream, calls and crops appear, several samples beside each other. */
 
-import { api, imageUrl, Refused, send } from "./api.js";
-import { announce, counted, h, shown } from "./dom.js";
+import { api, imageUrl, send } from "./api.js";
+import { announce, choice, counted, h, shown, valueOf } from "./dom.js";
 import { sceneView } from "./trajectory.js";
-
-const MAX_SAMPLES = 8;
-const MAX_PICTURE_BYTES = 32 << 20;
 
 /** @returns {Promise<HTMLElement>} */
 export async function chatPage() {
-  const about = await api("/api/chat").catch((error) => error);
-  if (about instanceof Refused) return h("div.page", h("h1", "Chat"), h("p", "This viewer has no model. Start one with ", h("code", "saccade chat CHECKPOINT"), "."));
-  /** @type {{ hash: string, width: number, height: number } | null} */
+  const about = await api("/api/chat");
+  if (!about.model) return h("div.page", h("h1", "Chat"), h("p", "This viewer has no model. Start one with ", h("code", "saccade chat CHECKPOINT"), "."));
+  /** @type {string | null} */
   let picture = null;
-  const preview = h("p.chat-picture", "Drop, paste or choose a picture.");
-  const file = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", "aria-label": "Picture", onchange: () => void take(/** @type {HTMLInputElement} */ (file).files?.[0]) });
-  const question = h("textarea", { name: "question", rows: 3, required: true, maxlength: 20000, "aria-label": "Question" });
-  const protocol = h("select", { "aria-label": "Protocol" }, (about.protocols ?? []).map((/** @type {any} */ one) => h("option", { value: one.name ?? one, selected: (one.name ?? one) === about.protocol }, one.name ?? one)));
-  const tools = (about.tools ?? []).map((/** @type {any} */ one) => h("label.facet", h("input", { type: "checkbox", value: one.name ?? one, checked: !about.chosen || about.chosen.includes(one.name ?? one) }), one.name ?? one));
-  const samples = numberField("samples", 1, 1, MAX_SAMPLES, 1);
-  const temperature = numberField("temperature", about.defaults?.temperature ?? 1, 0, 2, 0.1);
-  const stop = h("button", { type: "button", disabled: true, onclick: () => void stopAll() }, "Stop");
+  /** @type {Map<string, EventSource>} */
+  const running = new Map();
+  const preview = h("p.chat-picture", "Drop, paste or choose a picture; or ask without one.");
+  const file = h("input", { type: "file", accept: "image/*", "aria-label": "Picture", onchange: () => void take(/** @type {HTMLInputElement} */ (file).files?.[0]) });
+  const question = h("textarea", { name: "question", rows: 3, required: true, maxlength: 20000 });
+  const tools = h("fieldset.row");
+  const protocol = choice({}, Object.fromEntries(about.protocols.map((/** @type {any} */ one) => [one.name, one.name])), about.protocol, offerTools);
+  const [samples, temperature] = [numberField("samples", about.defaults.samples, 1, about.most_samples, 1), numberField("temperature", about.defaults.temperature, 0, 2, 0.1)];
+  const stop = h("button", { type: "button", disabled: true, onclick: stopAll }, "Stop");
   const said = h("p.small", { role: "status" });
   const lanes = h("div.lanes");
-  /** @type {string[]} */
-  let running = [];
-  /** @type {EventSource[]} */
-  let sources = [];
-  const drop = h("section.card.drop", { "aria-label": "Picture" }, preview, file);
-  drop.addEventListener("dragover", (event) => event.preventDefault());
-  drop.addEventListener("drop", (event) => {
-    event.preventDefault();
-    void take(event.dataTransfer?.files[0]);
-  });
-  const pasted = (/** @type {ClipboardEvent} */ event) => void take([...(event.clipboardData?.files ?? [])][0]);
+  const drop = h("section.card.drop", { "aria-label": "Picture", ondragover: (/** @type {Event} */ event) => event.preventDefault(), ondrop: dropped }, preview,
+    h("p.row", about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "take this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))), file));
+  const pasted = (/** @type {ClipboardEvent} */ event) => void take(event.clipboardData?.files[0]);
   document.addEventListener("paste", pasted);
   window.addEventListener("saccade:leave", () => { document.removeEventListener("paste", pasted); close(); }, { once: true });
 
+  /** @param {DragEvent} event */
+  function dropped(event) {
+    event.preventDefault();
+    void take(event.dataTransfer?.files[0]);
+  }
+
+  /** @param {string} name */
+  function offerTools(name) {
+    const offered = about.protocols.find((/** @type {any} */ one) => one.name === name).tools;
+    tools.replaceChildren(h("legend", "Tools"), ...offered.map((/** @type {string} */ tool) => h("label.facet", h("input", { type: "checkbox", value: tool, checked: true }), tool)));
+    tools.hidden = !offered.length;
+  }
+
   /** @param {File | undefined} chosen */
   async function take(chosen) {
-    if (!chosen) return;
-    if (!chosen.type.startsWith("image/") || chosen.size > MAX_PICTURE_BYTES) {
-      said.textContent = "That is no picture of at most 32 MiB.";
-      return;
-    }
+    if (chosen) await tried(async () => use((await send("/api/chat/pictures", chosen)).image));
+  }
+
+  /** @param {{ hash: string, width: number, height: number }} image */
+  function use(image) {
+    picture = image.hash;
+    preview.replaceChildren(h("img", { src: imageUrl(about.run, image.hash, 512), alt: `your picture, ${image.width} × ${image.height} pixels` }), " ",
+      h("button", { type: "button", onclick: () => { picture = null; preview.replaceChildren("No picture."); } }, "Without it"));
+    announce("Picture taken.");
+  }
+
+  /** @param {() => Promise<void>} act */
+  async function tried(act) {
     try {
-      const answer = await send("/api/chat/pictures", chosen);
-      picture = answer.image ?? answer;
-      const hash = picture?.hash ?? "";
-      preview.replaceChildren(h("img", { src: imageUrl(about.run ?? "chat", hash, 512), alt: `your picture, ${picture?.width} × ${picture?.height} pixels` }));
-      announce("Picture taken.");
+      await act();
     } catch (error) {
       said.textContent = String(/** @type {Error} */ (error).message);
     }
   }
 
   /** @param {{ id: string, turn: number, text: string } | null} from */
-  async function ask(from) {
+  function ask(from) {
+    return tried(async () => {
+      const chosen = [...tools.querySelectorAll("input")].filter((one) => one.checked).map((one) => one.value);
+      const answer = await send("/api/chat", { image: picture, question: valueOf(question), protocol: valueOf(protocol), tools: chosen, samples: numberIn(samples), temperature: numberIn(temperature), seed: null, from });
+      follow(answer.ids);
+    });
+  }
+
+  /** @param {string[]} ids */
+  function follow(ids) {
     close();
-    const chosen = tools.filter((/** @type {HTMLElement} */ one) => one.querySelector("input")?.checked).map((/** @type {HTMLElement} */ one) => one.querySelector("input")?.value);
-    const count = Number(/** @type {HTMLInputElement} */ (samples.querySelector("input")).value);
-    try {
-      const answer = await send("/api/chat", { image: picture?.hash ?? null, question: /** @type {HTMLTextAreaElement} */ (question).value, protocol: /** @type {HTMLSelectElement} */ (protocol).value, tools: chosen, samples: count,
-        temperature: Number(/** @type {HTMLInputElement} */ (temperature.querySelector("input")).value), seed: null, from });
-      running = answer.ids;
-      stop.removeAttribute("disabled");
-      lanes.replaceChildren(...running.map((id, index) => lane(id, index)));
-      said.textContent = `${counted(running.length, "sample")} on the way.`;
-    } catch (error) {
-      said.textContent = String(/** @type {Error} */ (error).message);
-    }
+    lanes.replaceChildren(...ids.map(lane));
+    told();
   }
 
   /** @param {string} id @param {number} index */
   function lane(id, index) {
+    let text = "";
     const live = h("pre.said.live", { "aria-label": `sample ${index + 1}, as it comes` });
     const scene = h("div");
+    const foot = h("p.small");
     const source = new EventSource(`/api/chat/${id}/events`);
-    sources.push(source);
-    const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ act) => source.addEventListener(name, (event) => act(JSON.parse(/** @type {MessageEvent} */ (event).data || "{}")));
-    on("token", (data) => live.append(shown(data.text)));
-    on("turn", (data) => { live.replaceChildren(); if (data.scene) scene.replaceChildren(sceneView(data.scene, { isWhole: false })); });
-    on("done", (data) => {
-      source.close();
-      live.remove();
-      if (data.scene) scene.replaceChildren(sceneView(data.scene, { isWhole: false }), again(id, data.scene));
-      ended(id);
+    running.set(id, source);
+    const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ act) => source.addEventListener(name, (event) => act(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    const draw = (/** @type {any} */ data, /** @type {boolean} */ isOver) => {
+      text = "";
+      live.replaceChildren();
+      live.hidden = isOver;
+      scene.replaceChildren(sceneView(data.scene, { isWhole: false }), isOver ? again(id, data.scene) : "");
+    };
+    on("token", (data) => {
+      if (data.at < text.length) live.replaceChildren(shown(text.slice(0, data.at)));
+      text = text.slice(0, data.at) + data.text;
+      live.append(shown(data.text));
     });
-    on("failed", (data) => { source.close(); live.replaceChildren(shown(data.why ?? data.message ?? "The model failed.")); ended(id); });
-    return h("article.card", h("h2", `Sample ${index + 1}`), live, scene);
+    on("turn", (data) => draw(data, false));
+    for (const end of ["done", "failed"]) on(end, (data) => {
+      draw(data, true);
+      foot.replaceChildren(shown(data.why));
+      running.delete(id);
+      told();
+    });
+    on("kept", (data) => {
+      source.close();
+      foot.append(" ", data.id ? h("a", { href: `#/run/${data.run}/t/${data.id}` }, "its record") : `It could not be kept: ${data.why}`);
+    });
+    return h("article.card", h("h2", `Sample ${index + 1}`), live, scene, foot);
   }
 
   /** Edit a turn and sample what follows. @param {string} id @param {import("./types").Scene} scene */
@@ -97,34 +118,41 @@ export async function chatPage() {
     return h("details", h("summary", "Edit a turn and go on from there"), scene.turns.map((turn) => {
       const text = h("textarea", { rows: 3, "aria-label": `Turn ${turn.n}` });
       /** @type {HTMLTextAreaElement} */ (text).value = turn.text;
-      return h("p", text, h("button", { type: "button", onclick: () => void ask({ id, turn: turn.n, text: /** @type {HTMLTextAreaElement} */ (text).value }) }, `Go on after turn ${turn.n}`));
+      return h("p", text, h("button", { type: "button", onclick: () => void ask({ id, turn: turn.n, text: valueOf(text) }) }, `Go on after turn ${turn.n}`));
     }));
   }
 
-  /** @param {string} id */
-  function ended(id) {
-    running = running.filter((one) => one !== id);
-    if (!running.length) {
-      stop.setAttribute("disabled", "");
-      said.textContent = "Done.";
-    }
+  function told() {
+    stop.toggleAttribute("disabled", !running.size);
+    said.textContent = running.size ? `${counted(running.size, "sample")} on the way.` : "Done.";
   }
 
-  async function stopAll() {
-    await Promise.all(running.map((id) => send(`/api/chat/${id}/stop`, {}).catch(() => null)));
+  function stopAll() {
+    for (const id of running.keys()) void send(`/api/chat/${id}/stop`, {}).catch(() => null);
   }
 
   function close() {
-    for (const source of sources) source.close();
-    sources = [];
+    for (const source of running.values()) source.close();
+    running.clear();
   }
 
   const form = h("form.chat", { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void ask(null); } }, drop, h("label", "Question", question),
-    h("p.row", h("label", "protocol ", protocol), samples, temperature, h("button", { type: "submit", class: "primary" }, "Ask"), stop), tools.length > 0 && h("fieldset.row", h("legend", "Tools"), tools), said);
-  return h("div.page", h("h1", `Chat with ${about.model ?? "the model"}`), form, lanes);
+    h("p.row", h("label", "protocol ", protocol), samples, temperature, h("button.primary", { type: "submit" }, "Ask"), stop), tools, said);
+  offerTools(about.protocol);
+  if (about.last) {
+    question.textContent = about.last.question;
+    if (about.last.image) use(about.last.image);
+    follow(about.last.ids);
+  }
+  return h("div.page", h("h1", `Chat with ${about.model}`), form, lanes);
 }
 
 /** @param {string} name @param {number} value @param {number} min @param {number} max @param {number} step */
 function numberField(name, value, min, max, step) {
   return h("label", `${name} `, h("input", { type: "number", value, min, max, step, name }));
+}
+
+/** @param {HTMLElement} label */
+function numberIn(label) {
+  return Number(label.querySelector("input")?.value);
 }

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -55,10 +55,11 @@ def serve_view(
     token: str | None,
     on_ready: Callable[[str], None],
     add: Callable[[FastAPI, RunsViewer], None] | None = None,
+    on_end: Callable[[], Awaitable[None]] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
 ) -> None:
-    """Serve until SIGTERM or SIGINT. ``on_ready`` is told the address once it answers.
+    """Serve until SIGTERM or SIGINT. ``on_ready`` is told the address once it answers; ``on_end`` is awaited at last.
 
     UserError when others could reach it and it has no token, when the port is taken, or a path is not there.
     """
@@ -69,12 +70,12 @@ def serve_view(
         )
     events = Events()
     collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields)
-    viewer = RunsViewer(collection=collection, events=events)
+    viewer = RunsViewer(collection=collection, events=events, has_chat=add is not None)
     listener = _listening(host, port)
     with listener:
         collection.start()
         try:
-            asyncio.run(_serve(viewer, listener, host, token, on_ready, add))
+            asyncio.run(_serve(viewer, listener, host, token, on_ready, add, on_end))
         finally:
             collection.close()
 
@@ -86,6 +87,7 @@ async def _serve(
     token: str | None,
     on_ready: Callable[[str], None],
     add: Callable[[FastAPI, RunsViewer], None] | None,
+    on_end: Callable[[], Awaitable[None]] | None,
 ) -> None:
     app = create_app(viewer, host=host, token=token, add=(lambda app: add(app, viewer)) if add else None)
 
@@ -94,6 +96,8 @@ async def _serve(
         name = f"[{host}]" if ":" in host else host
         on_ready(f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else ""))
         yield
+        if on_end is not None:
+            await on_end()
 
     app.router.lifespan_context = lifespan
     config = uvicorn.Config(

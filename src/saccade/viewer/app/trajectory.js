@@ -11,7 +11,7 @@ import { heatsOf, turnList } from "./turns.js";
 
 /** @typedef {import("./types").Scene} Scene */
 
-export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed" };
+export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed", unknown: "? no verdict" };
 
 /** @param {string} run @param {string} id */
 export function sceneOf(run, id) {
@@ -31,18 +31,20 @@ export async function trajectoryPage(run, id, filter) {
 /** Everything of a scene. @param {Scene} scene @param {{ isWhole: boolean }} options */
 export function sceneView(scene, { isWhole }) {
   const root = h("div.scene");
+  const whose = isWhole ? "" : `, ${scene.stream} ${scene.sample + 1}`;
   const link = linked(root);
   /** @type {ReturnType<typeof annotationForm> | null} */
   const form = isWhole && !carried ? annotationForm(scene, () => picture.draw()) : null;
   const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of));
+  picture.element.setAttribute("aria-label", `What was looked at${whose}`);
   const turns = h("div.said-column");
   const heats = heatsOf(scene);
   const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
   render("none");
   const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
   root.append(head(scene),
-    h("div.two", picture.element, h("section.words", { "aria-label": "What it said and saw" }, chooser, turns)),
-    h("div.cards", rewardParts(scene.reward), waterfall(scene.turns), form && form.element));
+    h("div.two", picture.element, h("section.words", { "aria-label": `What it said and saw${whose}` }, chooser, turns)),
+    h("div.cards", (isWhole || scene.reward) && rewardParts(scene.reward), waterfall(scene.turns), form && form.element));
   return root;
 }
 
@@ -50,7 +52,7 @@ export function sceneView(scene, { isWhole }) {
 function head(scene) {
   const answer = scene.answer === null ? h("span", "no answer ", h("span.small", `(${readable(scene.status)})`)) : h("span", "answered ", h("b", scene.answer));
   return h("header", { class: `scene-head ${scene.verdict}` },
-    h("p.verdict", h("span.badge", VERDICT_WORDS[scene.verdict]), answer, h("span", "expected ", h("b", scene.task.answer))),
+    h("p.verdict", h("span.badge", VERDICT_WORDS[scene.verdict]), answer, scene.task.answer && h("span", "expected ", h("b", scene.task.answer))),
     h("h1.question", { dir: "auto" }, scene.task.text),
     scene.task.choices.length > 0 && h("p.choices", scene.task.choices.map((choice) => h("span", choice))),
     scene.findings.length > 0 && h("div.findings", h("h2", "What happened"), h("ul", scene.findings.map((finding) => h("li", finding)))),

@@ -27,7 +27,7 @@ export interface Question {
 }
 export interface Scene {
   id: string; run: string; stage: string; step: number; stream: string; sample: number; seed: number; policy_version: number;
-  status: string; failure: string; verdict: "right" | "wrong" | "failed"; answer: string | null; task: Question;
+  status: string; failure: string; verdict: "right" | "wrong" | "failed" | "unknown"; answer: string | null; task: Question;
   findings: string[]; reward: Reward | null; pictures: Picture[]; pictures_left_out: number; regions: Region[];
   turns: Turn[]; turns_left_out: number; annotations?: Annotation[]; notes?: string[];
 }

@@ -35,7 +35,11 @@ def _answer(attempt: Attempt) -> Iterator[str]:
     if verdict(attempt) == "right":
         yield f"It answered “{given}”, which counts as right."
         return
-    yield f"It answered “{given}”; expected is “{gold}”."
+    yield (
+        f"It answered “{given}”; expected is “{gold}”."
+        if gold
+        else f"It answered “{given}”; nothing says whether that is right."
+    )
     if task.choices and trajectory.answer.strip().lower() not in {choice.strip().lower() for choice in task.choices}:
         yield f"Its answer is none of the {len(task.choices)} choices as they are written."
 

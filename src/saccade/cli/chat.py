@@ -1,0 +1,129 @@
+"""``saccade chat``: your own pictures and questions to a policy, followed live in a browser and kept as a run."""
+
+import contextlib
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH, prepare_machine
+from saccade.errors import UserError
+from saccade.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from saccade.protocols import ProtocolName
+    from saccade.recipes.evaluation_settings import ServedModel
+
+
+@click.command()
+@click.argument("model", metavar="CHECKPOINT|URL")
+@click.option("--server-model", metavar="NAME", help="Of a URL: the model's name there. The key is OPENAI_API_KEY's.")
+@click.option(
+    "--picture", "pictures", type=PATH, multiple=True, help="A picture to begin with, beside uploads. Repeatable."
+)
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How it is asked at first, by default by its record.")
+@click.option(
+    "--tools",
+    multiple=True,
+    metavar="NAME,...|tools.toml|http://...",
+    help="Other tools than the checkpoint was trained with (`saccade tools` lists them). Repeatable.",
+)
+@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns.")
+@click.option(
+    "--temperature", type=click.FloatRange(0, 2), default=0.7, show_default=True, help="The page can change it."
+)
+@click.option("--out", type=PATH, help="Run that keeps it all, by default runs/chat-DATE; one that is there goes on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; beyond this machine with --token-env."
+)
+@click.option(
+    "--port", type=click.IntRange(min=0, max=65535), help="By default 7860, or a free one where that is taken."
+)
+@click.option("--token-env", metavar="NAME", help="Environment variable with a token that pages must bring.")
+@click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+def chat(
+    model: str,
+    server_model: str | None,
+    pictures: tuple[Path, ...],
+    protocol: "ProtocolName | None",
+    tools: tuple[str, ...],
+    turns: int | None,
+    temperature: float,
+    out: Path | None,
+    host: str,
+    port: int | None,
+    token_env: str | None,
+    no_open: bool,
+    overrides: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Ask a checkpoint, or a model at an OpenAI-compatible server, about pictures of your own.
+
+    Tokens, calls and crops appear as they come; stop, edit a turn and go on from there, or sample several at once. All
+    of it is a run that `saccade view` opens.
+    """
+    policy_at = _policy_at(model, server_model)
+    prepare_machine(threads)
+    from saccade.engines.local import local_engine
+    from saccade.playground.routes import PlaygroundOffer
+    from saccade.playground.serving import Playground, picture_bytes, serve_playground
+    from saccade.recipes.serving import served_policy
+    from saccade.viewer.app.server import token_from
+
+    token = token_from(token_env)
+    for picture in pictures:
+        picture_bytes(picture)
+    policy = served_policy(
+        policy_at,
+        local_engine,
+        protocol=protocol,
+        tools=[tool.strip() for text in tools for tool in text.split(",")],
+        turns=turns,
+        temperature=temperature,
+        overrides=overrides,
+        offers_all=True,
+    )
+    click.echo(f"saccade: {policy.in_words}", err=True)
+    kept = out or Path("runs") / f"chat-{datetime.now():%Y%m%d-%H%M%S}"
+
+    def ready(address: str) -> None:
+        click.echo(f"Chat: {address}")
+        click.echo(f"saccade: kept in {kept}; later: saccade view {kept}", err=True)
+        if not no_open:
+            click.launch(address)
+
+    playground = Playground(
+        agent=policy.agent,
+        media=policy.media,
+        offer=PlaygroundOffer(
+            model=server_model or Path(model).name, protocols=policy.protocols, usual=policy.episodes.protocol.name
+        ),
+        how=policy.in_words,
+        checkpoint=policy_at if isinstance(policy_at, Path) else None,
+        out=kept,
+        pictures=pictures,
+        command=("saccade", *sys.argv[1:]),
+    )
+    with contextlib.ExitStack() as entered:
+        for resource in policy.resources:
+            entered.enter_context(resource)
+        serve_playground(playground, host=host, port=port, token=token, on_ready=ready)
+
+
+def _policy_at(model: str, server_model: str | None) -> "Path | ServedModel":
+    if model.startswith(("http://", "https://")):
+        if not server_model:
+            raise UserError(f"{model} needs --server-model NAME, one of those that {model}/models lists")
+        from saccade.recipes.evaluation_settings import ServedModel
+
+        return ServedModel(url=model, name=server_model)
+    if server_model is not None:
+        raise UserError(f"--server-model {server_model} has no effect on a checkpoint")
+    path = Path(model)
+    if not path.exists():
+        raise UserError(f"{model} is not there; give the directory of a checkpoint, or a server's http://.../v1")
+    return path
