@@ -47,7 +47,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def chat(out: Path) -> Iterator[str]:
-    with streaming_server(reply) as server, chatting(out, server, "--server-model", "m") as address:
+    with streaming_server(reply) as server, chatting(out, server, "--server-model", "m", "--turns", "2") as address:
         yield address
 
 
