@@ -17,7 +17,7 @@ from saccade.protocols import tagged_protocol
 from saccade.rewards import OutcomeReward
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks import InOrder, generate
+from saccade.tasks import CurriculumSettings, TaskSampler, drawn_questions, generate
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import (
     AlgorithmSettings,
@@ -64,6 +64,8 @@ class LookCloserSettings:
     families: tuple[str, ...] = ("visual_search",)
     """Families whose experts begin with a crop."""
     difficulty: float = 0.5
+    curriculum: CurriculumSettings = CurriculumSettings()
+    """Difficulty and families by the pass rate; by default neither changes."""
     max_turns: int = 5
     evaluation_tasks: int = 300
     curve_tasks: int = 100
@@ -111,7 +113,18 @@ def look_closer(context: RecipeContext) -> Plan:
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
 
-    imitated = 2 * settings.sft.steps * settings.sft.batch_size
+    def questions() -> TaskSampler:
+        # After the pictures of the imitation, so that no question comes twice.
+        imitated = 2 * settings.sft.steps * settings.sft.batch_size
+        return drawn_questions(
+            settings.families,
+            settings.curriculum,
+            seed=seed_for(context.seed, "look_closer"),
+            media=context.media,
+            difficulty=settings.difficulty,
+            first=imitated,
+        )
+
     habit: tuple[Stage, ...] = ()
     if settings.sft.steps:
         stage = SFTStage(name="sft", source=demonstration, settings=settings.sft)
@@ -127,8 +140,7 @@ def look_closer(context: RecipeContext) -> Plan:
             RLStage(
                 name="rl",
                 streams=(Stream(name="main", episodes=episodes),),
-                # After the pictures of the imitation, so that no question comes twice.
-                questions=lambda: InOrder(lambda index: task("train", imitated + index)),
+                questions=questions,
                 reward=reward,
                 settings=settings.rl,
                 evaluation=evaluation("curve", settings.curve_tasks),

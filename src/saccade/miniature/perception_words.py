@@ -23,9 +23,10 @@ from saccade.types import Example, Task
 
 @dataclass(frozen=True, kw_only=True)
 class WordLesson:
-    """Families that are taught until a step."""
+    """Families that are taught for some of the steps."""
 
-    until: int
+    until: float
+    """Share of all steps after which the next lesson begins."""
     families: tuple[str, ...]
     difficulties: tuple[float, ...]
     known_share: float
@@ -37,11 +38,11 @@ PRINTED = ("chart_bars", "chart_pie", "table_lookup", "document_text")
 READ = (*READING_FAMILIES, "finding_words")
 
 LESSONS = (
-    WordLesson(until=150, families=("reading_digits",), difficulties=(0.0,), known_share=0.1),
-    WordLesson(until=500, families=("reading_digits",), difficulties=(0.0, 0.5, 1.0), known_share=0.1),
-    WordLesson(until=1050, families=("reading_print",), difficulties=(0.0, 0.5, 1.0), known_share=0.15),
-    WordLesson(until=1250, families=READ, difficulties=(0.0, 0.5, 1.0), known_share=0.25),
-    WordLesson(until=2000, families=(*PRINTED, *PRINTED, *READ), difficulties=(0.0, 0.25, 0.5), known_share=0.4),
+    WordLesson(until=0.1, families=("reading_digits",), difficulties=(0.0,), known_share=0.1),
+    WordLesson(until=0.25, families=("reading_digits",), difficulties=(0.0, 0.5, 1.0), known_share=0.1),
+    WordLesson(until=0.55, families=("reading_print",), difficulties=(0.0, 0.5, 1.0), known_share=0.15),
+    WordLesson(until=0.65, families=READ, difficulties=(0.0, 0.5, 1.0), known_share=0.25),
+    WordLesson(until=1.0, families=(*PRINTED, *PRINTED, *READ), difficulties=(0.0, 0.25, 0.5), known_share=0.4),
 )
 
 
@@ -51,7 +52,7 @@ class PerceptionWordsSettings:
 
     model: LoadSettings = LoadSettings()
     sft: SFTSettings = SFTSettings(
-        steps=2000,
+        steps=4000,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=2e-3, muon=True, micro_batch_tokens=2600),
         warmup_steps=50,
@@ -81,10 +82,9 @@ def perception_words(context: RecipeContext) -> Plan:
     def example(family: str, split: str, index: int, difficulty: float) -> Example:
         return generate(family, split=split, index=index, seed=seed, media=context.media, difficulty=difficulty)
 
-    def demonstration(index: int, _: float) -> Demonstration:
+    def demonstration(index: int, progress: float) -> Demonstration:
         chance = generator_for(seed, "demonstration", index)
-        step = index // settings.sft.batch_size
-        lesson = next((one for one in LESSONS if step < one.until), LESSONS[-1])
+        lesson = next((one for one in LESSONS if progress < one.until), LESSONS[-1])
         is_known = chance.random() < lesson.known_share
         families = settings.known if is_known else lesson.families
         difficulties = (0.0, 0.25, 0.5, 0.75) if is_known else lesson.difficulties

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
+    from saccade.tasks.adaptive import ByLearnability, CurriculumSettings, HeldDifficulty
     from saccade.tasks.curriculum import (
         HARD_OF_EIGHT,
         HARD_OF_FIVE,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from saccade.tasks.datasets.duplicates import drop_duplicates
     from saccade.tasks.datasets.reading import read_data_set
     from saccade.tasks.datasets.table import DATA_SETS
+    from saccade.tasks.drawn_questions import drawn_questions
     from saccade.tasks.files import BadRow, TaskFile, read_tasks
     from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, READING_FAMILIES, generate, vocabulary_texts
     from saccade.tasks.tail_patch import TailPatch
@@ -43,8 +45,11 @@ __all__ = [
     "READING_FAMILIES",
     "BadRow",
     "Band",
+    "ByLearnability",
     "ByPassRate",
+    "CurriculumSettings",
     "Epochs",
+    "HeldDifficulty",
     "InOrder",
     "Mixture",
     "Question",
@@ -54,6 +59,7 @@ __all__ = [
     "TailPatch",
     "TaskFile",
     "TaskSampler",
+    "drawn_questions",
     "drop_duplicates",
     "generate",
     "mixed",
