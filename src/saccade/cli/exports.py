@@ -5,19 +5,24 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from saccade.cli.export_questions import QUESTION_FORMS, export_family
 from saccade.cli.running import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from saccade.evaluation.benchmarks.benchmark import ReadingName
 
-Form = Literal["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown"]
+RunForm = Literal["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown"]
+RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown")
 
 
 @click.command("export")
 @click.argument("run", type=PATH, metavar="[RUN_DIR]", required=False)
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Instead of a run: drawn questions, as a data set.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=256, show_default=True, help="Of --family.")
+@click.option(
+    "--test", type=click.IntRange(min=1), default=64, show_default=True, help="Held-out questions, beside those of -n."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --family.")
 @click.option(
     "--difficulty", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the questions of --family."
@@ -26,10 +31,14 @@ Form = Literal["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", 
     "--to",
     "form",
     required=True,
-    type=click.Choice(["vlmevalkit", "lmms-eval", "inspect", "csv", "parquet", "latex", "markdown"]),
-    help="vlmevalkit: MODEL_DATA.xlsx or .tsv; lmms-eval: a folder of logs; inspect: LOG.eval; the others a file.",
+    type=click.Choice(tuple(dict.fromkeys((*RUN_FORMS, *QUESTION_FORMS)))),
+    help=(
+        "Of a run: vlmevalkit (MODEL_DATA.xlsx or .tsv), lmms-eval (a folder of logs), inspect (LOG.eval), or a table. "
+        "Of --family: verifiers, gymnasium, openenv, trl, verl, easyr1, dataset, lmms-eval (folders), vlmevalkit."
+    ),
 )
 @click.option("--out", type=PATH, required=True, help="File or folder to write.")
+@click.option("--license", "licence", help="Of the questions of a FILE.py:NAME, by default unknown.")
 @click.option("--name", help="The evaluation, where a run has several.")
 @click.option("--as", "set_name", help="Name of the questions in their files, by default the evaluation's.")
 @click.option("--model", "model_name", default="saccade", show_default=True, help="Name of the model in their files.")
@@ -37,10 +46,12 @@ def export(
     run: Path | None,
     family: str | None,
     count: int,
+    test: int,
     seed: int,
     difficulty: float,
-    form: Form,
+    form: str,
     out: Path,
+    licence: str | None,
     name: str | None,
     set_name: str | None,
     model_name: str,
@@ -49,40 +60,28 @@ def export(
     if (run is None) == (family is None):
         raise UserError("give either RUN_DIR, the --out of saccade eval, or --family NAME for its questions")
     if family is not None:
-        _export_family(family, count, seed, difficulty, form, out, set_name)
+        export_family(
+            family,
+            form,
+            out,
+            count=count,
+            test=test,
+            seed=seed,
+            difficulty=difficulty,
+            licence=licence,
+            name=set_name,
+        )
         return
     assert run is not None
+    if form not in RUN_FORMS:
+        raise UserError(f"a run is exported to {', '.join(RUN_FORMS)}; {form} takes the questions of --family NAME")
     if form in ("csv", "parquet", "latex", "markdown"):
         _export_table(run, form, out, name)
     else:
         _export_run(run, form, out, name, set_name, model_name)
 
 
-def _export_family(
-    family: str, count: int, seed: int, difficulty: float, form: Form, out: Path, name: str | None
-) -> None:
-    from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
-    from saccade.media.store import MediaStore
-    from saccade.tasks import generate
-
-    media = MediaStore()
-    tasks = [
-        generate(family, split="held_out", index=index, seed=seed, media=media, difficulty=difficulty).task
-        for index in range(count)
-    ]
-    if form == "vlmevalkit":
-        if out.suffix != ".tsv":
-            raise UserError(f"--out {out} must end in .tsv: VLMEvalKit finds the set NAME in $LMUData/NAME.tsv")
-        click.echo(f"Questions: {write_vlmevalkit_tsv(tasks, out, media)}")
-    elif form == "lmms-eval":
-        task = name or "saccade_" + "".join(mark if mark.isalnum() else "_" for mark in family.rpartition(":")[2])
-        click.echo(f"Questions: {write_lmms_eval_task(tasks, out, task, media)}")
-        click.echo(f"Measure: lmms-eval --include_path {out} --tasks {task} --model ...")
-    else:
-        raise UserError(f"questions are exported to vlmevalkit and lmms-eval, not to {form}")
-
-
-def _export_table(run: Path, form: Form, out: Path, name: str | None) -> None:
+def _export_table(run: Path, form: RunForm, out: Path, name: str | None) -> None:
     from saccade.evaluation.exports import tables
     from saccade.evaluation.samples import read_samples, sample_files
 
@@ -100,7 +99,7 @@ def _export_table(run: Path, form: Form, out: Path, name: str | None) -> None:
     click.echo(f"Table: {out}")
 
 
-def _export_run(run: Path, form: Form, out: Path, name: str | None, set_name: str | None, model_name: str) -> None:
+def _export_run(run: Path, form: RunForm, out: Path, name: str | None, set_name: str | None, model_name: str) -> None:
     from saccade.evaluation.exports.lmms_eval import write_sample_log
     from saccade.evaluation.exports.predictions import evaluation_records, predictions_of
     from saccade.evaluation.exports.vlmevalkit import write_predictions

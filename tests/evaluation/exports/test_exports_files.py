@@ -178,8 +178,9 @@ def test_questions_are_a_task_of_lmms_eval_whose_rule_is_its_own_file(tmp_path):
     media = MediaStore()
     tasks = [a_task(media, 0), a_task(media, 1, question="Which?", choices=("cat", "dog"))]
     assert write_lmms_eval_task(tasks, tmp_path, "pets", media).name == "pets.yaml"
-    namespace = {}
+    namespace = {"__file__": str(tmp_path / "pets_functions.py")}
     exec((tmp_path / "pets_functions.py").read_text(), namespace)
+    sys.path.remove(str(tmp_path))
     first, second = pq.read_table(tmp_path / "pets.parquet").to_pylist()
     assert namespace["pictures"](first)[0].size == (20, 10)
     assert namespace["question"](first) == "Cat or dog?\nA. cat\nB. dog"

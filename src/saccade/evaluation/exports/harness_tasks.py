@@ -4,6 +4,7 @@ import base64
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
+from saccade.interop.exports.bundle import write_bundle
+from saccade.interop.exports.verifier import ground_truth_of
 from saccade.media.store import MediaStore, png_bytes
 from saccade.types import Task
 
@@ -43,8 +46,14 @@ metadata:
 _FUNCTIONS = '''"""Functions of a task of lmms-eval, written by Saccade beside its questions."""
 
 import io
+import sys
+from pathlib import Path
 
 from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from {verifier} import score_bare  # noqa: E402
 
 
 def pictures(doc):
@@ -52,14 +61,13 @@ def pictures(doc):
 
 
 def question(doc, lmms_eval_specific_kwargs=None):
-    options = [f"{chr(65 + place)}. {text}" for place, text in enumerate(doc["options"])]
+    options = [f"{{chr(65 + place)}}. {{text}}" for place, text in enumerate(doc["options"])]
     return "\\n".join([doc["question"], *options])
 
 
 def score(doc, results):
-    """Right is a reply that is one of the accepted answers, but for case, spaces at its ends and a final full stop."""
-    said = results[0].strip().rstrip(".").strip().casefold()
-    return {"accuracy": float(said in [one.casefold() for one in doc["accepted"]])}
+    """The whole reply is the answer; it is compared as Saccade compares answers of its kind."""
+    return {{"accuracy": score_bare(results[0], doc["ground_truth"])}}
 '''
 
 
@@ -87,7 +95,7 @@ def write_vlmevalkit_tsv(tasks: Sequence[Task], path: Path, media: MediaStore) -
 
 
 def write_lmms_eval_task(tasks: Sequence[Task], folder: Path, name: str, media: MediaStore) -> Path:
-    """A task that ``lmms-eval --include_path FOLDER --tasks NAME`` finds: YAML, functions, parquet."""
+    """A task that ``lmms-eval --include_path FOLDER --tasks NAME`` finds: YAML, functions, parquet, verifier."""
     if not name.isidentifier():
         raise UserError(f"the name {name!r} of a task must be a word of letters, digits and underscores; see --name")
     _check(tasks, 0)
@@ -98,6 +106,7 @@ def write_lmms_eval_task(tasks: Sequence[Task], folder: Path, name: str, media: 
         "answer": [_gold(task) for task in tasks],
         "accepted": pa.array([[_gold(task), task.answer, *task.accepted] for task in tasks], pa.list_(pa.string())),
         "category": [task.family for task in tasks],
+        "ground_truth": [ground_truth_of(_lettered(task)) for task in tasks],
         "pictures": pa.array(
             [[png_bytes(media.get(image)) for image in task.images] for task in tasks], pa.list_(pa.binary())
         ),
@@ -108,13 +117,18 @@ def write_lmms_eval_task(tasks: Sequence[Task], folder: Path, name: str, media: 
         pq.write_table(pa.table(columns), parquet)
     yaml = _YAML.format(folder=folder, name=name, parquet=json.dumps(str(parquet)), max_tokens=64)
     write_bytes_atomic(folder / f"{name}.yaml", yaml.encode())
-    write_bytes_atomic(folder / f"{name}_functions.py", _FUNCTIONS.encode())
+    write_bytes_atomic(folder / f"{name}_functions.py", _FUNCTIONS.format(verifier=write_bundle(folder)).encode())
     return folder / f"{name}.yaml"
 
 
 def _options(task: Task) -> list[str]:
     """Options that the question does not name itself."""
     return [] if all(choice in task.question for choice in task.choices) else list(task.choices)
+
+
+def _lettered(task: Task) -> Task:
+    """The task as it is scored: where options are shown with letters, a letter counts too."""
+    return replace(task, answer_kind="choice") if _options(task) else task
 
 
 def _gold(task: Task) -> str:
