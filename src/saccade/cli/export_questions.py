@@ -74,6 +74,7 @@ def _export_harness(
     family: str, form: str, out: Path, *, count: int, seed: int, difficulty: float, name: str | None
 ) -> None:
     from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
+    from saccade.interop.exports.packages import package_name
     from saccade.media.store import MediaStore
     from saccade.tasks import generate
 
@@ -87,6 +88,6 @@ def _export_harness(
             raise UserError(f"--out {out} must end in .tsv: VLMEvalKit finds the set NAME in $LMUData/NAME.tsv")
         click.echo(f"Questions: {write_vlmevalkit_tsv(tasks, out, media)}")
         return
-    task = name or "saccade_" + "".join(mark if mark.isalnum() else "_" for mark in family.rpartition(":")[2])
+    task = name or package_name(family.rpartition(":")[2])
     click.echo(f"Questions: {write_lmms_eval_task(tasks, out, task, media)}")
     click.echo(f"Measure: lmms-eval --include_path {out} --tasks {task} --model ...")

@@ -24,7 +24,7 @@ from saccade.media import MediaStore
 from saccade.protocols import direct_protocol
 from saccade.types import Message, Task
 
-FAMILIES = ("visual_search", "counting", "chart_bars", "document_text")
+FAMILIES = ("visual_search", "counting", "chart_bars", "document_text", "shape_counts/parity")
 RULES = "<think>a look</think><answer>{}</answer>"
 
 

@@ -4,7 +4,7 @@ The first needs nothing of Saccade's but the verifier in it. The other two are S
 several turns, and need Saccade installed; a family of the user's own goes along as ``family.py``.
 """
 
-import inspect
+import re
 import shutil
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.interop.exports.bundle import NEEDS, write_bundle
 from saccade.interop.exports.columns import write_table
-from saccade.interop.exports.questions import ExportedQuestions, write_manifest
+from saccade.interop.exports.questions import ExportedQuestions, own_source, write_manifest
 from saccade.interop.exports.verifier import ground_truth_of
 from saccade.protocols.instructions import question_text
-from saccade.tasks.procedural import ALL_FAMILIES, Family, family_named
+from saccade.tasks.procedural import Family
 
 _PYPROJECT = """[project]
 name = "{dist}"
@@ -113,7 +113,7 @@ def _with_urls(row, bare):
     return {{"prompt": prompt, "info": {{"question_id": row["task"], "pictures": urls}}}}
 '''
 
-_GYMNASIUM = '''"""{family} with Gymnasium: ``gymnasium.make("{package}:saccade/{family}-v0")``."""
+_GYMNASIUM = '''"""{family} with Gymnasium: ``gymnasium.make("{package}:saccade/{name}-v0")``."""
 
 import gymnasium
 from saccade.envs import VisualReasoningEnv
@@ -126,7 +126,7 @@ def make(**options):
     return VisualReasoningEnv(**{{"family": FAMILY, "seed": {seed}, "difficulty": {difficulty}, **options}})
 
 
-gymnasium.register(id="saccade/{family}-v0", entry_point=make)
+gymnasium.register(id="saccade/{name}-v0", entry_point=make)
 '''
 
 _OPENENV = '''"""{family} as a server of OpenEnv: ``python -m {package}.server.app --port 8000``."""
@@ -163,7 +163,7 @@ port: 8000
 
 def package_name(family: str) -> str:
     """The name of a family's package."""
-    return f"saccade_{family}"
+    return "saccade_" + re.sub(r"\W+", "_", family).strip("_")
 
 
 def write_verifiers(questions: ExportedQuestions, folder: Path) -> None:
@@ -198,11 +198,12 @@ def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) 
         family=questions.family,
         package=package,
         where=where,
+        name=package.removeprefix("saccade_"),
         seed=questions.seed,
         difficulty=questions.difficulty,
     )
     write_bytes_atomic(folder / package / "__init__.py", source.encode())
-    use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{questions.family}-v0")'
+    use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{package.removeprefix("saccade_")}-v0")'
     _finish(questions, folder, "gymnasium", (f"saccade>={__version__}",), use)
 
 
@@ -233,14 +234,14 @@ def copied_family(family: Family, folder: Path) -> str:
     """
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    name, draw = family_named(family)
-    if name in ALL_FAMILIES:
-        return f"FAMILY = {name!r}"
-    source = inspect.getsourcefile(draw)
+    source = own_source(family)
+    if source is None and isinstance(family, str):
+        return f"FAMILY = {family!r}"
     if source is None:
-        raise UserError(f"the family {name!r} has no file that could go along; write its function to one")
+        raise UserError(f"the family {family!r} has no file that could go along; write its function to one")
     shutil.copyfile(source, folder / "family.py")
-    return f"from pathlib import Path\n\nFAMILY = f\"{{Path(__file__).with_name('family.py')}}:{draw.__name__}\""
+    part = family.partition(".py:")[2] if isinstance(family, str) else family.__name__
+    return f"from pathlib import Path\n\nFAMILY = str(Path(__file__).with_name('family.py')) + {':' + part!r}"
 
 
 def _parts(parts: tuple[object, ...]) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore, png_bytes
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
-from saccade.tasks.procedural import Family, family_named, generate
+from saccade.tasks.procedural import Family, family_named, generate, own_family_file
 from saccade.types import Json, Message, Task
 
 Split = str
@@ -36,8 +36,8 @@ class ExportedQuestions:
     """The questions of an export with the store that holds their pictures."""
 
     family: str
-    source_sha256: str
-    """Of the file in which the family is drawn."""
+    source_sha256: str | None
+    """Of the file of a family of the user's own; None for one that ships, which the version of Saccade says."""
     seed: int
     difficulty: float
     splits: Mapping[Split, Sequence[Task]]
@@ -93,7 +93,7 @@ def drawn(
     """So many training and held-out questions of a family; no picture is in both."""
     if train < 1 or test < 1:
         raise UserError(f"{train} training and {test} held-out questions were asked for; each must be 1 or more")
-    name, draw = family_named(family)
+    name, _ = family_named(family)
     media = MediaStore()
     splits = {
         split: [
@@ -102,10 +102,10 @@ def drawn(
         ]
         for (split, ours), count in zip(SPLITS.items(), (train, test), strict=True)
     }
-    source = inspect.getsourcefile(draw)
+    source = own_source(family)
     return ExportedQuestions(
         family=name,
-        source_sha256=hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else "",
+        source_sha256=hashlib.sha256(source.read_bytes()).hexdigest() if source else None,
         seed=seed,
         difficulty=difficulty,
         splits=splits,
@@ -113,6 +113,14 @@ def drawn(
         licence=licence,
         style=style,
     )
+
+
+def own_source(family: Family) -> Path | None:
+    """The file of a family of the user's own; None for one that ships, and where there is no file."""
+    if isinstance(family, str):
+        return own_family_file(family)
+    found = inspect.getsourcefile(family) if inspect.isroutine(family) else None
+    return None if found is None else Path(found)
 
 
 def placeholder_text(message: Message) -> str:
