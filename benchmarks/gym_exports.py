@@ -3,11 +3,11 @@
     python benchmarks/gym_exports.py --checkpoint runs/demo/checkpoints/rl-000030 --verifiers VF/bin/python \
         --verl VERL/bin/python --verl-source verl --easyr1-source EasyR1 --harness H/bin/python --json OUT.json
 
-``--verifiers`` has verifiers 0.1.14 (its ``vf-eval`` lies beside the Python), ``--verl`` what the data set classes of verl
-and EasyR1 import (torch, transformers, tensordict, ray, datasets, qwen-vl-utils), ``--verl-source`` and
-``--easyr1-source`` their checkouts, ``--harness`` lmms-eval 0.7.3 and ms-vlmeval 0.0.20. What is not given is left out.
-TRL, Gymnasium and OpenEnv are this Python's. Rewards of honest and hostile replies by each consumer's own way of calling
-must be those of our environment.
+``--verifiers`` has verifiers 0.1.14 (its ``vf-eval`` lies beside the Python), ``--verl`` what the data set classes of
+verl and EasyR1 import (torch, transformers, tensordict, ray, datasets, qwen-vl-utils), ``--verl-source`` and
+``--easyr1-source`` their checkouts, ``--harness`` lmms-eval 0.7.3 and ms-vlmeval 0.0.20. What is not given is left
+out. TRL, Gymnasium and OpenEnv are this Python's. Rewards of honest and hostile replies by each consumer's own way of
+calling must be those of our environment.
 """
 
 import argparse

@@ -102,7 +102,7 @@ print(json.dumps({"rows": len(env.get_dataset()), "rewards": [asyncio.run(paid(o
 
 
 def trl_steps(work: Path, rows: object, answers: Sequence[str], steps: int = 2) -> dict:
-    """So many steps of GRPOTrainer on exported rows; the tokens that are drawn say the answer in every other rollout."""
+    """Steps of GRPOTrainer on exported rows; the tokens that are drawn say the answer in every other rollout."""
     import numpy as np
     import torch
     from transformers import AutoImageProcessor, AutoTokenizer, LogitsProcessorList, Qwen2_5_VLForConditionalGeneration

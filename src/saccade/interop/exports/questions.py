@@ -16,7 +16,8 @@ from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore, png_bytes
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
-from saccade.tasks.procedural import Family, family_named, generate, own_family_file
+from saccade.tasks.own_families import own_family_file
+from saccade.tasks.procedural import Family, family_named, generate
 from saccade.types import Json, Message, Task
 
 Split = str
