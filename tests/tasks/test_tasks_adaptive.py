@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.adaptive import ByLearnability, CurriculumSettings, HeldDifficulty
 from saccade.tasks.curriculum import InOrder, Question, TaskSampler
-from saccade.tasks.drawn_questions import drawn_questions, named_axes
+from saccade.tasks.question_sources import drawn_questions, named_axes
 from saccade.types import Group, Score, Task, Term, Trajectory
 
 SAMPLES = 4

@@ -18,7 +18,7 @@ from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
 from saccade.tasks.adaptive import CurriculumSettings
 from saccade.tasks.curriculum import TaskSampler
-from saccade.tasks.drawn_questions import drawn_questions
+from saccade.tasks.question_sources import drawn_questions
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings

@@ -9,6 +9,7 @@ import click
 
 from saccade.cli.benchmarks import ask_judge
 from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
+from saccade.cli.look import is_look, look_sets, look_told
 from saccade.cli.measured import existing_run, keep_prices, show_figures
 from saccade.cli.running import prepare_machine, run_options, start, task_context
 from saccade.errors import UserError
@@ -58,6 +59,8 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
     show_figures(given["out"], given["prices"])
     if given["prices"] is not None:
         keep_prices(given["out"], given["prices"])
+    if is_look(given["suite"]):
+        click.echo(look_told(given["out"]))
     if benchmarks:
         click.echo(_benchmarks_read(given, benchmarks, stages))
 
@@ -89,6 +92,8 @@ def _check_given(given: EvaluateOptions) -> None:
         raise UserError(f"--judge {judge} has no effect without --benchmark")
     if given["judge_model"] is not None and judge is None:
         raise UserError(f"--judge-model {given['judge_model']} has no effect without --judge URL")
+    if is_look(given["suite"]) and _named(given):
+        raise UserError("--suite look is drawn and stands alone; give --benchmark in an evaluation of its own")
     served_or_none(given["model"], given["server"], given["server_model"])
     if given["samples"] > 1 and not temperature:
         raise UserError(f"--samples {given['samples']} at temperature 0 are all the same; add --temperature 0.7, say")
@@ -107,7 +112,7 @@ def _check_given(given: EvaluateOptions) -> None:
 
 def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "list[MeasuredBenchmark]":
     """The benchmarks whose files are there, read; the judge checked where one is given."""
-    if not (_named(given) or given["suite"]):
+    if not (_named(given) or given["suite"]) or is_look(given["suite"]):
         return []
     from saccade.recipes.evaluation_benchmarks import check_judge, measured_benchmarks
 
@@ -160,7 +165,7 @@ def _plan(
         server=None if served is None else ServedModel(url=served[0], name=served[1]),
         samples=given["samples"],
         probes=given["probes"],
-        sets=[one.tasks for one in benchmarks],
+        sets=[one.tasks for one in benchmarks] or look_sets(given["suite"], given["count"], context),
         pixels=pixel_rule(given["pixels"], [one.benchmark.pixels for one in benchmarks]),
     )
     for stage in plan.stages:

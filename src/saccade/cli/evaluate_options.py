@@ -108,7 +108,11 @@ _OPTIONS = (
         metavar="NAME[=shuffled|=cycles],...",
         help="Or: public benchmarks (`saccade benchmarks` lists them), with the options in another order. Repeatable.",
     ),
-    click.option("--suite", metavar="NAME", help="Or: the benchmarks of a paper that are there: ivgr, codedance, ..."),
+    click.option(
+        "--suite",
+        metavar="NAME",
+        help="Or: the benchmarks of a paper that are there (ivgr, codedance, ...), or look: 2,000 drawn questions.",
+    ),
     click.option(
         "--benchmarks-dir",
         type=PATH,

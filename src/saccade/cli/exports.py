@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from saccade.cli.export_questions import QUESTION_FORMS, export_family
+from saccade.cli.look import export_look
 from saccade.cli.running import PATH
 from saccade.errors import UserError
 
@@ -19,6 +20,7 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
 @click.command("export")
 @click.argument("run", type=PATH, metavar="[RUN_DIR]", required=False)
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Instead of a run: drawn questions, as a data set.")
+@click.option("--suite", type=click.Choice(["look"]), help="Or: the questions of this benchmark.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=256, show_default=True, help="Of --family.")
 @click.option(
     "--test", type=click.IntRange(min=1), default=64, show_default=True, help="Held-out questions, beside those of -n."
@@ -31,10 +33,11 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
     "--to",
     "form",
     required=True,
-    type=click.Choice(tuple(dict.fromkeys((*RUN_FORMS, *QUESTION_FORMS)))),
+    type=click.Choice(tuple(dict.fromkeys((*RUN_FORMS, *QUESTION_FORMS, "folder")))),
     help=(
         "Of a run: vlmevalkit (MODEL_DATA.xlsx or .tsv), lmms-eval (a folder of logs), inspect (LOG.eval), or a table. "
-        "Of --family: verifiers, gymnasium, openenv, trl, verl, easyr1, dataset, lmms-eval (folders), vlmevalkit."
+        "Of --family: verifiers, gymnasium, openenv, trl, verl, easyr1, dataset, lmms-eval (folders), vlmevalkit. "
+        "Of --suite: folder (questions, pictures, card, licence), vlmevalkit, lmms-eval."
     ),
 )
 @click.option("--out", type=PATH, required=True, help="File or folder to write.")
@@ -45,6 +48,7 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
 def export(
     run: Path | None,
     family: str | None,
+    suite: Literal["look"] | None,
     count: int,
     test: int,
     seed: int,
@@ -57,8 +61,13 @@ def export(
     model_name: str,
 ) -> None:
     """Write an evaluation, or drawn questions, in the form of another program."""
-    if (run is None) == (family is None):
-        raise UserError("give either RUN_DIR, the --out of saccade eval, or --family NAME for its questions")
+    if sum(one is not None for one in (run, family, suite)) != 1:
+        raise UserError(
+            "give one of RUN_DIR, the --out of saccade eval, --family NAME for its questions and --suite look"
+        )
+    if suite is not None:
+        export_look(form, out, set_name or "saccade_look")
+        return
     if family is not None:
         export_family(
             family,

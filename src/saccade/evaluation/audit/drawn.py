@@ -83,7 +83,7 @@ def drawn_family(family: Family, *, tasks: int, seed: int) -> DrawnFamily:
         train=train,
         held_out=held_out,
         media=media,
-        seen={key: _seen(image, media) for key, image in images.items()},
+        seen={key: seen_picture(image, media) for key, image in images.items()},
         cpu_s=cpu_s,
         memory_mib=memory_mib,
     )
@@ -95,7 +95,7 @@ def _examples(family: Family, split: str, count: int, seed: int, media: MediaSto
         yield generate(family, split=split, index=index, seed=seed, media=media, difficulty=level)
 
 
-def _seen(image: ImageRef, media: MediaStore) -> SeenPicture:
+def seen_picture(image: ImageRef, media: MediaStore) -> SeenPicture:
     picture = media.get(image)
     small = picture.resize((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.BOX)
     return SeenPicture(
