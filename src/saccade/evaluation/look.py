@@ -110,8 +110,8 @@ def look_card() -> str:
         f"`{LOOK.sha256}`, drawn with {made}.\n- Made by `saccade export --suite look --to folder`; measured by "
         "`saccade eval --suite look`.\n- Report accuracy with and without tools, evidence hit rate (a crop shows "
         "half of a region), calls and tokens.\n- Pictures hold no person and no photograph. Do not train on the "
-        "held-out split of these families with this seed.\n- A picture of 256 pixels fits whole into the view of a large "
-        "model: for such a model this measures reading fine detail, not the choice of where to look.\n"
+        "held-out split of these families with this seed.\n- A picture of 256 pixels fits whole into the view of a "
+        "large model: for such a model this measures reading fine detail, not the choice of where to look.\n"
     )
 
 
