@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from numpy.random import Generator
@@ -143,13 +144,13 @@ class GymFamily:
             state = self.grammar.draw(rng, levels)
             if accepts is not None and not accepts(state_key(state)):
                 continue
-            asking = Asking(state=state, rendering=look.render(state, rng, levels), rng=rng, levels=levels, coin=coin)
+            asking = Asking(
+                state=state, render=partial(look.render, state, rng, levels), rng=rng, levels=levels, coin=coin
+            )
             found = _question(chosen, asking, is_answerable)
             if found is not None:
                 asked, rendering = found
-                return self._sample(
-                    chosen, look, replace(asking, rendering=rendering), asked, expert, unanswerable, is_answerable
-                )
+                return self._sample(chosen, look, asking, rendering, asked, expert, unanswerable, is_answerable)
         raise UserError(
             f"the program {self.name}/{chosen.name} found no question in {MOST_STATES} states at levels {levels}; its "
             "grammar does not draw what it asks about"
@@ -160,6 +161,7 @@ class GymFamily:
         program: Program,
         renderer: Renderer,
         asking: Asking,
+        rendering: Rendering,
         asked: ProgramQuestion,
         expert: ExpertKind | None,
         unanswerable: float | None,
@@ -170,11 +172,12 @@ class GymFamily:
         suffix = "" if unanswerable is None else IF_NOT
         paraphrases = tuple(wording.format(**asked.words) + suffix for wording in program.wordings)
         question = paraphrases[int(asking.rng.integers(len(paraphrases)))]
-        experts = _experts(program, renderer, asking, asked)
+        evidence = _evidence(asking.state, rendering, asked)
+        experts = _experts(program, renderer, evidence, rendering, asked)
         kind = expert if expert is not None and expert in experts else next(iter(experts))
-        objects = _objects(asking.state, asking.rendering)
+        objects = _objects(asking.state, rendering)
         scene = Scene(
-            images=asking.rendering.images,
+            images=rendering.images,
             asked=SceneQuestion(
                 question=question,
                 answer=asked.answer,
@@ -184,15 +187,14 @@ class GymFamily:
                 accepted=() if not asked.accepted else tuple(dict.fromkeys((asked.answer, *asked.accepted))),
                 buckets=(f"program {program.name}", f"look {renderer.name}"),
                 targets=tuple(
-                    region.target(label, asking.rendering.images[region.image_index].size)
-                    for label, region in _evidence(asking, asked)
+                    region.target(label, rendering.images[region.image_index].size) for label, region in evidence
                 ),
                 looks=experts[kind],
                 conclusion=asked.conclusion,
             ),
             objects=objects,
             split_key=state_key(asking.state) if self.is_split_by_state else b"",
-            frame_times_s=asking.rendering.frame_times_s,
+            frame_times_s=rendering.frame_times_s,
             event_s=asked.event_s,
         )
         return GymSample(
@@ -202,7 +204,7 @@ class GymFamily:
             renderer=renderer,
             levels=asking.levels,
             state=asking.state,
-            rendering=asking.rendering,
+            rendering=rendering,
             asked=asked,
             is_answerable=is_answerable,
             paraphrases=paraphrases,
@@ -239,19 +241,18 @@ def _untold(asked: ProgramQuestion) -> ProgramQuestion:
     )  # fmt: skip
 
 
-def _evidence(asking: Asking, asked: ProgramQuestion) -> list[tuple[str, SeenRegion]]:
-    return [
-        (asking.state.element(identity).name, region)
-        for identity in asked.evidence
-        for region in asking.rendering.of(identity)
-    ]
+def _evidence(state: SceneState, rendering: Rendering, asked: ProgramQuestion) -> list[tuple[str, SeenRegion]]:
+    return [(state.element(identity).name, region) for identity in asked.evidence for region in rendering.of(identity)]
 
 
 def _experts(
-    program: Program, renderer: Renderer, asking: Asking, asked: ProgramQuestion
+    program: Program,
+    renderer: Renderer,
+    evidence: Sequence[tuple[str, SeenRegion]],
+    rendering: Rendering,
+    asked: ProgramQuestion,
 ) -> Mapping[ExpertKind, tuple[ExpertTurn, ...]]:
-    sizes = [image.size for image in asking.rendering.images]
-    evidence = _evidence(asking, asked)
+    sizes = [image.size for image in rendering.images]
     has_code = bool(asked.code) and renderer.has_flat_colours
     kinds = [kind for kind in program.experts if kind != "code" or has_code] or ["glance"]
     return {kind: expert_turns(kind, evidence, sizes, asked.code) for kind in kinds}

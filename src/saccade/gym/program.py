@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from numpy.random import Generator
@@ -21,17 +22,22 @@ UNANSWERABLE = "unanswerable"
 """The answer of a question that what the picture shows does not answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asking:
-    """What a program may look at."""
+    """What a program may look at. Pictures are drawn when ``rendering`` is first asked for: look at the state first."""
 
     state: SceneState
-    rendering: Rendering
+    render: Callable[[], Rendering]
     rng: Generator
     levels: Levels
     coin: float
     """Chance in [0, 1) for the answer that is wanted: the same for one state after the other, so that answers which
     few states allow are not asked for less often."""
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        """The pictures of the state, with what they show where."""
+        return self.render()
 
     def wanted(self, options: Sequence[Item]) -> Item:
         """The one of the options that the coin falls on."""

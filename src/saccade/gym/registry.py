@@ -47,6 +47,8 @@ DOMAINS = (
 )
 
 MODULES = (
+    "saccade.gym.families.comparisons",
+    "saccade.gym.families.instruments",
     "saccade.gym.families.plates",
     "saccade.gym.families.shapes",
 )

@@ -1,13 +1,16 @@
 """Flat looks of things: plain colours on mid-grey, or outlined on speckled paper."""
 
+from functools import partial
+
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
 
 from saccade.gym.levels import Levels
+from saccade.gym.looks.views import each_view
 from saccade.gym.painter import Painter
 from saccade.gym.rendering import Renderer, Rendering
-from saccade.gym.state import SceneState
+from saccade.gym.state import Element, SceneState
 from saccade.tasks.drawing import COLOURS, INK
 
 SPECKLE = 14
@@ -16,12 +19,16 @@ SPECKLE = 14
 
 def render_plain(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Things in their exact colours on mid-grey."""
-    return _rendered(state, Painter(state.width, state.height), outline=0.0)
+    return each_view(state, "thing", lambda: Painter(state.width, state.height), paint_thing)
 
 
 def render_paper(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Things with an ink outline on paper with speckles and a tint."""
-    return _rendered(state, Painter(state.width, state.height, speckled(rng, state.width, state.height)), outline=2.0)
+
+    def paper() -> Painter:
+        return Painter(state.width, state.height, speckled(rng, state.width, state.height))
+
+    return each_view(state, "thing", paper, partial(paint_thing, outline=2.0))
 
 
 def speckled(rng: Generator, width: int, height: int) -> Image.Image:
@@ -32,16 +39,15 @@ def speckled(rng: Generator, width: int, height: int) -> Image.Image:
     return Image.fromarray(small.repeat(2, axis=0).repeat(2, axis=1))
 
 
-def _rendered(state: SceneState, painter: Painter, outline: float) -> Rendering:
-    for element in state.of_kind("thing"):
-        assert element.center is not None
-        radius, turn = element.numbers["radius"], element.numbers.get("turn", 0.0)
-        shape, colour = element.attributes["shape"], COLOURS[element.attributes["colour"]]
-        if outline:
-            painter.shape(element.id, shape, element.center, radius, INK, turn)
-            radius -= outline * (2 if shape in ("star", "cross", "triangle") else 1)
-        painter.shape(element.id, shape, element.center, radius, colour, turn)
-    return Rendering(images=(painter.image,), regions=painter.regions())
+def paint_thing(painter: Painter, element: Element, outline: float = 0.0) -> None:
+    """A shape in its colour, with an ink outline of so many pixels."""
+    assert element.center is not None
+    radius, turn = element.numbers["radius"], element.numbers.get("turn", 0.0)
+    shape, colour = element.attributes["shape"], COLOURS[element.attributes["colour"]]
+    if outline:
+        painter.shape(element.id, shape, element.center, radius, INK, turn)
+        radius -= outline * (2 if shape in ("star", "cross", "triangle") else 1)
+    painter.shape(element.id, shape, element.center, radius, colour, turn)
 
 
 PLAIN = Renderer(name="plain", render=render_plain, has_flat_colours=True)

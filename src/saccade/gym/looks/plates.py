@@ -1,6 +1,6 @@
 """Looks of plates with fine print: on plain grey, or on a table top with grain."""
 
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
@@ -9,6 +9,7 @@ from PIL import Image
 from saccade.geometry import Box
 from saccade.gym.fine import TILE_PX, fine_block
 from saccade.gym.levels import Levels
+from saccade.gym.looks.views import each_view
 from saccade.gym.painter import Painter
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState
@@ -46,21 +47,19 @@ def grained(rng: Generator, width: int, height: int) -> Image.Image:
     return Image.fromarray(small.repeat(4, axis=0).repeat(32, axis=1))
 
 
-def _render(state: SceneState, painter: Painter, rng: Generator, elements: Sequence[Element]) -> Rendering:
-    for element in elements:
-        paint_plate(painter, element, rng)
-    return Rendering(images=(painter.image,), regions=painter.regions())
-
-
 def render_plates(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Plates on mid-grey."""
-    return _render(state, Painter(state.width, state.height), rng, state.of_kind("plate"))
+    paint = partial(paint_plate, rng=rng)
+    return each_view(state, "plate", lambda: Painter(state.width, state.height), paint)
 
 
 def render_table(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Plates on a table top."""
-    ground = grained(rng, state.width, state.height)
-    return _render(state, Painter(state.width, state.height, ground), rng, state.of_kind("plate"))
+
+    def table() -> Painter:
+        return Painter(state.width, state.height, grained(rng, state.width, state.height))
+
+    return each_view(state, "plate", table, partial(paint_plate, rng=rng))
 
 
 PLATES = Renderer(name="plates", render=render_plates)
