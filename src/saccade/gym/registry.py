@@ -47,9 +47,12 @@ DOMAINS = (
 )
 
 MODULES = (
+    "saccade.gym.families.boards",
     "saccade.gym.families.comparisons",
+    "saccade.gym.families.figures",
     "saccade.gym.families.instruments",
     "saccade.gym.families.plates",
+    "saccade.gym.families.routes",
     "saccade.gym.families.shapes",
 )
 """Modules that have ``FAMILIES``; none imports the library of an extra when it is imported itself."""

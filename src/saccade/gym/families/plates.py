@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from saccade.gym.family import GymFamily
 from saccade.gym.fine import ARROWS, DIGITS, LETTERS, TEXTURES
+from saccade.gym.grammars.codes import CODES
 from saccade.gym.grammars.plates import Marks, plates_grammar
+from saccade.gym.looks.codes import CODED, CODED_TABLE
 from saccade.gym.looks.plates import PLATES, TABLE
 from saccade.gym.program import Program
 from saccade.gym.programs.absence import absence_programs
@@ -15,6 +17,7 @@ from saccade.gym.programs.counting import counting_programs
 from saccade.gym.programs.extremes import DOWN, RIGHT, extreme_programs, ordinal_program
 from saccade.gym.programs.marks import ARROWED, LETTERED, NUMBERED, TEXTURED, digit_programs
 from saccade.gym.programs.places import place_programs
+from saccade.gym.programs.readings import Readings, reading_programs
 
 SEEN_FROM_AFAR = {
     "count_all",
@@ -145,5 +148,65 @@ FAMILIES = (
         "counting",
         ARROW_MARKS,
         (*counting_programs(ARROWED), *comparing_programs(ARROWED)),
+    ),
+    _family(
+        "fine_texture_absence",
+        "plates with textures: which are there and which are not",
+        "absence",
+        Marks(attribute="texture", symbols=TEXTURES, kinds=(4, 4, 3)),
+        absence_programs(TEXTURED),
+    ),
+    _family(
+        "fine_texture_places",
+        "plates with textures: what is borne by the plate that lies somewhere",
+        "space in two dimensions",
+        Marks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 10), kinds=(6, 6, 4)),
+        _placed(TEXTURED),
+    ),
+    _family(
+        "fine_arrow_places",
+        "plates with arrows: where the plate points that lies somewhere",
+        "space in two dimensions",
+        Marks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 10), kinds=(4, 4, 4)),
+        _placed(ARROWED),
+    ),
+    _family(
+        "fine_digit_counts",
+        "plates with digits: how many bear which",
+        "counting",
+        Marks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 3)),
+        (*counting_programs(NUMBERED), *comparing_programs(NUMBERED)),
+    ),
+    _family(
+        "fine_digit_absence",
+        "plates with digits: which are there and which are not",
+        "absence",
+        Marks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 4)),
+        absence_programs(NUMBERED),
+    ),
+    _family(
+        "fine_digit_places",
+        "plates with digits: what is borne by the plate that lies somewhere",
+        "space in two dimensions",
+        Marks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 5)),
+        _placed(NUMBERED),
+    ),
+    _family(
+        "fine_letter_comparisons",
+        "plates with letters: which are more, by how many, of how many kinds",
+        "comparison",
+        LETTER_MARKS,
+        comparing_programs(LETTERED),
+    ),
+    GymFamily(
+        name="fine_codes",
+        about="plates with numbers of three digits: what they read, which is larger",
+        domain="search",
+        grammar=CODES,
+        renderers=(CODED, CODED_TABLE),
+        programs=reading_programs(
+            Readings(kind="coded", many="plates", value="number", most="largest", least="smallest")
+        ),
+        needs_closer=True,
     ),
 )

@@ -24,9 +24,10 @@ def render_plain(state: SceneState, rng: Generator, levels: Levels) -> Rendering
 
 def render_paper(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Things with an ink outline on paper with speckles and a tint."""
+    ground = speckled(rng, state.width, state.height)
 
     def paper() -> Painter:
-        return Painter(state.width, state.height, speckled(rng, state.width, state.height))
+        return Painter(state.width, state.height, ground.copy())
 
     return each_view(state, "thing", paper, partial(paint_thing, outline=2.0))
 

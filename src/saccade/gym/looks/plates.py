@@ -6,14 +6,14 @@ import numpy as np
 from numpy.random import Generator
 from PIL import Image
 
-from saccade.geometry import Box
+from saccade.geometry import Box, Point
 from saccade.gym.fine import TILE_PX, fine_block
 from saccade.gym.levels import Levels
 from saccade.gym.looks.views import each_view
 from saccade.gym.painter import Painter
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState
-from saccade.tasks.drawing import COLOURS
+from saccade.tasks.drawing import BACKGROUND, COLOURS
 
 RIM_PX = 8
 MARKS = ("texture", "letter", "digit", "arrow")
@@ -26,7 +26,7 @@ def mark_of(element: Element) -> str:
     return next((element.attributes[kind] for kind in MARKS if kind in element.attributes), "plain")
 
 
-def paint_plate(painter: Painter, element: Element, rng: Generator) -> None:
+def paint_plate(painter: Painter, element: Element, tones: dict[Point, int]) -> None:
     """A frame in the plate's colour around a window with its mark, on the grid of tiles."""
     assert element.center is not None
     half = int(element.numbers["radius"])
@@ -35,8 +35,14 @@ def paint_plate(painter: Painter, element: Element, rng: Generator) -> None:
         element.id, Box(left, top, left + 2 * half, top + 2 * half), COLOURS[element.attributes["colour"]]
     )
     tiles = (2 * half - 2 * RIM_PX) // TILE_PX
-    base = 128 + int(rng.integers(-TONE, TONE + 1))
+    base = tones[element.center]
     painter.pixels(element.id, left + RIM_PX, top + RIM_PX, fine_block(mark_of(element), tiles, tiles, base))
+
+
+def _tones(state: SceneState, rng: Generator) -> dict[Point, int]:
+    """The grey of each place's window, the same in all views: what it bears does not change it."""
+    places = dict.fromkeys(element.center for element in state.of_kind("plate"))
+    return {place: BACKGROUND[0] + int(rng.integers(-TONE, TONE + 1)) for place in places if place is not None}
 
 
 def grained(rng: Generator, width: int, height: int) -> Image.Image:
@@ -49,17 +55,18 @@ def grained(rng: Generator, width: int, height: int) -> Image.Image:
 
 def render_plates(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Plates on mid-grey."""
-    paint = partial(paint_plate, rng=rng)
+    paint = partial(paint_plate, tones=_tones(state, rng))
     return each_view(state, "plate", lambda: Painter(state.width, state.height), paint)
 
 
 def render_table(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """Plates on a table top."""
+    ground, tones = grained(rng, state.width, state.height), _tones(state, rng)
 
     def table() -> Painter:
-        return Painter(state.width, state.height, grained(rng, state.width, state.height))
+        return Painter(state.width, state.height, ground.copy())
 
-    return each_view(state, "plate", table, partial(paint_plate, rng=rng))
+    return each_view(state, "plate", table, partial(paint_plate, tones=tones))
 
 
 PLATES = Renderer(name="plates", render=render_plates)

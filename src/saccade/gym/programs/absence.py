@@ -159,8 +159,9 @@ def _count_present(population: Population) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         there = sorted(values(elements, population.tint))
-        wanted = asking.wanted(range(5))
-        options = _options(asking, there, others(population.tints, *there), (wanted, 4 - wanted))
+        missing = others(population.tints, *there)
+        wanted = asking.wanted(range(max(0, 4 - len(missing)), min(4, len(there)) + 1))
+        options = _options(asking, there, missing, (wanted, 4 - wanted))
         if options is None:
             return None
         shown = [next(e for e in elements if population.tint_of(e) == name) for name in options if name in there]

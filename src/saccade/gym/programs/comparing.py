@@ -74,7 +74,7 @@ def _difference(population: Population) -> Program:
         asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
     ) -> ProgramQuestion | None:
         gap = len(first) - len(second)
-        if gap != asking.wanted(range(1, 2 + len(asking.state.elements) // 4)):
+        if gap != asking.wanted(range(1, 2 + len(asking.state.elements) // 6)):
             return None
         said = f"{len(first)} - {len(second)}"
         return count_of(gap, words, [*first, *second], said, wrong=(len(first), len(first) + len(second)))

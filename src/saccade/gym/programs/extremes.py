@@ -95,7 +95,7 @@ def ordinal_program(population: Population, order: Order) -> Program:
     return Program(
         name=f"nth_{order.name}",
         wordings=(
-            "Put the {many} in order, beginning with the one {least}. What {kind} is the {nth}?",
+            "Put the {many} in order, beginning with the one {least}. What is the {kind} of the {nth}?",
             "Of all {many}, counted from the one {least}, what is the {kind} of the {nth} one?",
         ),
         ask=ask,
@@ -128,7 +128,7 @@ def _extreme(population: Population, order: Order, *, is_most: bool) -> Program:
     return Program(
         name=f"{'most' if is_most else 'least'}_{order.name}",
         wordings=(
-            "What {kind} is the {one} that is {extreme}?",
+            "What is the {kind} of the {one} that is {extreme}?",
             "Find the {one} that is {extreme}. Which {kind} does it have?",
         ),
         ask=ask,

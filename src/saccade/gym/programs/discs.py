@@ -1,0 +1,164 @@
+"""Programs on things that overlap: which lies above which, which are covered, how many overlap."""
+
+import math
+
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
+from saccade.gym.programs.choosing import at, by_name, chosen, shuffled
+from saccade.gym.state import Element, SceneState
+from saccade.tasks.drawing import COLOUR_NAMES
+
+
+def overlaps(one: Element, other: Element) -> bool:
+    """Whether two discs have points in common."""
+    distance = math.hypot(at(one).x - at(other).x, at(one).y - at(other).y)
+    return one is not other and distance < one.numbers["radius"] + other.numbers["radius"]
+
+
+def _discs(state: SceneState) -> tuple[Element, ...]:
+    return state.of_kind("disc")
+
+
+def _above(one: Element, discs: tuple[Element, ...]) -> list[Element]:
+    """The discs that cover a part of one."""
+    return [other for other in discs if overlaps(one, other) and other.depth < one.depth]
+
+
+def _is_clear(state: SceneState) -> bool:
+    """Whether no three discs meet, so that each overlap is seen as it is."""
+    discs = _discs(state)
+    return not any(
+        overlaps(one, other) and overlaps(other, third) and overlaps(one, third)
+        for i, one in enumerate(discs)
+        for j, other in enumerate(discs[i + 1 :], i + 1)
+        for third in discs[j + 1 :]
+    )
+
+
+def _pairs(state: SceneState) -> list[tuple[Element, Element]]:
+    discs = _discs(state)
+    return [(one, other) for i, one in enumerate(discs) for other in discs[i + 1 :] if overlaps(one, other)]
+
+
+def _ask_upper(asking: Asking) -> ProgramQuestion | None:
+    pairs = _pairs(asking.state)
+    if not pairs or not _is_clear(asking.state):
+        return None
+    pair = shuffled(asking.rng, chosen(asking.rng, pairs))
+    words = {"first": pair[0].name, "second": pair[1].name}
+    return choice_of(min(pair, key=lambda one: one.depth).name, [one.name for one in pair], words, pair)
+
+
+def _solve_upper(state: SceneState, words: Words) -> str:
+    first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
+    return first.name if first in _above(second, _discs(state)) else second.name
+
+
+def _ask_covers(asking: Asking) -> ProgramQuestion | None:
+    pairs = _pairs(asking.state)
+    if not pairs or not _is_clear(asking.state):
+        return None
+    one, other = shuffled(asking.rng, chosen(asking.rng, pairs))
+    holds = one.depth < other.depth
+    if holds != asking.is_wanted:
+        return None
+    return yes_or_no(holds, {"first": one.name, "second": other.name}, [one, other])
+
+
+def _solve_covers(state: SceneState, words: Words) -> str:
+    first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
+    return whether(first in _above(second, _discs(state)))
+
+
+def _ask_free(asking: Asking) -> ProgramQuestion | None:
+    if not _is_clear(asking.state):
+        return None
+    discs = _discs(asking.state)
+    meant = [one for one in discs if not _above(one, discs)]
+    return count_of(len(meant), {}, discs, wrong=[len(discs), len(discs) - len(meant)])
+
+
+def _ask_touching(asking: Asking) -> ProgramQuestion | None:
+    if not _is_clear(asking.state):
+        return None
+    one = chosen(asking.rng, _discs(asking.state))
+    meant = [other for other in _discs(asking.state) if overlaps(one, other)]
+    return count_of(len(meant), {"it": one.name}, [one, *meant], wrong=[len(_discs(asking.state)) - 1])
+
+
+def _solve_touching(state: SceneState, words: Words) -> str:
+    one = by_name(_discs(state), words["it"])
+    return str(sum(overlaps(one, other) for other in _discs(state)))
+
+
+def _ask_alone(asking: Asking) -> ProgramQuestion | None:
+    discs = _discs(asking.state)
+    alone = [one for one in discs if not any(overlaps(one, other) for other in discs)]
+    if len(alone) != 1 or not _is_clear(asking.state):
+        return None
+    wrong = [one.get("colour") for one in discs]
+    return choice_of(alone[0].get("colour"), COLOUR_NAMES, {}, alone, alone[0].name, wrong=wrong)
+
+
+def _solve_alone(state: SceneState, words: Words) -> str:
+    (found,) = [one for one in _discs(state) if all(not overlaps(one, other) for other in _discs(state))]
+    return found.get("colour")
+
+
+def _ask_pairs(asking: Asking) -> ProgramQuestion | None:
+    if not _is_clear(asking.state):
+        return None
+    pairs = _pairs(asking.state)
+    return count_of(len(pairs), {}, _discs(asking.state), wrong=[2 * len(pairs)])
+
+
+DISC_PROGRAMS = (
+    Program(
+        name="upper_of_two",
+        wordings=(
+            "The {first} and the {second} overlap. Which lies above?",
+            "Which of the two is not covered by the other: the {first} or the {second}?",
+        ),
+        ask=_ask_upper,
+        solve=_solve_upper,
+    ),
+    Program(
+        name="covers",
+        wordings=("Does the {first} cover a part of the {second}?", "Is a part of the {second} hidden by the {first}?"),
+        ask=_ask_covers,
+        solve=_solve_covers,
+    ),
+    Program(
+        name="count_free",
+        wordings=("How many discs are seen whole, covered by no other?", "Count the discs of which nothing is hidden."),
+        ask=_ask_free,
+        solve=lambda state, words: str(sum(not _above(one, _discs(state)) for one in _discs(state))),
+        experts=("points", "boxes"),
+    ),
+    Program(
+        name="count_overlapping",
+        wordings=(
+            "How many discs overlap with the {it}?",
+            "With how many other discs does the {it} overlap, above or below?",
+        ),
+        ask=_ask_touching,
+        solve=_solve_touching,
+        experts=("crop", "points", "boxes"),
+    ),
+    Program(
+        name="alone",
+        wordings=(
+            "Which colour has the disc that overlaps with no other?",
+            "One disc lies apart from all others. What is its colour?",
+        ),
+        ask=_ask_alone,
+        solve=_solve_alone,
+    ),
+    Program(
+        name="count_pairs",
+        wordings=("How many pairs of discs overlap?", "At how many places do two discs overlap?"),
+        ask=_ask_pairs,
+        solve=lambda state, words: str(len(_pairs(state))),
+        experts=("points", "boxes"),
+    ),
+)
