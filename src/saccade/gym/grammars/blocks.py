@@ -23,27 +23,33 @@ class BlockState(SceneState):
     heights: tuple[tuple[int, ...], ...] = ()
 
 
-def is_seen(heights: tuple[tuple[int, ...], ...]) -> bool:
-    """Whether the top of every tower is seen whole: nothing in front of it, towards the viewer, is higher."""
-    size = len(heights)
-    return all(
-        heights[row + step][column + step] <= heights[row][column]
-        for row in range(size)
-        for column in range(size)
-        for step in range(1, size)
-        if row + step < size and column + step < size
-    )
+def stacked(rng: Generator, size: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """Heights that never grow towards the viewer, so that every top and every free square of the floor is seen."""
+    heights = [[int(height) for height in row] for row in rng.integers(0, most + 1, size=(size, size))]
+    if rng.integers(2):
+        for row in range(size):
+            for column in range(size):
+                behind = [heights[row - 1][column]] if row else []
+                behind += [heights[row][column - 1]] if column else []
+                heights[row][column] = min([heights[row][column], *behind])
+    else:
+        for row in reversed(range(size)):
+            for column in reversed(range(size)):
+                before = [heights[row + 1][column]] if row + 1 < size else []
+                before += [heights[row][column + 1]] if column + 1 < size else []
+                heights[row][column] = max([heights[row][column], *before])
+    return tuple(tuple(row) for row in heights)
 
 
 def draw_blocks(rng: Generator, levels: Levels) -> BlockState:
-    """Towers of no to four cubes, each of one colour, every top of which is seen."""
+    """Towers of no to four cubes, each of one colour, none of which hides another's top."""
     size, most = levels.whole("clutter", 2, 3, 3), levels.whole("height", 2, 3, 4)
     while True:
-        heights = tuple(tuple(int(h) for h in rng.integers(0, most + 1, size=size)) for _ in range(size))
-        if is_seen(heights) and sum(map(sum, heights)) >= 3:
+        heights = stacked(rng, size, most)
+        if sum(map(sum, heights)) >= 3:
             break
     colours = shuffled(rng, COLOUR_NAMES)
-    elements = []
+    elements: list[Element] = []
     for row in range(size):
         for column in range(size):
             if heights[row][column]:

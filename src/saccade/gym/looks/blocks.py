@@ -24,7 +24,7 @@ def _shade(colour: Colour, share: float) -> Colour:
 def _render(painter: Painter, state: SceneState) -> Rendering:
     blocks = as_state(state, BlockState)
     size = len(blocks.heights)
-    origin = Point(painter.width / 2, 150 - (size - 2) * 10)
+    origin = Point(painter.width / 2, painter.height - 10 - (size + 1) * UNIT_Y)
 
     def at(row: float, column: float, height: float) -> Point:
         return Point(
@@ -41,31 +41,16 @@ def _render(painter: Painter, state: SceneState) -> Rendering:
             floor = [at(row, column, 0), at(row, column + 1, 0), at(row + 1, column + 1, 0), at(row + 1, column, 0)]
             face("", floor, FLOOR)
     for tower in sorted(state.of_kind("tower"), key=lambda one: -one.depth):
-        row, column = tower.numbers["row"], tower.numbers["column"]
+        back, side = tower.numbers["row"], tower.numbers["column"]
         colour = COLOURS[tower.attributes["colour"]]
         for level in range(round(tower.numbers["value"])):
-            low, high = level, level + 1
-            left = [
-                at(row + 1, column, low),
-                at(row + 1, column + 1, low),
-                at(row + 1, column + 1, high),
-                at(row + 1, column, high),
-            ]
-            right = [
-                at(row + 1, column + 1, low),
-                at(row, column + 1, low),
-                at(row, column + 1, high),
-                at(row + 1, column + 1, high),
-            ]
-            top = [
-                at(row, column, high),
-                at(row, column + 1, high),
-                at(row + 1, column + 1, high),
-                at(row + 1, column, high),
-            ]
-            face(tower.id, left, _shade(colour, 0.8))
-            face(tower.id, right, _shade(colour, 0.62))
-            face(tower.id, top, colour)
+            low, high = float(level), float(level + 1)
+            left = [(1, 0, low), (1, 1, low), (1, 1, high), (1, 0, high)]
+            right = [(1, 1, low), (0, 1, low), (0, 1, high), (1, 1, high)]
+            top = [(0, 0, high), (0, 1, high), (1, 1, high), (1, 0, high)]
+            for corners, share in ((left, 0.8), (right, 0.62), (top, 1.0)):
+                points = [at(back + down, side + across, height) for down, across, height in corners]
+                face(tower.id, points, _shade(colour, share))
     return Rendering(images=(painter.image,), regions=painter.regions())
 
 
