@@ -1,13 +1,15 @@
 """Search as a skill in miniature: a policy that must call ``search_pages`` itself, from no call at all, reinforced by
-right answers alone, against the same policy that is given the best three pages.
+right answers alone, against the same policy that is given the best three pages, and from one that never saw a call.
 
     python benchmarks/lang2act_seeds.py --seeds 0 1 2 --variants "both stages"    # whose imitations these start from
     python benchmarks/search_skill.py --seeds 0 1 2 --at-once 2 --json docs/results/search_skill.json
 
-A question names a page by its head; no page is shown. The model that Lang2Act's imitation made goes on to imitate
-experts who read pages that are given, and others that are given none, of whom most guess without a search. "search" is
-reinforced where it must search, "given" where the best three pages are brought for it. A tiny ColQwen2 and an index of
-all pages are made once for all seeds. Results are appended to results.jsonl in --out; what is there is not run again.
+A question names a page by its head; no page is shown. The model that Lang2Act's imitation made, with tokens for the
+call, which it lacks, goes on to imitate experts who read pages that are given, and others that are given none, of whom
+most guess without a search: asked greedily it never calls, sampled it does at times. "search" is reinforced where it
+must search, "given" where the best three pages are brought for it, "never shown" as "search" after experts of whom
+none calls. A tiny ColQwen2 and an index of all pages are made once for all seeds. Results are appended to
+results.jsonl in --out; what is there is not run again.
 """
 
 import statistics
@@ -38,7 +40,7 @@ from saccade.miniature.lang2act import IMITATION, REINFORCEMENT, vocabulary
 from saccade.miniature.page_encoder import taught_page_encoder
 from saccade.miniature.pages import AskedPages, PageQuestions
 from saccade.miniature.reading import GoldLessons, read_by
-from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.miniature.tiny_model import TinySize, tiny_or_given, with_tokens
 from saccade.models import VisionLanguageModel
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.protocols.described import described_parts
@@ -56,7 +58,12 @@ from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task, Tool
 from saccade.vision_models import load_page_encoder
 
 BASE = "search"
-VARIANTS: Variants = {BASE: ("reinforced=search",), "given": ("reinforced=given", "sft.steps=0")}
+NEVER_SHOWN = "never shown"
+VARIANTS: Variants = {
+    BASE: ("reinforced=search",),
+    "given": ("reinforced=given", "sft.steps=0"),
+    NEVER_SHOWN: ("reinforced=search", "search_share=0"),
+}
 SPLITS = {"train": 100, "validation": 40, "held_out": 40}
 """Documents of the imitation, of the reinforcement and of the measurement."""
 
@@ -70,9 +77,9 @@ class SearchSettings:
     """Settings of one run."""
 
     sft: ImitationSettings = replace(
-        IMITATION, steps=400, optimizer=replace(IMITATION.optimizer, learning_rate=1.5e-3), checkpoint_every=100
+        IMITATION, steps=200, optimizer=replace(IMITATION.optimizer, learning_rate=1.5e-3), checkpoint_every=100
     )
-    rl: RLSettings = replace(REINFORCEMENT, evaluate_every=10)
+    rl: RLSettings = replace(REINFORCEMENT, steps=24)
     reinforced: Literal["search", "given"] = "search"
     search_share: float = 0.15
     """Share of the experts without pages who search; the others guess at once."""
@@ -84,8 +91,7 @@ class SearchSettings:
     """Where encoder and index lie."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
     size: TinySize = TinySize(layers=3)
-    evaluation_tasks: int = 200
-    curve_tasks: int = 60
+    evaluation_tasks: int = 150
 
 
 def searching(context: RecipeContext) -> Plan:
@@ -131,15 +137,16 @@ def searching(context: RecipeContext) -> Plan:
         return lambda: [asked("held_out", number, way) for number in range(count)]
 
     def build_model() -> VisionLanguageModel:
-        return tiny_or_given(
+        seed = seed_for(context.seed, "weights")
+        given = tiny_or_given(
             context.model,
             [*vocabulary(), *["tool\n", "tools: search_pages"] * 60],
             context.media,
             size=settings.size,
             numbers=(1, 2, 3),
-            phrases=SEARCH_PHRASES,
-            seed=seed_for(context.seed, "weights"),
+            seed=seed,
         )
+        return with_tokens(given, SEARCH_PHRASES, seed=seed)
 
     way = settings.reinforced
     material = Material(
@@ -147,10 +154,7 @@ def searching(context: RecipeContext) -> Plan:
         build_model=build_model,
         style="brief",
         questions=lambda: InOrder(lambda number: asked("validation", number, way)),
-        held_out={
-            **{name: held_out(name, settings.evaluation_tasks) for name in WAYS},
-            "curve": held_out(way, settings.curve_tasks),
-        },
+        held_out={name: held_out(name, settings.evaluation_tasks) for name in WAYS},
         examples=lesson if settings.sft.steps else None,
         first=None,
     )
@@ -211,9 +215,8 @@ def prepared(folder: Path) -> None:
 def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *, starts: Path) -> Row:
     """One run as a row of the results."""
     directory = directory_of(variant, seed, out)
-    start = imitation_of(
-        directory_of("both stages", seed, starts) if variant == BASE else directory_of(BASE, seed, out)
-    )
+    own = variant in (BASE, NEVER_SHOWN)
+    start = imitation_of(directory_of("both stages", seed, starts) if own else directory_of(BASE, seed, out))
     here = [f"folder={out.resolve() / 'pages'}", *settings]
     report = train(f"{Path(__file__)}:searching", seed, directory, here, threads=threads, start=start)
     stages = {stage["name"]: {key: stage[key] for key in ("accuracy", "ci95", "n")} for stage in report["stages"]}
@@ -242,14 +245,25 @@ def main() -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """Accuracy before and after, asked either way, all seeds with Wilson's interval and each, and calls."""
-    lines = ["| reinforced | asked | before | after | calls before | calls after |", "|---" * 6 + "|"]
+    head = [
+        "reinforced",
+        "asked",
+        "before",
+        "after",
+        "calls before",
+        "calls after",
+        "calls as sampled, first to last step",
+    ]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for variant in dict.fromkeys(row["variant"] for row in rows):
         found = [row for row in rows if row["variant"] == variant]
         for way in WAYS:
             stages = {when: [row["stages"][f"{when}_{way}"] for row in found] for when in ("before", "after")}
             right = [f"{pooled(stages[when])}: {by_seed(stages[when])}" for when in stages]
             calls = [f"{statistics.mean(one['calls'] for one in stages[when]):.2f}" for when in stages]
-            lines.append(f"| {variant} | {way} | {' | '.join([*right, *calls])} |")
+            sampled = [row["curve"]["calls/mean"] for row in found]
+            grown = ", ".join(f"{line[0]:.2f} to {line[-1]:.2f}" for line in sampled)
+            lines.append(f"| {variant} | {way} | {' | '.join([*right, *calls, grown])} |")
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from tokenizers import AddedToken
 from transformers import (
     InternVLConfig,
     InternVLForConditionalGeneration,
@@ -26,7 +27,7 @@ from saccade.models import LoadSettings, VisionLanguageModel, load_model
 from saccade.models.pixels import ImageProcessor
 from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 
-__all__ = ["TinyFamily", "TinySize", "tiny_model"]
+__all__ = ["TinyFamily", "TinySize", "tiny_model", "tiny_or_given", "with_tokens"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,10 +201,25 @@ def tiny_or_given(
     phrases: Sequence[str] = (),
     seed: int = 0,
 ) -> VisionLanguageModel:
-    """The checkpoint that is given, or else a ``tiny_model``."""
+    """The checkpoint that is given, or else a ``tiny_model``. ``numbers`` and ``phrases`` are of the latter alone."""
     if given is not None:
         return load_model(given, media, LoadSettings(device="cpu"))
     return tiny_model(texts, media, family=family, size=size, numbers=numbers, phrases=phrases, seed=seed)
+
+
+def with_tokens(model: VisionLanguageModel, texts: Sequence[str], *, seed: int) -> VisionLanguageModel:
+    """The model with a token for each of the texts, their weights random; those that it has already stay.
+
+    What a checkpoint was never to write, such as the call of a tool, it spells otherwise letter by letter.
+    """
+    tokenizer, hf = model.tokenizer, model.hf
+    known = tokenizer.get_vocab()
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in texts if text not in known])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        # As the other rows began: the mean of all would tell new tokens apart by noise alone.
+        hf.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    return VisionLanguageModel(hf, tokenizer, model.image_processor, model.media)
 
 
 def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
