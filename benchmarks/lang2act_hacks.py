@@ -24,7 +24,6 @@ from saccade.miniature.pages import PageQuestions
 from saccade.miniature.reading import TOOLS, in_tools, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChatProtocol, LinguisticToolbox, described_protocol, toolchain_protocol
-from saccade.protocols.described import described_parts
 from saccade.protocols.tool_tags import find_calls
 from saccade.protocols.toolchain import read_chain
 from saccade.rewards import Lang2ActReward
@@ -106,7 +105,8 @@ def unanswered(context: RecipeContext) -> Plan:
         examples=lesson if settings.sft.steps else None,
         first=None,
     )
-    episodes = EpisodeSpec(protocol=protocol(), rollout=settings.rollout, max_turns=1)
+    chains = toolchain_protocol(toolbox=TOOLBOX, style="brief")
+    episodes = EpisodeSpec(protocol=chains, rollout=settings.rollout, max_turns=1)
     asked = Asked(material, episodes, settings.reward)
 
     def measured(when: str) -> Stage:
@@ -114,22 +114,25 @@ def unanswered(context: RecipeContext) -> Plan:
 
     stages: list[Stage] = []
     if material.examples is not None:
-        source = material.demonstrations({"main": episodes})
+        source = material.demonstrations({"main": episodes.with_protocol(lenient(chains))})
         stages.append(SFTStage(name="sft", source=source, settings=settings.sft))
     stages += [measured("before"), asked.reinforcement("rl", settings.rl), measured("after")]
     return material.plan(settings, stages)
 
 
-def protocol() -> ChatProtocol:
-    """Chains as they are, but that experts can leave the answer empty, or describe in words."""
-    chains, words = toolchain_protocol(toolbox=TOOLBOX, style="brief"), described_protocol(style="brief")
+def lenient(chains: ChatProtocol) -> ChatProtocol:
+    """The protocol with experts who may leave the answer empty, or describe in words; their prompt is the same."""
+    words = described_protocol(style="brief")
     full, empty = (f"<answer>{text}</answer>" for text in (NOTHING, ""))
 
-    def write(turn: ExpertTurn) -> str:
-        _, description = described_parts(turn.thought)
-        return (chains if find_calls(description).calls else words).write(turn).replace(full, empty)
+    def of(text: str) -> ChatProtocol:
+        return chains if find_calls(text).calls else words
 
-    return replace(chains, write=write)
+    return replace(
+        chains,
+        write=lambda turn: of(turn.thought).write(turn).replace(full, empty),
+        parse=lambda text: of(text).parse(text.replace(empty, full)),
+    )
 
 
 def shown(example: Example, habit: str) -> Example:

@@ -1,26 +1,26 @@
-"""Words against crops in miniature (the paper's Tables 12 and 14): the same questions, with marks from large to below
-what the view resolves, answered by chains of linguistic tools, by crops of the model's own, and by words on the crop
-of the gold box, which is given.
+"""Words against crops in miniature (the paper's Tables 12 and 14): the same questions, with textures from coarse to far
+below what the view resolves, answered by chains of linguistic tools, by crops of the model's own, and by words on the
+crop of the gold box, which is given.
 
-    python benchmarks/lang2act_seeds.py --seeds 0 1 2 --variants "both stages"    # whose imitations these start from
     python benchmarks/words_crops.py --seeds 0 1 2 --at-once 2 --json docs/results/words_crops.json
 
-For each seed the model that Lang2Act's imitation made goes on to imitate all three ways, on marks of all sizes, from
-experts that err in nothing; nothing is reinforced. Half of the lessons crop, since words were most of the imitation
-before; numbers and the call get tokens of their own, which that model lacks. What differs is what the view holds.
-Each way is measured on the gold page alone, where nothing but the plate is to be found, and on three pages. Results
-are appended to results.jsonl in --out; what is there is not run again.
+A tiny model from nothing imitates the three ways in equal parts, on textures of all periods, from experts that err in
+nothing; nothing is reinforced. One page is shown, so that nothing but the plate is to be found. The view holds a
+quarter of the picture's side: a texture with a period of 4 px or 2 has the same bytes there as a plain plate, so that
+no word brings it back; a crop shows it pixel by pixel. Results are appended to results.jsonl in --out; what is there
+is not run again.
 """
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
 
 import torch
+from numpy.random import Generator
 from seed_runs import (
     Row,
     Variants,
@@ -37,84 +37,94 @@ from seed_runs import (
 from saccade.config import RecipeContext, apply_overrides
 from saccade.engines.local import LocalEngine
 from saccade.evaluation.evaluate import evaluation_requests, play
+from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore
-from saccade.miniature.lang2act import IMITATION, PHRASES, vocabulary
-from saccade.miniature.pages import AskedPages, PageQuestions
-from saccade.miniature.reading import TOOLS, GoldLessons, in_tools, read_by, said
-from saccade.miniature.tiny_model import TinySize, tiny_or_given, with_tokens
+from saccade.miniature.plates import COORDINATES, CROP_PHRASES, SCAFFOLD_TEXTS
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
-from saccade.protocols import ChainCall, LinguisticToolbox, chain_thought, tagged_protocol, toolchain_protocol
-from saccade.protocols.described import described_parts
+from saccade.protocols import (
+    ChainCall,
+    LinguisticTool,
+    LinguisticToolbox,
+    chain_thought,
+    tagged_protocol,
+    toolchain_protocol,
+)
 from saccade.rewards import OutcomeReward
 from saccade.rollout import RolloutSettings
 from saccade.runs import read_records
-from saccade.seeding import generator_for, seed_for
-from saccade.tasks.scene import look_box
+from saccade.seeding import seed_for
+from saccade.tasks import generate, vocabulary_texts
+from saccade.tasks.families.plates import draw_visual_search
+from saccade.tasks.scene import Scene, look_box
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import EpisodeSpec, Evaluate, ImitationSettings, Material, Plan, SFTStage
-from saccade.types import Attempt, Example, ExpertTurn, Json, StreamExample, Task, ToolCall, Trajectory
+from saccade.types import Attempt, Example, ExpertTurn, StreamExample, Task, ToolCall, Trajectory
 
 WAYS = ("words", "crops", "gold crop")
-LESSONS = ("words", "crops", "gold crop", "crops")
-SIDES = (28, 12, 6, 4, 2)
-"""Sides of a mark in a picture of 256 px; the model sees a quarter of it: 7 to 0.5 px."""
-GIVEN = {"gold page": True, "three pages": False}
-"""What is shown, and whether it is the gold page alone."""
-TIMED_SIDE, TIMED_TOGETHER, TIMED_ALONE, TIMED_ROUNDS = 28, 40, 10, 3
+PERIODS = (16, 8, 6, 4, 2)
+"""Of a texture, in a picture of 256 px; a pixel of the view is the mean of 4 x 4: periods of 4 to 0.5 of its pixels."""
+TIMED_PERIOD, TIMED_TOGETHER, TIMED_ALONE, TIMED_ROUNDS = 8, 40, 10, 3
 
-CALL_TOKENS = (
-    *('{"name": "crop", "arguments": {"image": ', ', "bbox_2d": [', "]}}"),
-    *(str(side) for side in range(250, 1001, 250)),
+TOOLBOX = LinguisticToolbox(
+    (
+        LinguisticTool("locate_plate", "Say where the plate of a colour lies.", "Image k"),
+        LinguisticTool("read_texture", "Read the texture on the plate of a colour.", "Image k"),
+    )
 )
-TOOLBOX = LinguisticToolbox(tuple(TOOLS[name] for name in ("read_head", "locate_plate", "read_mark")))
+PHRASES = (
+    *("<description>", "</description>", "Image ", '">', "</tool>"),
+    *(f'<tool name="{name}" args="Image ' for name in TOOLBOX.names),
+)
 _CLOCK = Lock()
-
-Drawn = Mapping[tuple[int, bool], PageQuestions]
-"""Questions by the side of a mark and by whether the gold page alone is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingSettings:
     """Settings of one imitation of three ways to read."""
 
-    sft: ImitationSettings = replace(
-        IMITATION, steps=400, optimizer=replace(IMITATION.optimizer, learning_rate=2e-3), checkpoint_every=100
+    sft: ImitationSettings = ImitationSettings(
+        steps=1000,
+        batch_size=16,
+        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=250,
     )
-    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
-    size: TinySize = TinySize(layers=3)
-    gold: GoldLessons = GoldLessons(until=0.5, share=0.5)
-    documents: int = 400
-    questions: int = 16_000
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=80, max_tokens=240)
+    size: TinySize = TinySize()
     evaluation_tasks: int = 100
 
 
+def draw_striped_plates(rng: Generator, difficulty: float) -> Scene:
+    """Plates whose textures have the longest period at difficulty 0 and the shortest at 1."""
+    return draw_visual_search(rng, 0.5, period_px=PERIODS[round(difficulty * (len(PERIODS) - 1))])
+
+
 def reading(context: RecipeContext) -> Plan:
-    """Imitates the three ways and measures each at each size of the marks."""
+    """Imitates the three ways and measures each at each period."""
     settings = apply_overrides(ReadingSettings(), context.overrides)
-    drawn = drawn_pages(context.seed, context.media, settings.documents)
 
-    def lesson(index: int, progress: float) -> StreamExample:
-        chance = generator_for(context.seed, "lesson", index)
-        way, side = LESSONS[index % len(LESSONS)], SIDES[int(chance.integers(len(SIDES)))]
-        is_gold = settings.gold.applies(chance.random(), progress)
-        asked = drawn[side, is_gold].asked("train", index % settings.questions)
-        return StreamExample(example=read_in(way, asked, context.media), stream=way)
+    def lesson(index: int, _: float) -> StreamExample:
+        # Each way meets each period.
+        way, period = WAYS[index % len(WAYS)], PERIODS[index // len(WAYS) % len(PERIODS)]
+        return StreamExample(example=read_in(way, period, "train", index, context.seed, context.media), stream=way)
 
-    def held_out(way: str, side: int, is_gold: bool) -> Callable[[], Sequence[Task]]:
-        return lambda: held_out_tasks(drawn[side, is_gold], way, settings.evaluation_tasks, context.media)
+    def held_out(way: str, period: int) -> Callable[[], Sequence[Task]]:
+        return lambda: held_out_tasks(way, period, settings.evaluation_tasks, context.seed, context.media)
 
     def build_model() -> VisionLanguageModel:
-        seed = seed_for(context.seed, "weights")
-        given = tiny_or_given(
+        tags = ["<think>Image 1.", "<think>Image 2.", "chain", *TOOLBOX.names, *SCAFFOLD_TEXTS]
+        return tiny_or_given(
             context.model,
-            [*vocabulary(), *["tool\n", "tools: crop"] * 60],
+            [*vocabulary_texts(families=("visual_search",)), *tags * 60],
             context.media,
             size=settings.size,
-            numbers=(1, 2, 3, 4),
-            phrases=PHRASES,
-            seed=seed,
+            numbers=(1, 2, *COORDINATES),
+            phrases=(*PHRASES, *CROP_PHRASES),
+            seed=seed_for(context.seed, "weights"),
         )
-        return with_tokens(given, CALL_TOKENS, seed=seed)
 
     material = Material(
         title="Words against crops on drawn pages",
@@ -127,79 +137,62 @@ def reading(context: RecipeContext) -> Plan:
     ways = episodes(settings.rollout)
     reward = OutcomeReward(format_weight=0.0)
     evaluations = [
-        Evaluate(name=name_of(way, side, given), tasks=held_out(way, side, is_gold), episodes=ways[way], reward=reward)
-        for given, is_gold in GIVEN.items()
+        Evaluate(name=name_of(way, period), tasks=held_out(way, period), episodes=ways[way], reward=reward)
         for way in WAYS
-        for side in SIDES
+        for period in PERIODS
     ]
     return material.plan(
         settings, [SFTStage(name="sft", source=material.demonstrations(ways), settings=settings.sft), *evaluations]
     )
 
 
-def drawn_pages(seed: int, media: MediaStore, documents: int) -> Drawn:
-    return {
-        (side, is_gold): PageQuestions(
-            seed=seed_for(seed, "pages"),
-            media=media,
-            documents=documents,
-            mark_px=side,
-            kinds=("mark",),
-            oracle=is_gold,
-        )
-        for side in SIDES
-        for is_gold in GIVEN.values()
-    }
+def held_out_tasks(way: str, period: int, count: int, seed: int, media: MediaStore) -> list[Task]:
+    return [read_in(way, period, "held_out", number, seed, media).task for number in range(count)]
 
 
-def held_out_tasks(drawn: PageQuestions, way: str, count: int, media: MediaStore) -> list[Task]:
-    return [read_in(way, drawn.asked("held_out", number), media).task for number in range(count)]
-
-
-def read_in(way: str, asked: AskedPages, media: MediaStore) -> Example:
-    """The question as an expert answers it in this way; the page it is on is among those shown."""
-    [sought], plate = asked.sought, asked.sought[0].plate
-    [turn] = read_by(asked, "look", generator_for(0)).turns
-    think, _ = described_parts(turn.thought)
-    box = look_box(plate.box)
-    if way == "words":
-        return in_tools(Example(task=asked.task, turns=(turn,)))
-    image = asked.image_of(sought)
-    assert image is not None
+def read_in(way: str, period: int, split: str, number: int, seed: int, media: MediaStore) -> Example:
+    """The question of this number as an expert answers it in this way."""
+    difficulty = PERIODS.index(period) / (len(PERIODS) - 1)
+    crops = generate(draw_striped_plates, split=split, index=number, seed=seed, media=media, difficulty=difficulty)
+    task, (looks, answers) = crops.task, crops.turns
     if way == "crops":
-        corners: list[Json] = [int(side) for side in box.as_tuple()]
-        looks = ExpertTurn(thought=think, action=ToolCall(name="crop", arguments={"image": image, "bbox_2d": corners}))
-        reads = said("read_mark", len(asked.shown) + 1, plate.mark, plate.colour)
-        return Example(task=asked.task, turns=(looks, ExpertTurn(thought=reads, action=turn.action)))
-    picture = media.get(asked.task.images[image - 1]).crop(box.as_tuple())
-    task = replace(asked.task, images=(*asked.task.images, media.add(picture)))
-    call = ChainCall(name="read_mark", args=f"Image {len(task.images)}: {plate.colour}", finding=plate.mark)
-    return Example(task=task, turns=(replace(turn, thought=chain_thought(f"Image {len(task.images)}.", [call])),))
+        return crops
+    # A colour stands right before what is found of it: a small model looks for the word that it has just written.
+    colour = looks.thought.split()[0]
+    calls = [
+        ChainCall(name="locate_plate", args="Image 1", finding=looks.thought),
+        ChainCall(name="read_texture", args="Image 1", finding=f"{colour} {task.answer}"),
+    ]
+    if way == "gold crop":
+        picture = media.get(task.images[0]).crop(look_box(task.targets[0].box).as_tuple())
+        task = replace(task, images=(*task.images, media.add(picture)))
+        calls = [ChainCall(name="read_texture", args="Image 2", finding=f"{colour} {task.answer}")]
+    thought = chain_thought(f"Image {len(task.images)}.", calls)
+    return Example(task=task, turns=(ExpertTurn(thought=thought, action=answers.action),))
 
 
-def name_of(way: str, side: int, given: str) -> str:
-    return f"{way}_{side}_{given}".replace(" ", "_")
+def name_of(way: str, period: int) -> str:
+    return f"{way}_{period}".replace(" ", "_")
 
 
 def episodes(rollout: RolloutSettings) -> dict[str, EpisodeSpec]:
     """How each way is played."""
     chains = EpisodeSpec(protocol=toolchain_protocol(toolbox=TOOLBOX, style="brief"), rollout=rollout, max_turns=1)
     [crop] = (tool for tool in IMAGE_TOOLS if tool.name == "crop")
-    crops = EpisodeSpec(
-        protocol=tagged_protocol(style="brief", max_turns=2), tools=(crop,), rollout=rollout, max_turns=2
-    )
+    tagged = tagged_protocol(style="brief", max_turns=2)
+    crops = EpisodeSpec(protocol=tagged, tools=(crop,), rollout=rollout, max_turns=2)
     return {"words": chains, "crops": crops, "gold crop": chains}
 
 
-def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *, starts: Path) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -> Row:
     """One run as a row of the results."""
-    directory, start = directory_of(variant, seed, out), imitation_of(directory_of("both stages", seed, starts))
-    report = train(f"{Path(__file__)}:reading", seed, directory, settings, threads=threads, start=start)
+    directory = directory_of(variant, seed, out)
+    report = train(f"{Path(__file__)}:reading", seed, directory, settings, threads=threads, start=None)
     stages = {stage["name"]: {key: stage[key] for key in ("accuracy", "ci95", "n")} for stage in report["stages"]}
     for name, stage in stages.items():
         path = directory / "evaluations" / f"{name}.jsonl"
         stage["tokens"] = statistics.mean(written(one.trajectory) for one in read_records(path))
-        stage["on_the_plate"] = statistics.mean(map(crops_the_plate, read_records(path)))
+        stage["crops_the_plate"] = statistics.mean(map(crops_the_plate, read_records(path)))
     return {"wall_s": report["wall_s"], "stages": stages, "seconds": seconds(directory, seed)}
 
 
@@ -209,26 +202,24 @@ def written(trajectory: Trajectory) -> int:
 
 
 def crops_the_plate(attempt: Attempt) -> bool:
-    """Whether a crop holds the middle of the plate that is asked for."""
-    [target] = attempt.task.targets
-    [turn, *_] = attempt.trajectory.turns
-    if not isinstance(turn.action, ToolCall) or turn.action.arguments.get("image") != target.image_index + 1:
+    """Whether the first call is a crop that holds the middle of the plate that is asked for."""
+    [target], turns = attempt.task.targets, attempt.trajectory.turns
+    if not turns or not isinstance(turns[0].action, ToolCall):
         return False
-    match turn.action.arguments.get("bbox_2d"):
+    match turns[0].action.arguments.get("bbox_2d"):
         case [float(x1), float(y1), float(x2), float(y2)]:
             return x1 <= target.point.x <= x2 and y1 <= target.point.y <= y2
     return False
 
 
 def seconds(directory: Path, seed: int) -> Row:
-    """Processor seconds of an answer on three pages by each way, many in a batch and one at a time: the median of
-    several rounds by turns. Pages are encoded anew in each."""
-    with _CLOCK, torch.inference_mode():
+    """Processor seconds of an answer by each way, many in a batch and one at a time: the median of several rounds by
+    turns. Pictures are encoded anew in each."""
+    with _CLOCK:
         media, settings = MediaStore(), ReadingSettings()
-        drawn = drawn_pages(seed, media, settings.documents)[TIMED_SIDE, GIVEN["three pages"]]
         model = load_model(imitation_of(directory), media, LoadSettings(device="cpu"))
         ways = episodes(settings.rollout)
-        tasks = {way: held_out_tasks(drawn, way, TIMED_TOGETHER, media) for way in WAYS}
+        tasks = {way: held_out_tasks(way, TIMED_PERIOD, TIMED_TOGETHER, seed, media) for way in WAYS}
 
         def answered(way: str, asked: Sequence[Task]) -> float:
             began_s = time.process_time()
@@ -256,33 +247,31 @@ def seconds(directory: Path, seed: int) -> Row:
 def main() -> None:
     torch.set_num_threads(1)
     variants: Variants = {"three ways": ()}
-    starts = Path("runs/lang2act_seeds")
-    arguments = arguments_of(__doc__, variants, shown=list(variants), out=Path("runs/words_crops"), starts=starts)
-    rows = run_all(partial(run, starts=arguments.starts), arguments, variants, base="three ways")
-    print("\n\n".join([*(table(rows, given) for given in GIVEN), seconds_table(rows)]))
+    arguments = arguments_of(__doc__, variants, shown=list(variants), out=Path("runs/words_crops"))
+    rows = run_all(run, arguments, variants, base="three ways")
+    print("\n\n".join([table(rows), cost_table(rows)]))
     if arguments.json:
         write_results(arguments.json, "words_crops.py", rows)
 
 
-def table(rows: Sequence[Row], given: str) -> str:
-    """Accuracy of each way at each size, all seeds with Wilson's interval and each, and tokens per answer."""
-    lines = [f"| {given}: mark in the picture | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 1) + "|"]
-    for side in SIDES:
-        cells = []
-        for way in WAYS:
-            stages = [row["stages"][name_of(way, side, given)] for row in rows]
-            tokens = statistics.mean(stage["tokens"] for stage in stages)
-            cells.append(f"{pooled(stages)}: {by_seed(stages)}; {tokens:.0f} tokens")
-        lines.append(f"| {side} px | {' | '.join(cells)} |")
+def table(rows: Sequence[Row]) -> str:
+    """Accuracy of each way at each period, all seeds with Wilson's interval and each, and crops that hold the plate."""
+    lines = [f"| period in the picture | {' | '.join(WAYS)} | own crops on the plate |", "|---" * 5 + "|"]
+    for period in PERIODS:
+        stages = {way: [row["stages"][name_of(way, period)] for row in rows] for way in WAYS}
+        cells = [f"{pooled(stages[way])}: {by_seed(stages[way])}" for way in WAYS]
+        held = statistics.mean(stage["crops_the_plate"] for stage in stages["crops"])
+        lines.append(f"| {period} px | {' | '.join(cells)} | {held:.0%} |")
     return "\n".join(lines)
 
 
-def seconds_table(rows: Sequence[Row]) -> str:
-    """Processor seconds of an answer on three pages, means over the seeds."""
-    lines = ["| way | in a batch | one at a time |", "|---|---|---|"]
+def cost_table(rows: Sequence[Row]) -> str:
+    """Tokens that are written, and processor time of an answer: means over the seeds."""
+    lines = ["| way | tokens | in a batch | one at a time |", "|---|---|---|---|"]
     for way in WAYS:
+        tokens = statistics.mean(row["stages"][name_of(way, TIMED_PERIOD)]["tokens"] for row in rows)
         means = [statistics.mean(row["seconds"][way][key] for row in rows) for key in ("together_s", "alone_s")]
-        lines.append(f"| {way} | {' | '.join(f'{1000 * mean:.0f} ms' for mean in means)} |")
+        lines.append(f"| {way} | {tokens:.0f} | {' | '.join(f'{1000 * mean:.1f} ms' for mean in means)} |")
     return "\n".join(lines)
 
 
