@@ -52,8 +52,7 @@ class PageQuestions:
     """Drawn questions, each a function of seed, split and number; they go round the split's ``documents``.
 
     With an ``encoder`` the ``pages`` best pages of the document are shown, best first. Without one the gold pages are,
-    with others, in random order; ``oracle`` shows gold pages alone. ``ground`` is the grey of the paper, ``mark_px``
-    the side of a mark where the difficulty is not to say it.
+    with others, in random order; ``oracle`` shows gold pages alone. ``ground`` is the grey of the paper.
     """
 
     def __init__(
@@ -68,12 +67,11 @@ class PageQuestions:
         kinds: Sequence[PageQuestion] = KINDS,
         oracle: bool = False,
         ground: int = BACKGROUND[0],
-        mark_px: int | None = None,
     ) -> None:
         if pages < 2:
             raise UserError(f"pages={pages}: a question may need two pages; use 2 or more (3 in the paper)")
         self._seed, self._media, self._documents = seed, media, documents
-        self._pages, self._mark_px, self._difficulty = pages, mark_px or mark_side(difficulty), difficulty
+        self._pages, self._mark_px, self._difficulty = pages, mark_side(difficulty), difficulty
         self._encoder, self._kinds, self._oracle, self._ground = encoder, tuple(kinds), oracle, ground
         self.document = lru_cache(4096)(self._document)
         self._vectors = lru_cache(4096)(self._encoded)
