@@ -1,14 +1,13 @@
-"""Words against crops in miniature (the paper's Tables 12 and 14): the same questions, with textures from coarse to far
+"""Words against crops in miniature (the paper's Tables 12 and 14): the same questions, with marks from large to far
 below what the view resolves, answered by chains of linguistic tools, by crops of the model's own, and by words on the
 crop of the gold box, which is given.
 
     python benchmarks/words_crops.py --seeds 0 1 2 --at-once 2 --json docs/results/words_crops.json
 
-A tiny model from nothing imitates the three ways in equal parts, on textures of all periods, from experts that err in
+A tiny model from nothing imitates the three ways in equal parts, on marks of all sizes, from experts that err in
 nothing; nothing is reinforced. One page is shown, so that nothing but the plate is to be found. The view holds a
-quarter of the picture's side: a texture with a period of 4 px or 2 has the same bytes there as a plain plate, so that
-no word brings it back; a crop shows it pixel by pixel. Results are appended to results.jsonl in --out; what is there
-is not run again.
+quarter of the picture's side: of a mark of 2 px it has a quarter of a pixel, which a crop shows whole. Results are
+appended to results.jsonl in --out; what is there is not run again.
 """
 
 import statistics
@@ -55,21 +54,21 @@ from saccade.rollout import RolloutSettings
 from saccade.runs import read_records
 from saccade.seeding import seed_for
 from saccade.tasks import generate, vocabulary_texts
-from saccade.tasks.families.plates import draw_visual_search
-from saccade.tasks.scene import Scene, look_box
+from saccade.tasks.families.plates import marked_plates, marked_scene
+from saccade.tasks.scene import Scene, crop_turn, look_box
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import EpisodeSpec, Evaluate, ImitationSettings, Material, Plan, SFTStage
-from saccade.types import Attempt, Example, ExpertTurn, StreamExample, Task, ToolCall, Trajectory
+from saccade.types import Answer, Attempt, Example, ExpertTurn, StreamExample, Task, ToolCall, Trajectory
 
 WAYS = ("words", "crops", "gold crop")
-PERIODS = (16, 8, 6, 4, 2)
-"""Of a texture, in a picture of 256 px; a pixel of the view is the mean of 4 x 4: periods of 4 to 0.5 of its pixels."""
-TIMED_PERIOD, TIMED_TOGETHER, TIMED_ALONE, TIMED_ROUNDS = 8, 40, 10, 3
+SIDES = (20, 12, 8, 4, 2, 1)
+"""Of a mark, in a picture of 256 px; a pixel of the view is the mean of 4 x 4: 5 to 0.25 of its pixels."""
+TIMED_SIDE, TIMED_TOGETHER, TIMED_ALONE, TIMED_ROUNDS = 20, 40, 10, 3
 
 TOOLBOX = LinguisticToolbox(
     (
         LinguisticTool("locate_plate", "Say where the plate of a colour lies.", "Image k"),
-        LinguisticTool("read_texture", "Read the texture on the plate of a colour.", "Image k"),
+        LinguisticTool("read_mark", "Read the mark on the plate of a colour.", "Image k"),
     )
 )
 PHRASES = (
@@ -97,28 +96,31 @@ class ReadingSettings:
     evaluation_tasks: int = 100
 
 
-def draw_striped_plates(rng: Generator, difficulty: float) -> Scene:
-    """Plates whose textures have the longest period at difficulty 0 and the shortest at 1."""
-    return draw_visual_search(rng, 0.5, period_px=PERIODS[round(difficulty * (len(PERIODS) - 1))])
+def draw_sized_marks(rng: Generator, difficulty: float) -> Scene:
+    """Two or three marked plates; the marks are the largest at difficulty 0 and the smallest at 1."""
+    plates = marked_plates(rng, 0.5)
+    asked, side = plates[0], SIDES[round(difficulty * (len(SIDES) - 1))]
+    question = f"Which mark is on the {asked.colour} plate?"
+    return marked_scene(plates, difficulty, question, asked.mark, sought=plates[:1], mark_px=side)
 
 
 def reading(context: RecipeContext) -> Plan:
-    """Imitates the three ways and measures each at each period."""
+    """Imitates the three ways and measures each at each size."""
     settings = apply_overrides(ReadingSettings(), context.overrides)
 
     def lesson(index: int, _: float) -> StreamExample:
-        # Each way meets each period.
-        way, period = WAYS[index % len(WAYS)], PERIODS[index // len(WAYS) % len(PERIODS)]
-        return StreamExample(example=read_in(way, period, "train", index, context.seed, context.media), stream=way)
+        # Each way meets each size.
+        way, side = WAYS[index % len(WAYS)], SIDES[index // len(WAYS) % len(SIDES)]
+        return StreamExample(example=read_in(way, side, "train", index, context.seed, context.media), stream=way)
 
-    def held_out(way: str, period: int) -> Callable[[], Sequence[Task]]:
-        return lambda: held_out_tasks(way, period, settings.evaluation_tasks, context.seed, context.media)
+    def held_out(way: str, side: int) -> Callable[[], Sequence[Task]]:
+        return lambda: held_out_tasks(way, side, settings.evaluation_tasks, context.seed, context.media)
 
     def build_model() -> VisionLanguageModel:
         tags = ["<think>Image 1.", "<think>Image 2.", "chain", *TOOLBOX.names, *SCAFFOLD_TEXTS]
         return tiny_or_given(
             context.model,
-            [*vocabulary_texts(families=("visual_search",)), *tags * 60],
+            [*vocabulary_texts(families=("plate_mark",)), *tags * 60],
             context.media,
             size=settings.size,
             numbers=(1, 2, *COORDINATES),
@@ -137,42 +139,44 @@ def reading(context: RecipeContext) -> Plan:
     ways = episodes(settings.rollout)
     reward = OutcomeReward(format_weight=0.0)
     evaluations = [
-        Evaluate(name=name_of(way, period), tasks=held_out(way, period), episodes=ways[way], reward=reward)
+        Evaluate(name=name_of(way, side), tasks=held_out(way, side), episodes=ways[way], reward=reward)
         for way in WAYS
-        for period in PERIODS
+        for side in SIDES
     ]
     return material.plan(
         settings, [SFTStage(name="sft", source=material.demonstrations(ways), settings=settings.sft), *evaluations]
     )
 
 
-def held_out_tasks(way: str, period: int, count: int, seed: int, media: MediaStore) -> list[Task]:
-    return [read_in(way, period, "held_out", number, seed, media).task for number in range(count)]
+def held_out_tasks(way: str, side: int, count: int, seed: int, media: MediaStore) -> list[Task]:
+    return [read_in(way, side, "held_out", number, seed, media).task for number in range(count)]
 
 
-def read_in(way: str, period: int, split: str, number: int, seed: int, media: MediaStore) -> Example:
+def read_in(way: str, side: int, split: str, number: int, seed: int, media: MediaStore) -> Example:
     """The question of this number as an expert answers it in this way."""
-    difficulty = PERIODS.index(period) / (len(PERIODS) - 1)
-    crops = generate(draw_striped_plates, split=split, index=number, seed=seed, media=media, difficulty=difficulty)
-    task, (looks, answers) = crops.task, crops.turns
-    if way == "crops":
-        return crops
+    difficulty = SIDES.index(side) / (len(SIDES) - 1)
+    made = generate(draw_sized_marks, split=split, index=number, seed=seed, media=media, difficulty=difficulty)
+    task, [target], answer = made.task, made.task.targets, Answer(text=made.task.answer)
+    colour, box = target.label.split()[0], look_box(target.box)
+    looks = crop_turn(box, colour)
     # A colour stands right before what is found of it: a small model looks for the word that it has just written.
-    colour = looks.thought.split()[0]
+    reads = f"{colour} {answer.text}"
+    if way == "crops":
+        return Example(task=task, turns=(looks, ExpertTurn(thought=reads, action=answer)))
     calls = [
         ChainCall(name="locate_plate", args="Image 1", finding=looks.thought),
-        ChainCall(name="read_texture", args="Image 1", finding=f"{colour} {task.answer}"),
+        ChainCall(name="read_mark", args="Image 1", finding=reads),
     ]
     if way == "gold crop":
-        picture = media.get(task.images[0]).crop(look_box(task.targets[0].box).as_tuple())
+        picture = media.get(task.images[0]).crop(box.as_tuple())
         task = replace(task, images=(*task.images, media.add(picture)))
-        calls = [ChainCall(name="read_texture", args="Image 2", finding=f"{colour} {task.answer}")]
+        calls = [ChainCall(name="read_mark", args="Image 2", finding=reads)]
     thought = chain_thought(f"Image {len(task.images)}.", calls)
-    return Example(task=task, turns=(ExpertTurn(thought=thought, action=answers.action),))
+    return Example(task=task, turns=(ExpertTurn(thought=thought, action=answer),))
 
 
-def name_of(way: str, period: int) -> str:
-    return f"{way}_{period}".replace(" ", "_")
+def name_of(way: str, side: int) -> str:
+    return f"{way}_{side}".replace(" ", "_")
 
 
 def episodes(rollout: RolloutSettings) -> dict[str, EpisodeSpec]:
@@ -219,7 +223,7 @@ def seconds(directory: Path, seed: int) -> Row:
         media, settings = MediaStore(), ReadingSettings()
         model = load_model(imitation_of(directory), media, LoadSettings(device="cpu"))
         ways = episodes(settings.rollout)
-        tasks = {way: held_out_tasks(way, TIMED_PERIOD, TIMED_TOGETHER, seed, media) for way in WAYS}
+        tasks = {way: held_out_tasks(way, TIMED_SIDE, TIMED_TOGETHER, seed, media) for way in WAYS}
 
         def answered(way: str, asked: Sequence[Task]) -> float:
             began_s = time.process_time()
@@ -255,13 +259,13 @@ def main() -> None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Accuracy of each way at each period, all seeds with Wilson's interval and each, and crops that hold the plate."""
-    lines = [f"| period in the picture | {' | '.join(WAYS)} | own crops on the plate |", "|---" * 5 + "|"]
-    for period in PERIODS:
-        stages = {way: [row["stages"][name_of(way, period)] for row in rows] for way in WAYS}
+    """Accuracy of each way at each size, all seeds with Wilson's interval and each, and crops that hold the plate."""
+    lines = [f"| mark in the picture | {' | '.join(WAYS)} | own crops on the plate |", "|---" * 5 + "|"]
+    for side in SIDES:
+        stages = {way: [row["stages"][name_of(way, side)] for row in rows] for way in WAYS}
         cells = [f"{pooled(stages[way])}: {by_seed(stages[way])}" for way in WAYS]
         held = statistics.mean(stage["crops_the_plate"] for stage in stages["crops"])
-        lines.append(f"| {period} px | {' | '.join(cells)} | {held:.0%} |")
+        lines.append(f"| {side} px | {' | '.join(cells)} | {held:.0%} |")
     return "\n".join(lines)
 
 
@@ -269,7 +273,7 @@ def cost_table(rows: Sequence[Row]) -> str:
     """Tokens that are written, and processor time of an answer: means over the seeds."""
     lines = ["| way | tokens | in a batch | one at a time |", "|---|---|---|---|"]
     for way in WAYS:
-        tokens = statistics.mean(row["stages"][name_of(way, TIMED_PERIOD)]["tokens"] for row in rows)
+        tokens = statistics.mean(row["stages"][name_of(way, TIMED_SIDE)]["tokens"] for row in rows)
         means = [statistics.mean(row["seconds"][way][key] for row in rows) for key in ("together_s", "alone_s")]
         lines.append(f"| {way} | {tokens:.0f} | {' | '.join(f'{1000 * mean:.1f} ms' for mean in means)} |")
     return "\n".join(lines)

@@ -46,16 +46,6 @@ def test_the_small_view_is_the_same_for_all_four_textures_at_every_jitter(colour
         assert len(originals) == 4
 
 
-@pytest.mark.parametrize(("period_px", "views"), [(16, 4), (8, 4), (6, 4), (4, 1), (2, 1)])
-def test_textures_of_long_periods_are_told_apart_in_the_small_view_and_no_others(period_px: int, views: int) -> None:
-    found = set()
-    for texture in TEXTURES:
-        pixels = np.full((256, 256, 3), BACKGROUND, dtype=np.uint8)
-        draw_plate(pixels, *plate_corner(5, 2, -1), "red", texture, period_px)
-        found.add(Image.fromarray(pixels).reduce(4).tobytes())
-    assert len(found) == views
-
-
 def test_the_textured_area_lies_inside_its_plate() -> None:
     for shift in range(-6, 7):
         pixels = np.zeros((256, 256, 3), dtype=np.uint8)

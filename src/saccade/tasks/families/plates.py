@@ -42,11 +42,8 @@ MARKS: dict[str, Colour] = {"white": PAPER, "black": INK, "cyan": COLOURS["cyan"
 PLATE_COLOURS = tuple(name for name in COLOUR_NAMES if name not in MARKS)
 
 
-def draw_visual_search(rng: Generator, difficulty: float, *, period_px: int = PERIOD_PX) -> Scene:
-    """Plates of different colours; the question names a colour, in one wording only, as the demo is short.
-
-    Textures of a longer period can be told apart in a view of 64 px.
-    """
+def draw_visual_search(rng: Generator, difficulty: float) -> Scene:
+    """Plates of different colours; the question names a colour, in one wording only, as the demo is short."""
     count = int(rng.integers(1, whole_knob(difficulty, 1, 3, 6) + 1))
     jitter = whole_knob(difficulty, 0, 3, 6)
     cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
@@ -56,7 +53,7 @@ def draw_visual_search(rng: Generator, difficulty: float, *, period_px: int = PE
     pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
     corners = [plate_corner(int(cell), int(dx), int(dy)) for cell, (dx, dy) in zip(cells, shifts)]
     for (left, top), colour, texture in zip(corners, colours, textures):
-        draw_plate(pixels, left, top, COLOUR_NAMES[colour], TEXTURES[texture], period_px)
+        draw_plate(pixels, left, top, COLOUR_NAMES[colour], TEXTURES[texture])
     # The first plate is as random as any other.
     (left, top), colour, answer = corners[0], COLOUR_NAMES[colours[0]], TEXTURES[textures[0]]
     row, column = divmod(int(cells[0]), SIZE_PX // CELL_PX)
@@ -77,20 +74,18 @@ def plate_corner(cell: int, shift_x: int, shift_y: int) -> tuple[int, int]:
     return column * CELL_PX + border + shift_x, row * CELL_PX + border + shift_y
 
 
-def draw_plate(
-    pixels: NDArray[np.uint8], left: int, top: int, colour: str, texture: str, period_px: int = PERIOD_PX
-) -> None:
-    """Paint a plate; its textured area starts at the first multiple of 4 px inside the plate."""
+def draw_plate(pixels: NDArray[np.uint8], left: int, top: int, colour: str, texture: str) -> None:
+    """Paint a plate; its textured area starts at the first multiple of the period inside the plate."""
     pixels[top : top + PLATE_PX, left : left + PLATE_PX] = COLOURS[colour]
     x = (left + PERIOD_PX) // PERIOD_PX * PERIOD_PX
     y = (top + PERIOD_PX) // PERIOD_PX * PERIOD_PX
-    pixels[y : y + TEXTURE_PX, x : x + TEXTURE_PX] = _tile(colour, texture, period_px)
+    pixels[y : y + TEXTURE_PX, x : x + TEXTURE_PX] = _tile(colour, texture)
 
 
 @cache
-def _tile(colour: str, texture: str, period_px: int) -> NDArray[np.uint8]:
-    """The textured area; with a period of 4 px or 2 each 4 x 4 block has the plain mean."""
-    half = period_px // 2
+def _tile(colour: str, texture: str) -> NDArray[np.uint8]:
+    """The textured area; the contrast changes sign every 2 px, so each 4 x 4 block has the plain mean."""
+    half = PERIOD_PX // 2
     stripe = np.where(np.arange(TEXTURE_PX) // half % 2 == 0, CONTRAST, -CONTRAST)
     flat = np.ones(TEXTURE_PX, dtype=int)
     signs = {
@@ -158,10 +153,12 @@ def marked_scene(
     *,
     sought: Sequence[MarkedPlate],
     kind: AnswerKind = "exact",
+    mark_px: int | None = None,
 ) -> Scene:
-    """The plates drawn, everything named, with a question on those that are sought."""
+    """The plates drawn, everything named, with a question on those that are sought; ``mark_px`` is a mark's side where
+    the difficulty is not to say it."""
     pixels = np.full((SIZE_PX, SIZE_PX, 3), BACKGROUND[0], dtype=np.uint8)
-    side = whole_knob(difficulty, 24, 20, 8)
+    side = mark_px or whole_knob(difficulty, 24, 20, 8)
     inset = (PLATE_PX - side) // 2
     for plate in plates:
         left, top, right, bottom = (int(edge) for edge in plate.box.as_tuple())
