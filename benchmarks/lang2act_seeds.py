@@ -3,10 +3,10 @@
 For each seed "both stages" imitates once and reinforces twice. "plain DAPO" (as many steps as both reinforcements),
 "without the first" and "guessing in the box" start from its imitation, other sizes of the toolbox from its first
 reinforcement, on a third of the questions and for half as long; "without the second" is read off it: the same weights,
-asked in words (after_action) and in chains (before_tools). Each measurement
-is made on three pages, on pages of another kind ("_other", the paper's Table 11), and on gold pages alone ("_oracle",
-Table 13). Results are appended to results.jsonl in --out; what is there is not run again, and an interrupted run goes
-on where it was. ``--set encoder=DIR`` retrieves pages (benchmarks/page_encoder.py --out).
+asked in words (after_action) and in chains (before_tools). Each measurement is made on three pages, on pages of another
+kind ("_other", the paper's Table 11), and on gold pages alone ("_oracle", Table 13). Results are appended to
+results.jsonl in --out; what is there is not run again, and an interrupted run goes on where it was. ``--set
+encoder=DIR`` retrieves pages (benchmarks/page_encoder.py --out).
 
 python benchmarks/lang2act_seeds.py --seeds 0 1 2 --at-once 2 --json docs/results/lang2act_seeds.json
 """

@@ -18,6 +18,8 @@ from saccade.tasks.families.plates import (
     TEXTURES,
     draw_plate,
     draw_visual_search,
+    marked_plates,
+    marked_scene,
     plate_corner,
 )
 from saccade.tasks.procedural import NAMED_FAMILIES, SPLITS, generate
@@ -193,6 +195,16 @@ def test_no_mark_is_common_enough_to_guess(media: MediaStore) -> None:
     )
     assert set(answers) == set(MARKS)
     assert max(answers.values()) < 0.33 * 400
+
+
+@pytest.mark.parametrize("side", [1, 2, 4, 20])
+def test_marks_are_drawn_with_the_side_that_is_asked_for(side: int) -> None:
+    plates = marked_plates(generator_for(5, "marks"), 0.5)
+    scene = marked_scene(plates, 0.5, "Which mark?", plates[0].mark, sought=plates[:1], mark_px=side)
+    pixels = np.asarray(scene.images[0])
+    for name, colour in MARKS.items():
+        here = sum(plate.mark == name for plate in plates)
+        assert (pixels == np.asarray(colour)).all(axis=2).sum() == here * side**2
 
 
 def test_an_expert_refuses_a_task_whose_objects_are_not_named(media: MediaStore) -> None:
