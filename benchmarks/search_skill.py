@@ -54,7 +54,7 @@ from saccade.tasks.families.pages import mark_side
 from saccade.tasks.families.plates import MARKS
 from saccade.tools.page_search import SEARCH_PAGES, search_tool
 from saccade.train import Asked, EpisodeSpec, Evaluate, ImitationSettings, Material, Plan, RLSettings, SFTStage, Stage
-from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task, ToolCall
+from saccade.types import Answer, Attempt, Example, ExpertTurn, StreamExample, Task, ToolCall
 from saccade.vision_models import load_page_encoder
 
 BASE = "search"
@@ -221,11 +221,22 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str], *
     report = train(f"{Path(__file__)}:searching", seed, directory, here, threads=threads, start=start)
     stages = {stage["name"]: {key: stage[key] for key in ("accuracy", "ci95", "n")} for stage in report["stages"]}
     for name, stage in stages.items():
-        played = [one.trajectory for one in read_records(directory / "evaluations" / f"{name}.jsonl")]
+        path = directory / "evaluations" / f"{name}.jsonl"
+        played = [one.trajectory for one in read_records(path)]
         calls = [sum(isinstance(turn.action, ToolCall) for turn in one.turns) for one in played]
         stage["calls"], stage["searching"] = statistics.mean(calls), statistics.mean(map(bool, calls))
+        stage["asks_for_the_page"] = statistics.mean(map(asks_for_the_page, read_records(path)))
     curve = [line for line in read(directory / "metrics.jsonl") if line["stage"] == "rl"]
     return {"wall_s": report["wall_s"], "stages": stages, "curve": curve_of(curve)}
+
+
+def asks_for_the_page(attempt: Attempt) -> bool:
+    """Whether the first call is a search for the page that the question names."""
+    _, _, named = attempt.task.question.partition("the page headed ")
+    turns = attempt.trajectory.turns
+    if not turns or not isinstance(turns[0].action, ToolCall):
+        return False
+    return named.split(",")[0] in str(turns[0].action.arguments.get("query"))
 
 
 def curve_of(lines: Sequence[Row]) -> Row:
@@ -263,7 +274,8 @@ def table(rows: Sequence[Row]) -> str:
             calls = [f"{statistics.mean(one['calls'] for one in stages[when]):.2f}" for when in stages]
             sampled = [row["curve"]["calls/mean"] for row in found]
             grown = ", ".join(f"{line[0]:.2f} to {line[-1]:.2f}" for line in sampled)
-            lines.append(f"| {variant} | {way} | {' | '.join([*right, *calls, grown])} |")
+            named = ", ".join(f"{one['asks_for_the_page']:.0%}" for one in stages["after"])
+            lines.append(f"| {variant} | {way} | {' | '.join([*right, *calls, named, grown])} |")
     return "\n".join(lines)
 
 

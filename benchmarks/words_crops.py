@@ -83,7 +83,7 @@ class ReadingSettings:
     """Settings of one imitation of three ways to read."""
 
     sft: ImitationSettings = ImitationSettings(
-        steps=1000,
+        steps=1800,
         batch_size=16,
         optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
         warmup_steps=20,
