@@ -48,12 +48,20 @@ DOMAINS = (
 
 MODULES = (
     "saccade.gym.families.boards",
+    "saccade.gym.families.charts",
+    "saccade.gym.families.chess",
     "saccade.gym.families.comparisons",
+    "saccade.gym.families.documents",
     "saccade.gym.families.figures",
+    "saccade.gym.families.forms",
     "saccade.gym.families.instruments",
+    "saccade.gym.families.motion",
+    "saccade.gym.families.networks",
     "saccade.gym.families.plates",
     "saccade.gym.families.routes",
     "saccade.gym.families.shapes",
+    "saccade.gym.families.sheets",
+    "saccade.gym.families.solids",
 )
 """Modules that have ``FAMILIES``; none imports the library of an extra when it is imported itself."""
 

@@ -1,0 +1,173 @@
+"""Programs on documents of several pages: single facts, what two pages tell together, where things stand."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from saccade.gym.grammars.documents import BuildingFact, DocumentState
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.state import SceneState, as_state
+from saccade.types import AnswerKind
+
+
+def _facts(asking: Asking) -> tuple[BuildingFact, ...]:
+    return as_state(asking.state, DocumentState).facts
+
+
+def _two(asking: Asking, *, on_two_pages: bool = False) -> tuple[int, int] | None:
+    """Two sections, of two pages where that is asked for."""
+    facts = _facts(asking)
+    first, second = (int(at) for at in asking.rng.permutation(len(facts))[:2])
+    return None if on_two_pages and facts[first].page == facts[second].page else (first, second)
+
+
+def _told(
+    answer: str,
+    evidence: Sequence[str],
+    *,
+    kind: AnswerKind = "exact",
+    words: Mapping[str, str],
+    near: Sequence[str] = (),
+    choices: Sequence[str] = (),
+) -> ProgramQuestion:
+    return ProgramQuestion(
+        answer=answer,
+        kind=kind,
+        words=words,
+        near=tuple(dict.fromkeys(text for text in near if text != answer)),
+        choices=tuple(choices),
+        evidence=tuple(evidence),
+        conclusion=answer,
+    )
+
+
+def _fact(part: str, kind: AnswerKind) -> Callable[[Asking], ProgramQuestion | None]:
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        pair = _two(asking)
+        assert pair is not None
+        fact, other = (_facts(asking)[index] for index in pair)
+        evidence = [f"heading:{pair[0]}", f"{part}:{pair[0]}"]
+        words = {"heading": fact.heading.lower().replace(fact.town.lower(), fact.town)}
+        return _told(str(getattr(fact, part)), evidence, kind=kind, words=words, near=[str(getattr(other, part))])
+
+    return ask
+
+
+def _of_heading(state: SceneState, words: Mapping[str, str]) -> BuildingFact:
+    return next(fact for fact in as_state(state, DocumentState).facts if words["heading"].endswith(f" of {fact.town}"))
+
+
+def _town_of_year(asking: Asking) -> ProgramQuestion | None:
+    pair = _two(asking)
+    assert pair is not None
+    fact, other = (_facts(asking)[index] for index in pair)
+    evidence = [f"year:{pair[0]}", f"heading:{pair[0]}"]
+    return _told(fact.town, evidence, words={"year": str(fact.year)}, near=[other.town])
+
+
+def _page(asking: Asking) -> ProgramQuestion | None:
+    pair = _two(asking)
+    assert pair is not None
+    fact = _facts(asking)[pair[0]]
+    evidence = [f"heading:{pair[0]}", f"page:{fact.page}"]
+    near = [str(fact.page + 2)]
+    return _told(str(fact.page + 1), evidence, kind="integer", words={"builder": fact.builder}, near=near)
+
+
+def _older(asking: Asking) -> ProgramQuestion | None:
+    pair = _two(asking, on_two_pages=True)
+    if pair is None:
+        return None
+    one, two = (_facts(asking)[index] for index in pair)
+    winner = one if one.year < two.year else two
+    evidence = [f"year:{index}" for index in pair]
+    return _told(
+        winner.town,
+        evidence,
+        kind="choice",
+        words={"first": one.town, "second": two.town},
+        choices=(one.town, two.town),
+    )
+
+
+def _both_costs(asking: Asking) -> ProgramQuestion | None:
+    pair = _two(asking, on_two_pages=True)
+    if pair is None:
+        return None
+    one, two = (_facts(asking)[index] for index in pair)
+    words = {"first": one.town, "second": two.town}
+    evidence = [f"cost:{index}" for index in pair]
+    return _told(str(one.cost + two.cost), evidence, kind="integer", words=words, near=[str(one.cost), str(two.cost)])
+
+
+def _sections(asking: Asking) -> ProgramQuestion | None:
+    facts = _facts(asking)
+    page = int(asking.rng.integers(asking.state.views))
+    count = sum(fact.page == page for fact in facts)
+    evidence = [f"heading:{index}" for index, fact in enumerate(facts) if fact.page == page]
+    near = [str(5 - count), str(count + 2)]
+    return _told(str(count), evidence, kind="integer", words={"page": str(page + 1)}, near=near)
+
+
+def _dearest(asking: Asking) -> ProgramQuestion | None:
+    facts = _facts(asking)
+    order = sorted(range(len(facts)), key=lambda index: -facts[index].cost)
+    evidence = [f"cost:{order[0]}", f"heading:{order[0]}"]
+    return _told(facts[order[0]].town, evidence, words={}, near=[facts[order[1]].town])
+
+
+DOCUMENT_PROGRAMS = (
+    Program(
+        name="opened_in",
+        wordings=("In which year was {heading} opened?", "When did {heading} open?"),
+        ask=_fact("year", "integer"),
+        solve=lambda state, words: str(_of_heading(state, words).year),
+    ),
+    Program(
+        name="begun_by",
+        wordings=("Who began {heading}?", "By whom was {heading} begun?"),
+        ask=_fact("builder", "exact"),
+        solve=lambda state, words: _of_heading(state, words).builder,
+    ),
+    Program(
+        name="cost",
+        wordings=("How many crowns did {heading} cost?", "What was the cost of {heading}, in crowns?"),
+        ask=_fact("cost", "integer"),
+        solve=lambda state, words: str(_of_heading(state, words).cost),
+    ),
+    Program(
+        name="town_of_year",
+        wordings=("In which town was something opened in {year}?", "Which town's building is of the year {year}?"),
+        ask=_town_of_year,
+    ),
+    Program(
+        name="page_of",
+        wordings=("On which page is {builder} named?", "On what page stands the name {builder}?"),
+        ask=_page,
+    ),
+    Program(
+        name="older_of_two",
+        wordings=(
+            "Which town's building was opened earlier, that of {first} or of {second}?",
+            "Is the building of {first} or of {second} the older one?",
+        ),
+        ask=_older,
+    ),
+    Program(
+        name="both_costs",
+        wordings=(
+            "How many crowns did the buildings of {first} and {second} cost together?",
+            "What is the sum of the costs in {first} and in {second}, in crowns?",
+        ),
+        ask=_both_costs,
+    ),
+    Program(
+        name="sections_on_page",
+        wordings=("How many sections begin on page {page}?", "Count the headings on page {page}."),
+        ask=_sections,
+    ),
+    Program(
+        name="dearest",
+        wordings=("In which town was the most expensive building?", "Which town's building cost the most crowns?"),
+        ask=_dearest,
+    ),
+)
+"""For documents of several pages."""

@@ -1,0 +1,106 @@
+"""Programs on the order in which labelled quantities stand: rises, the first above a level, what comes next."""
+
+import itertools
+from collections.abc import Mapping
+
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.quantity_words import (
+    a_measure,
+    a_readable,
+    are_apart,
+    column_of,
+    quantities,
+    threshold,
+    told,
+)
+from saccade.gym.state import SceneState
+
+
+def _rises(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    measure = state.measures[which]
+    steps = list(zip(measure.values, measure.values[1:]))
+    if not state.is_ordered or not all(are_apart(measure, x, y) for x, y in steps):
+        return None
+    rising = [index for index, (x, y) in enumerate(steps) if y > x]
+    seen = sorted({index for rise in rising for index in (rise, rise + 1)})
+    near = [str(len(steps) - len(rising)), str(len(rising) + 1)]
+    return told(state, which, str(len(rising)), kind="integer", seen=seen, near=near)
+
+
+def _steepest(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    measure = state.measures[which]
+    if not state.is_ordered:
+        return None
+    rises = [y - x for x, y in zip(measure.values, measure.values[1:])]
+    order = sorted(range(len(rises)), key=lambda index: -rises[index])
+    if len(rises) < 2 or rises[order[0]] <= 0 or not are_apart(measure, rises[order[0]], rises[order[1]]):
+        return None
+    at = order[0]
+    near = [state.entries[at], state.entries[order[1] + 1]]
+    return told(state, which, state.entries[at + 1], seen=[at, at + 1], near=near)
+
+
+def _first_above(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_readable(asking)
+    if which is None or not state.is_ordered:
+        return None
+    measure = state.measures[which]
+    level = threshold(asking.rng, measure)
+    if level is None:
+        return None
+    above = [index for index, value in enumerate(measure.values) if value > level]
+    words = {"level": f"{level:g}"}
+    near = [state.entries[above[-1]]]
+    return told(state, which, state.entries[above[0]], seen=range(above[0] + 1), words=words, near=near)
+
+
+def _next(asking: Asking) -> ProgramQuestion | None:
+    state = quantities(asking)
+    if state.is_ordered:
+        return None
+    at = int(asking.rng.integers(len(state.entries) - 1))
+    words = {"name": state.entries[at]}
+    near = [state.entries[at - 1]] if at else []
+    return told(state, 0, state.entries[at + 1], words=words, near=near, evidence=[f"entry:{at}", f"entry:{at + 1}"])
+
+
+def _solve_rises(state: SceneState, words: Mapping[str, str]) -> str:
+    values = list(column_of(state, words).values())
+    return str(sum(later > sooner for sooner, later in itertools.pairwise(values)))
+
+
+RISES = Program(
+    name="count_rises",
+    wordings=(
+        "How many times does the value rise from one {noun} to the next{series}?",
+        "Count the rises from one {noun} to the next{series}.",
+    ),
+    ask=_rises,
+    solve=_solve_rises,
+)
+STEEPEST = Program(
+    name="steepest_rise",
+    wordings=(
+        "Which {noun} has the largest rise over the {noun} before{series}?",
+        "At which {noun} does the value jump up most from the one before{series}?",
+    ),
+    ask=_steepest,
+)
+FIRST_ABOVE = Program(
+    name="first_above",
+    wordings=(
+        "Which is the first {noun} above {level}{series}?",
+        "In which {noun} does the value first exceed {level}{series}?",
+    ),
+    ask=_first_above,
+    solve=lambda state, words: next(
+        entry for entry, value in column_of(state, words).items() if value > float(words["level"])
+    ),
+)
+NEXT = Program(
+    name="next_entry",
+    wordings=("Which {noun} comes right after {name}?", "Reading on from {name}, which {noun} is next?"),
+    ask=_next,
+)

@@ -1,0 +1,95 @@
+"""Programs on receipts: what is printed below the items, and whether it adds up."""
+
+from collections.abc import Callable, Mapping
+
+from saccade.gym.grammars.quantities import QuantityState
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.quantity_words import quantities, told
+from saccade.gym.state import SceneState, as_state
+from saccade.types import AnswerKind
+
+
+def _line(key: str, kind: AnswerKind = "exact") -> Callable[[Asking], ProgramQuestion | None]:
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        state = quantities(asking)
+        others = [value for other, value in state.printed.items() if other != key]
+        return told(state, 0, state.printed[key], kind=kind, near=others[:3], evidence=[key])
+
+    return ask
+
+
+def _printed(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
+    return lambda state, words: as_state(state, QuantityState).printed[key]
+
+
+def _two(asking: Asking) -> ProgramQuestion | None:
+    """The sum of an item's price and the change: two places far from each other."""
+    state = quantities(asking)
+    values = state.measures[0].values
+    index = int(asking.rng.integers(len(values)))
+    answer = f"{float(state.printed['Total']) - values[index]:.2f}"
+    words = {"name": state.entries[index]}
+    return told(
+        state, 0, answer, kind="number", seen=[index], words=words, near=[state.printed["Total"]], evidence=["Total"]
+    )
+
+
+def _dearer(asking: Asking) -> ProgramQuestion | None:
+    state = quantities(asking)
+    index = int(asking.rng.integers(len(state.entries)))
+    prices = state.measures[0].values
+    count = sum(price > prices[index] for price in prices)
+    seen = [index, *(i for i, price in enumerate(prices) if price > prices[index])]
+    words = {"name": state.entries[index]}
+    near = [str(count + 1), str(len(prices) - count)]
+    return told(state, 0, str(count), kind="integer", seen=seen, words=words, near=near)
+
+
+RECEIPT_PROGRAMS = (
+    Program(
+        name="total_paid",
+        wordings=("What is the total of the receipt?", "How much was to pay in all?"),
+        ask=_line("Total", "number"),
+        solve=_printed("Total"),
+    ),
+    Program(
+        name="change",
+        wordings=("How much change was given?", "What amount came back as change?"),
+        ask=_line("Change", "number"),
+        solve=_printed("Change"),
+    ),
+    Program(
+        name="date",
+        wordings=("What is the date of the receipt, as it is printed?", "On which date was this bought?"),
+        ask=_line("Date"),
+        solve=_printed("Date"),
+    ),
+    Program(
+        name="time",
+        wordings=("At what time was the receipt printed?", "Read the time on the receipt."),
+        ask=_line("Time"),
+        solve=_printed("Time"),
+    ),
+    Program(
+        name="receipt_number",
+        wordings=("What is the number of the receipt?", "Read the receipt's number."),
+        ask=_line("Receipt"),
+        solve=_printed("Receipt"),
+    ),
+    Program(
+        name="till_number",
+        wordings=("At which till was it paid?", "What is the number of the till?"),
+        ask=_line("Till", "integer"),
+        solve=_printed("Till"),
+    ),
+    Program(
+        name="without_item",
+        wordings=("What would the total be without {name}?", "How much is the total less the price of {name}?"),
+        ask=_two,
+    ),
+    Program(
+        name="dearer_items",
+        wordings=("How many items cost more than {name}?", "Count the items with a price above that of {name}."),
+        ask=_dearer,
+    ),
+)
