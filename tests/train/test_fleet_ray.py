@@ -1,16 +1,40 @@
-"""Whole runs under Ray: two learners and two rollout workers, killed and not. ``make test-cluster`` runs it."""
+"""Whole runs under Ray: two learners and two rollout workers, killed and not. ``make test-cluster`` runs it.
+
+Processes end themselves (``mortal_recipe``), so nothing here depends on how busy the machine is.
+"""
 
 import importlib.util
 import json
 import os
+import re
+import secrets
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import mortal_recipe
 import psutil
 import pytest
 from test_run_stages import files
+
+from saccade.config.context import RecipeContext
+from saccade.config.fleet import FleetSettings
+from saccade.learner.processes import Company
+from saccade.media.store import MediaStore
+from saccade.runs.progress import Progress
+from saccade.testing.ranks import in_ranks
+from saccade.train.fleet import Fleet, PlayedShard, Shard
+from saccade.train.following import follow_plan
+from saccade.train.recipe_loading import load_recipe
+from saccade.train.rollout_worker import RolloutWorker
+from saccade.train.run import run_plan
 
 pytestmark = [
     pytest.mark.cluster,
@@ -19,17 +43,36 @@ pytestmark = [
     ),
 ]
 
-WITHIN_S = 600.0
+WITHIN_S = 900.0
 SMALL = (
-    *("sft.steps=4", "rl.steps=6", "rl.tasks_per_step=4", "rl.group_size=2", "rl.evaluate_every=0"),
-    *("rl.checkpoint_every=1", "evaluation_tasks=4", "fleet.learners=2", "fleet.rollouts=2"),
+    *("sft.steps=1", "sft.batch_size=4", "rl.steps=3", "rl.tasks_per_step=4", "rl.group_size=2", "rl.evaluate_every=0"),
+    *("rl.checkpoint_every=1", "evaluation_tasks=4"),
 )
+TWO = ("fleet.learners=2", "fleet.rollouts=2")
 
 
-def started(out: Path, *settings: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "saccade", "demo", "--out", str(out), "--threads", "1", "--resume", "--quiet"]
-    command += [word for one in (*SMALL, *settings) for word in ("--set", one)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@dataclass(frozen=True, kw_only=True)
+class LiveCluster:
+    """A cluster that runs by itself."""
+
+    root: psutil.Process
+    variables: Mapping[str, str]
+    """Of the environment, by which a run finds it."""
+
+    def actors(self) -> list[str]:
+        """Titles of the processes of a run that are there."""
+        titles: list[str] = []
+        for one in self.root.children(recursive=True):
+            with suppress(psutil.Error):
+                titles += [title for title in one.cmdline()[:1] if "Actor" in title]
+        return titles
+
+
+def started(recipe: Path, out: Path, *settings: str, variables: Mapping[str, str] = {}) -> "subprocess.Popen[str]":
+    words = [sys.executable, "-m", "saccade", "train", f"{recipe}:mortal", "--out", str(out), "--threads", "1"]
+    words += ["--quiet", *(word for one in (*SMALL, *TWO, *settings) for word in ("--set", one))]
+    known = {**os.environ, **variables}
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=known)
 
 
 def ended(process: "subprocess.Popen[str]") -> str:
@@ -37,47 +80,110 @@ def ended(process: "subprocess.Popen[str]") -> str:
     return said
 
 
-def kill(process: "subprocess.Popen[str]", actor: str) -> None:
-    for one in psutil.Process(process.pid).children(recursive=True):
-        try:
-            title = one.cmdline()
-        except psutil.Error:
-            continue
-        if title and actor in title[0]:
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    return Path(shutil.copy(mortal_recipe.__file__, tmp_path / "mortal_recipe.py"))
+
+
+@pytest.fixture
+def live_cluster() -> Iterator[LiveCluster]:
+    """``ray start --head`` as a user starts it; ``fleet.address=auto`` finds it, here by RAY_ADDRESS."""
+    words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0", "--num-cpus=0"]
+    # A token of its own: Ray asks for one or not by what it finds in the home directory.
+    secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    known = {**os.environ, **secret, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    process = subprocess.Popen([*words, "--include-dashboard=false"], stdout=subprocess.PIPE, text=True, env=known)
+    root = psutil.Process(process.pid)
+    assert process.stdout is not None
+    said = ""
+    try:
+        while not (found := re.search("ray start --address='([^']+)'", said)):
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield LiveCluster(root=root, variables={**secret, "RAY_ADDRESS": found[1]})
+    finally:
+        family = [*root.children(recursive=True), root]
+        process.terminate()
+        _, left = psutil.wait_procs(family, timeout=30)
+        for one in left:
             one.kill()
-            return
-    raise AssertionError(f"no {actor} is there to be killed")
+        process.stdout.close()
+        process.wait()
 
 
-def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
-    until_s = time.monotonic() + WITHIN_S
-    while not path.exists():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < until_s
-        time.sleep(0.05)
+def plays_calmly(out: Path, recipe: Path, company: Company) -> None:
+    """A learner's part of the run without Ray: its rollout workers are threads of the first rank."""
+    context = RecipeContext(media=MediaStore(), overrides=SMALL)
+    plan = load_recipe(f"{recipe}:mortal").function(context)
+    if company.rank:
+        follow_plan(plan, media=context.media, seed=0, threads=1, company=company)
+        return
+    run_plan(
+        plan,
+        out=out,
+        media=context.media,
+        seed=0,
+        progress=Progress("quiet"),
+        company=company,
+        fleet=Fleet(
+            settings=FleetSettings(rollouts=2), start_worker=ThreadsOf(recipe, out).start, weights=out / "weights"
+        ),
+    )
 
 
-def test_a_run_that_loses_a_rollout_worker_and_a_learner_ends_with_the_same_bytes(tmp_path: Path) -> None:
+@dataclass
+class ThreadsOf:
+    """Rollout workers that share one thread of this process."""
+
+    recipe: Path
+    out: Path
+    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    def start(self, _: int) -> "ThreadWorker":
+        context = RecipeContext(media=MediaStore(), overrides=SMALL)
+        plan = load_recipe(f"{self.recipe}:mortal").function(context)
+        return ThreadWorker(RolloutWorker(plan, media=context.media, seed=0, threads=1, run=self.out), self.pool)
+
+
+@dataclass
+class ThreadWorker:
+    worker: RolloutWorker
+    pool: ThreadPoolExecutor
+
+    def play(self, shard: Shard) -> "Future[PlayedShard]":
+        return self.pool.submit(self.worker.play, shard)
+
+    def end(self) -> None:
+        self.worker.close()
+
+
+def test_a_live_cluster_whose_workers_and_learner_die_gives_the_bytes_of_a_run_without_ray(
+    live_cluster: LiveCluster, recipe: Path, tmp_path: Path
+) -> None:
     calm, killed = tmp_path / "calm", tmp_path / "killed"
-    process = started(calm)
+    assert in_ranks(2, partial(plays_calmly, calm, recipe)) == [None, None]
+    (tmp_path / "rollout").touch()
+    (tmp_path / "learner").touch()
+    process = started(recipe, killed, "fleet.address=auto", variables=live_cluster.variables)
     said = ended(process)
     assert process.returncode == 0, said
-    process = started(killed)
-    wait_for(killed / "checkpoints" / "rl-000001", process)
-    kill(process, "RolloutActor")
-    wait_for(killed / "checkpoints" / "rl-000002", process)
-    kill(process, "LearnerActor")
-    said = ended(process)
-    assert process.returncode == 0, said
+    assert not (tmp_path / "rollout").exists()
+    assert not (tmp_path / "learner").exists()
     assert files(killed) == files(calm)
     info = json.loads((killed / "run.json").read_text())
     assert info["status"] == "finished"
-    assert len(info["restarts"]) >= 1
-    assert any("another group of learners goes on" in line for line in info["restarts"])
+    restarts = "\n".join(info["restarts"])
+    assert "another one plays its share again" in restarts
+    assert "another group of learners goes on" in restarts
+    until_s = time.monotonic() + WITHIN_S
+    while live_cluster.actors():
+        assert time.monotonic() < until_s, live_cluster.actors()
+        time.sleep(0.5)
 
 
-def test_missing_resources_are_said_in_words(tmp_path: Path) -> None:
-    process = started(tmp_path / "run", "fleet.learner_gpus=4", "fleet.resources_timeout_s=2")
+def test_missing_resources_of_a_cluster_of_its_own_are_said_in_words(recipe: Path, tmp_path: Path) -> None:
+    process = started(recipe, tmp_path / "run", "fleet.learner_gpus=4", "fleet.resources_timeout_s=2")
     said = ended(process)
     assert process.returncode == 3
     assert "the cluster has no room for fleet.learners=2 processes with 0 CPUs and 4 GPUs each" in said

@@ -41,6 +41,12 @@ PEERS_END_S = 60.0
 DEATH_IS_TOLD_S = 10.0
 """How long Ray may take to say that a process has died, after its peers have noticed."""
 
+TOKEN = (
+    ". If the cluster asks for a token, as `ray start` says when it does, set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
+    "where ~/.ray/auth_token is not the cluster's"
+)
+"""What may keep a run from a cluster that is there: Ray uses a token by itself only where it finds the cluster."""
+
 _ENVIRONMENT = {
     # Ray's processes would run at nice 15, below whatever else runs here.
     "RAY_worker_niceness": "0",
@@ -229,8 +235,8 @@ def cluster(fleet: FleetSettings) -> Iterator[None]:
             ray.shutdown()
             if not left:
                 raise MachineError(
-                    f"Ray could not be reached or started at fleet.address={address} ({type(error).__name__}: "
-                    f"{str(error).splitlines()[0] if str(error) else 'no reason given'})"
+                    f"Ray could not be reached or started at fleet.address={address} ({_why(error)})"
+                    f"{'' if fleet.is_local else TOKEN}"
                 ) from error
             logger.warning("Ray did not start (%s); trying again", type(error).__name__)
     try:
