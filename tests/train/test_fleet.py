@@ -15,7 +15,8 @@ from test_run_stages import RL, Witness, files, metric
 from saccade.config.fleet import FleetSettings, split_overrides
 from saccade.errors import MachineError, UserError
 from saccade.runs.progress import Progress
-from saccade.train.fleet import Fleet, LostWorkerError, PlayedShard, Shard
+from saccade.train.fleet import Fleet, PlayedShard, Shard
+from saccade.train.fleet_weights import Invitation, LostWorkerError
 from saccade.train.rollout_worker import RolloutWorker
 from saccade.train.run import run_plan
 from saccade.train.spread import shares_of
@@ -32,8 +33,10 @@ class Threads:
     silent: frozenset[int] = frozenset()
     """Shares that are never answered."""
     started: list[int] = field(default_factory=list)
+    invited: list[tuple[int, Invitation]] = field(default_factory=list)
     shards: list[tuple[int, Shard]] = field(default_factory=list)
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    pools: tuple[ThreadPoolExecutor, ...] = field(default_factory=lambda: (ThreadPoolExecutor(1),))
+    """Of worker i the i-th, over and over: where weights are sent, all must be able to take them at once."""
 
     def start(self, number: int) -> "ThreadWorker":
         self.started.append(number)
@@ -44,6 +47,7 @@ class ThreadWorker:
     def __init__(self, threads: Threads, number: int) -> None:
         self._threads = threads
         self._number = number
+        self._pool = threads.pools[number % len(threads.pools)]
         self._opened: RolloutWorker | None = None
 
     def play(self, shard: Shard) -> "Future[PlayedShard]":
@@ -55,17 +59,21 @@ class ThreadWorker:
         if place in self._threads.lost:
             answer.set_exception(LostWorkerError("it was killed"))
             return answer
-        return self._threads.pool.submit(self._played, shard)
+        return self._pool.submit(lambda: self._worker().play(shard))
 
-    def _played(self, shard: Shard) -> PlayedShard:
+    def receive(self, invitation: Invitation) -> "Future[None]":
+        self._threads.invited.append((self._number, invitation))
+        return self._pool.submit(lambda: self._worker().receive(invitation))
+
+    def _worker(self) -> RolloutWorker:
         if self._opened is None:
             witness = Witness()
             self._opened = RolloutWorker(witness.plan(), media=witness.media, seed=7, threads=1, run=self._threads.run)
-        return self._opened.play(shard)
+        return self._opened
 
     def end(self) -> None:
         if self._opened is not None:
-            self._threads.pool.submit(self._opened.close).result()
+            self._pool.submit(self._opened.close).result()
             self._opened = None
 
 
@@ -99,7 +107,8 @@ def test_one_worker_gives_the_bytes_of_one_process(tmp_path: Path) -> None:
 def test_a_group_is_played_by_one_worker_and_a_picture_goes_to_it_once(calm: tuple[Path, Threads]) -> None:
     out, threads = calm
     assert threads.started == [0, 1]
-    for number, shard in threads.shards:
+    learned = [(number, shard) for number, shard in threads.shards if not shard.evaluates]
+    for number, shard in learned:
         asked = {(one.task.id, one.stream) for one in shard.requests}
         assert len(shard.requests) == RL.group_size * len(asked)
         # The tasks of step k are 20 + 3 k and the next one.
@@ -107,8 +116,17 @@ def test_a_group_is_played_by_one_worker_and_a_picture_goes_to_it_once(calm: tup
     for worker in (0, 1):
         sent = [name for number, shard in threads.shards if number == worker for name in shard.pictures]
         assert len(set(sent)) == len(sent) > 0
-    assert [shard.version for number, shard in threads.shards if number == 0] == [2, 3, 4, 5]
+    assert [shard.version for number, shard in learned if number == 0] == [2, 3, 4, 5]
     assert not (out.parent / "weights").exists()
+
+
+def test_workers_play_evaluations_too(calm: tuple[Path, Threads]) -> None:
+    out, threads = calm
+    measured = [(shard.stage, number, shard.version) for number, shard in threads.shards if shard.evaluates]
+    # Curve points come after the second and the fourth update.
+    expected = [("after_sft", 2), ("rl", 4), ("rl", 6), ("after_rl", 6)]
+    assert measured == [(stage, number, version) for stage, version in expected for number in (0, 1)]
+    assert len((out / "samples" / "after_rl.times.jsonl").read_text().splitlines()) == 3
 
 
 def test_the_run_says_who_waited_for_whom(calm: tuple[Path, Threads]) -> None:
@@ -136,6 +154,26 @@ def test_a_worker_that_never_answers_is_given_up(calm: tuple[Path, Threads], tmp
     run(out, threads, replace(SETTINGS, play_timeout_s=10.0, start_timeout_s=0.01))
     assert files(out) == files(calm[0])
     assert "gave no answer" in json.loads((out / "run.json").read_text())["restarts"][0]
+
+
+def two_threads() -> tuple[ThreadPoolExecutor, ...]:
+    return ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+
+
+def test_weights_that_are_sent_give_the_bytes_of_weights_in_files(calm: tuple[Path, Threads], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    # One at a time, since torch's settings are those of the whole process.
+    threads = Threads(out, lost=frozenset({3}), pools=two_threads())
+    run(out, threads, replace(SETTINGS, weights="collective"))
+    assert files(out) == files(calm[0])
+    assert threads.started == [0, 1, 1]
+    assert all(shard.weights is None for _, shard in threads.shards)
+    # All weights to both; the lost worker's, again, to the new one alone, and the next in a group of both once more.
+    groups = [(number, one.version, one.group, one.size) for number, one in threads.invited]
+    both = [(number, version, group, 3) for version, group in ((2, 1), (3, 3), (4, 3)) for number in (0, 1)]
+    assert groups[:2] == both[:2]
+    assert [number for number, version, _, size in groups if size == 2] == [1]
+    assert not (tmp_path / "weights").exists()
 
 
 def test_a_killed_run_goes_on_with_the_same_bytes(calm: tuple[Path, Threads], tmp_path: Path) -> None:

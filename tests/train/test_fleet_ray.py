@@ -31,6 +31,7 @@ from saccade.media.store import MediaStore
 from saccade.runs.progress import Progress
 from saccade.testing.ranks import in_ranks
 from saccade.train.fleet import Fleet, PlayedShard, Shard
+from saccade.train.fleet_weights import Invitation
 from saccade.train.following import follow_plan
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.rollout_worker import RolloutWorker
@@ -154,6 +155,9 @@ class ThreadWorker:
     def play(self, shard: Shard) -> "Future[PlayedShard]":
         return self.pool.submit(self.worker.play, shard)
 
+    def receive(self, invitation: Invitation) -> "Future[None]":
+        return self.pool.submit(self.worker.receive, invitation)
+
     def end(self) -> None:
         self.worker.close()
 
@@ -165,7 +169,9 @@ def test_a_live_cluster_whose_workers_and_learner_die_gives_the_bytes_of_a_run_w
     assert in_ranks(2, partial(plays_calmly, calm, recipe)) == [None, None]
     (tmp_path / "rollout").touch()
     (tmp_path / "learner").touch()
-    process = started(recipe, killed, "fleet.address=auto", variables=live_cluster.variables)
+    process = started(
+        recipe, killed, "fleet.address=auto", "fleet.weights=collective", variables=live_cluster.variables
+    )
     said = ended(process)
     assert process.returncode == 0, said
     assert not (tmp_path / "rollout").exists()

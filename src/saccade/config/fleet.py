@@ -8,6 +8,8 @@ from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 
 _PREFIX = "fleet."
+COLLECTIVE = "collective"
+"""The ``weights`` of a fleet whose learner sends them to the workers' processes."""
 _DAY_S = 86_400
 
 
@@ -36,7 +38,8 @@ class FleetSettings:
     """0 where the engine is a server (``engine.kind=vllm``), or on CPUs."""
     weights: str = ""
     """Folder for the weights that rollout workers read, with room for them twice; all machines must see it. Empty: in
-    ``/dev/shm`` for a local cluster, below ``--out`` for another one."""
+    ``/dev/shm`` for a local cluster, below ``--out`` for another one. ``collective``: no files, the first learner sends
+    them, by NCCL from GPU to GPU and by gloo elsewhere."""
     restarts: int = 8
     """How many lost workers of each kind are replaced before the run ends."""
     start_timeout_s: float = 600.0

@@ -191,6 +191,15 @@ class TakesComers(Protocol):
 
 
 @runtime_checkable
+class TellsRestarts(Protocol):
+    """An engine whose processes may end and be started again while it is used."""
+
+    def take_restarts(self) -> Sequence[str]:
+        """What was started again since this was last called, in words."""
+        ...
+
+
+@runtime_checkable
 class CutsBeforeLogprobs(Protocol):
     """An engine that may take log-probabilities after top-p and top-k."""
 

@@ -28,6 +28,7 @@ from saccade.rewards.groups import is_without_verdict, score_attempts
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory, rollout_batch
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.rollout.players import SamplePlayer
 from saccade.seeding import seed_for
 from saccade.types import Attempt, Task, Trajectory
 
@@ -77,6 +78,17 @@ def at_engine(
             reward=reward,
             on_finished=on_finished,
         )
+
+    return playing
+
+
+def by_player(player: SamplePlayer, reward: AnyReward) -> Playing:
+    """Playing by a player, where nothing is kept."""
+
+    def playing(requests: Sequence[RolloutRequest], how: PlayedAs) -> list[Attempt]:
+        played = player.play(requests, how, lambda _, __: None)
+        attempts = [Attempt(task=one.task, trajectory=two.trajectory) for one, two in zip(requests, played)]
+        return score_attempts(attempts, reward)
 
     return playing
 

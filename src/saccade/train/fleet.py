@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from saccade.config.fleet import FleetSettings
-from saccade.engines.engine import Engine, SamplesBeside
-from saccade.errors import MachineError
+from saccade.engines.engine import Engine, SamplesBeside, TellsRestarts
 from saccade.learner.processes import Company
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.episodes import RolloutRequest
+from saccade.rollout.players import SampleCost, SamplePlayer
+from saccade.train.fleet_weights import Receives
 from saccade.train.plan import RLStage
 from saccade.types import Json, Trajectory
 
@@ -35,6 +36,10 @@ class PolicyRollouts(Protocol):
 
         Requests of one question are played together. Pictures of the trajectories are in the run's store afterwards.
         """
+        ...
+
+    def player(self, stage: str) -> SamplePlayer | None:
+        """Plays evaluations of the stage, or those in its midst; None where the engine of this process does."""
         ...
 
     def update_weights(self, model: VisionLanguageModel, version: int) -> None:
@@ -61,6 +66,9 @@ class InProcess:
 
     def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
         return play_here(stage, requests, engine=self._engine, model=self._model)
+
+    def player(self, stage: str) -> SamplePlayer | None:
+        return None
 
     def update_weights(self, model: VisionLanguageModel, version: int) -> None:
         self._engine.update_weights(model, version)
@@ -95,10 +103,13 @@ class Shard:
     """One worker's share of a batch."""
 
     stage: str
+    evaluates: bool = False
+    """Whether the stage's evaluation is played, and not what is learned from."""
     requests: tuple[RolloutRequest, ...]
-    weights: Path
-    """File of the weights to sample with, and their version."""
+    weights: Path | None
+    """File of the weights to sample with; None where they were sent by a collective."""
     version: int
+    """Of the weights."""
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     """PNG by hash: the questions' own that this worker has not seen yet."""
     forgets: bool = False
@@ -110,6 +121,8 @@ class PlayedShard:
     """What a worker made of a shard."""
 
     trajectories: tuple[Trajectory, ...]
+    costs: tuple[SampleCost, ...] = ()
+    """Of each trajectory of an evaluation."""
     pictures: Mapping[str, bytes]
     """PNG by hash: those that tools made."""
     busy_s: float
@@ -118,13 +131,16 @@ class PlayedShard:
     """Calls of tools by the stream: name and seconds."""
     meters: Mapping[str, float]
     """What the plan's resources counted there."""
+    restarts: tuple[str, ...] = ()
+    """What the worker's engine had to start again, in words."""
 
 
-class LostWorkerError(MachineError):
-    """A worker has ended, or is given up; nothing of what it was doing counts."""
+def restarts_of(engine: Engine) -> tuple[str, ...]:
+    """What the engine started again since it was last asked."""
+    return tuple(engine.take_restarts()) if isinstance(engine, TellsRestarts) else ()
 
 
-class Worker(Protocol):
+class Worker(Receives, Protocol):
     """A rollout worker from afar."""
 
     def play(self, shard: Shard) -> "Future[PlayedShard]":
@@ -145,6 +161,8 @@ class Fleet:
     """Starts the rollout worker of a number, without waiting until it is ready."""
     weights: Path
     """Folder for weights that all workers see."""
+    host: str = "127.0.0.1"
+    """This machine as workers reach it, where weights are sent by a collective."""
     restarted: tuple[str, ...] = ()
     """Restarts that this process is the outcome of, in words."""
 

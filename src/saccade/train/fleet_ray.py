@@ -1,8 +1,9 @@
-"""A fleet of Ray actors: learners that meet in one process group, and rollout workers. Nothing else imports Ray.
+"""A fleet of Ray actors: learners that meet in one process group, and rollout workers.
 
-Plain actors and placement groups: Ray starts processes, carries calls and says who has died. It restarts nothing
-(``max_restarts=0``), since an actor that comes back by itself has old weights and no group: a lost rollout worker is
-replaced by the first learner, a lost learner ends its group, and another group goes on from the newest checkpoint.
+This module and ``ray_cluster`` alone import Ray. Plain actors and placement groups: Ray starts processes, carries
+calls and says who has died. It restarts nothing (``max_restarts=0``), since an actor that comes back by itself has old
+weights and no group: a lost rollout worker is replaced by the first learner, a lost learner ends its group, and another
+group goes on from the newest checkpoint.
 """
 
 import logging
@@ -10,50 +11,35 @@ import math
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from saccade.config.fleet import FleetSettings
 from saccade.errors import MachineError, SaccadeError, UserError, missing_extra
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import LostRanksError
-from saccade.train.cluster_words import asked_of, check_reachable, resources_told
-from saccade.train.fleet import LostWorkerError, PlayedShard, Shard
+from saccade.train.cluster_words import asked_of
+from saccade.train.fleet import PlayedShard, Shard
+from saccade.train.fleet_weights import Invitation, LostWorkerError
 from saccade.train.job import GroupPlace, Job, learn, rollout_worker
 from saccade.train.outcomes import FailedPart, carried, log_here
+from saccade.train.ray_cluster import cluster, ray_words, reserved
 
 try:
     import ray
     from ray.exceptions import RayError
-    from ray.util.placement_group import PlacementGroup, placement_group
+    from ray.util.placement_group import PlacementGroup
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 except ImportError as error:
     raise missing_extra("cluster", "ray", needed_for="a run with rollout workers (fleet.rollouts)") from error
 
-CLUSTER_TRIES = 3
-"""How often a local cluster is started: on a busy machine its processes miss time limits that cannot be set."""
 POLL_S = 1.0
 PEERS_END_S = 60.0
 """How long the first learner may go on after another one has failed."""
 DEATH_IS_TOLD_S = 10.0
 """How long Ray may take to say that a process has died, after its peers have noticed."""
 
-TOKEN = (
-    ". If the cluster asks for a token, as `ray start` says when it does, set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
-    "where ~/.ray/auth_token is not the cluster's"
-)
-"""What may keep a run from a cluster that is there: Ray uses a token by itself only where it finds the cluster."""
-
-_ENVIRONMENT = {
-    # Ray's processes would run at nice 15, below whatever else runs here.
-    "RAY_worker_niceness": "0",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    # Without GPUs of their own, actors see what the machine has: an engine on a GPU may be shared.
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
 _FOR_WORKERS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY")
 
 logger = logging.getLogger(__name__)
@@ -91,6 +77,15 @@ class RolloutActor:
         except Exception as error:  # Said with the first shard: an actor whose constructor fails hides its reason.
             self._opening = carried(error)
 
+    def receive(self, invitation: Invitation) -> FailedPart | None:
+        if self._opening is not None:
+            return FailedPart(error=self._opening)
+        try:
+            self._worker.receive(invitation)
+        except Exception as error:
+            return FailedPart(error=carried(error))
+        return None
+
     def play(self, shard: Shard) -> PlayedShard | FailedPart:
         if self._opening is not None:
             return FailedPart(error=self._opening)
@@ -107,11 +102,10 @@ class RayWorker:
         self._actor = actor
 
     def play(self, shard: Shard) -> "Future[PlayedShard]":
-        asked: Future[PlayedShard] = Future()
-        asked.set_running_or_notify_cancel()
-        answered: Future[object] = self._actor.play.remote(shard).future()
-        answered.add_done_callback(partial(_hand_on, asked))
-        return asked
+        return _handed_on(self._actor.play.remote(shard))
+
+    def receive(self, invitation: Invitation) -> "Future[None]":
+        return _handed_on(self._actor.receive.remote(invitation))
 
     def end(self) -> None:
         ray.kill(self._actor, no_restart=True)
@@ -191,7 +185,7 @@ class _Group:
         try:
             return ray.get(reference, timeout=timeout_s)
         except RayError as error:
-            raise LostRanksError(f"{who}{_why(error)}") from error
+            raise LostRanksError(f"{who}{ray_words(error)}") from error
 
 
 def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
@@ -220,48 +214,6 @@ def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
                     group.end()
 
 
-@contextmanager
-def cluster(fleet: FleetSettings) -> Iterator[None]:
-    """Joins the cluster, or starts one on this machine; leaves it in any case, which ends all actors of this run."""
-    os.environ |= {name: os.environ.get(name, value) for name, value in _ENVIRONMENT.items()}
-    address = "local" if fleet.is_local else fleet.address
-    check_reachable(address)
-    for left in reversed(range(CLUSTER_TRIES if fleet.is_local else 1)):
-        try:
-            # Without the address Ray joins whatever cluster this machine remembers.
-            ray.init(address=address, include_dashboard=False if fleet.is_local else None, logging_level="warning")
-            break
-        except Exception as error:  # Ray raises whatever went wrong in one of its processes.
-            ray.shutdown()
-            if not left:
-                raise MachineError(
-                    f"Ray could not be reached or started at fleet.address={address} ({_why(error)})"
-                    f"{'' if fleet.is_local else TOKEN}"
-                ) from error
-            logger.warning("Ray did not start (%s); trying again", type(error).__name__)
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def reserved(
-    fleet: FleetSettings, asked: Mapping[str, float], count: int, strategy: str, role: str
-) -> PlacementGroup | None:
-    """Resources for so many processes of a role; None where they ask for none. MachineError when they are not there."""
-    if not asked or not count:
-        return None
-    group = placement_group([dict(asked)] * count, strategy=strategy)
-    if not group.wait(timeout_seconds=fleet.resources_timeout_s):
-        there, free = resources_told(ray.cluster_resources()), resources_told(ray.available_resources())
-        raise MachineError(
-            f"the cluster has no room for fleet.{role}s={count} processes with {resources_told(asked)} each, and had "
-            f"none for {fleet.resources_timeout_s:.0f} s (fleet.resources_timeout_s): it has {there}, of which {free} "
-            f"are free. Lower fleet.{role}s, fleet.{role}_cpus or fleet.{role}_gpus, or add machines"
-        )
-    return group
-
-
 def _options(job: Job, asked: Mapping[str, float], group: PlacementGroup | None, index: int) -> dict[str, object]:
     options: dict[str, object] = {
         "num_cpus": asked.get("CPU", 0),
@@ -278,20 +230,22 @@ def _options(job: Job, asked: Mapping[str, float], group: PlacementGroup | None,
     return options
 
 
-def _hand_on(asked: "Future[PlayedShard]", answered: "Future[object]") -> None:
+def _handed_on(reference: Any) -> "Future[Any]":
+    """What an actor answers, by our own errors."""
+    asked: Future[Any] = Future()
+    asked.set_running_or_notify_cancel()
+    answered: Future[object] = reference.future()
+    answered.add_done_callback(partial(_hand_on, asked))
+    return asked
+
+
+def _hand_on(asked: "Future[Any]", answered: "Future[object]") -> None:
     error = answered.exception()
     if error is not None:
-        asked.set_exception(LostWorkerError(_why(error)))
+        asked.set_exception(LostWorkerError(ray_words(error)))
         return
     result = answered.result()
     if isinstance(result, FailedPart):
         asked.set_exception(result.error)
     else:
-        assert isinstance(result, PlayedShard)
         asked.set_result(result)
-
-
-def _why(error: BaseException) -> str:
-    """Ray's words for what became of a process, in one line."""
-    words: Sequence[str] = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {words[0] if words else 'no reason given'}"

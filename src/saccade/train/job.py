@@ -8,7 +8,7 @@ from pathlib import Path
 
 from saccade.atomic import TEMPORARY_PREFIX
 from saccade.config.context import RecipeContext
-from saccade.config.fleet import FleetSettings
+from saccade.config.fleet import COLLECTIVE, FleetSettings
 from saccade.config.settings import to_json
 from saccade.config.sources import families_in, inputs_of
 from saccade.evaluation.summary import StageSummary
@@ -84,7 +84,7 @@ class GroupPlace:
 def weights_folder(fleet: FleetSettings, out: Path) -> Path:
     """Where weights for rollout workers go: a folder of this run's own, the same when it is resumed."""
     name = f"saccade-weights-{hashlib.sha256(bytes(out)).hexdigest()[:16]}"
-    if fleet.weights:
+    if fleet.weights and fleet.weights != COLLECTIVE:
         return Path(fleet.weights).absolute() / name
     return (_MEMORY if fleet.is_local and _MEMORY.is_dir() else out) / f"{TEMPORARY_PREFIX}{name}"
 
@@ -97,7 +97,9 @@ def learn(
     ``restarted`` are the restarts of the group so far; with any the run goes on from its newest checkpoint.
     """
     plan, context = job.opened()
-    fleet = Fleet(settings=job.fleet, start_worker=start_worker, weights=job.weights, restarted=restarted)
+    fleet = Fleet(
+        settings=job.fleet, start_worker=start_worker, weights=job.weights, host=place.host, restarted=restarted
+    )
     if job.fleet.learners == 1:
         return _lead(job, plan, context, fleet, None)
     place.enter(job.fleet.learners)

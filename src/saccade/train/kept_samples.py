@@ -64,7 +64,7 @@ class KeptPasses:
             played = play_missing(
                 requests,
                 keys,
-                player=self.run.player,
+                player=self.run.player_of(self.stage.name),
                 how=how,
                 journal=journal,
                 reuse=self.run.keeping.reuse,

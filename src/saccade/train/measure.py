@@ -8,7 +8,7 @@ from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.envs.calls import tool_times
-from saccade.evaluation.evaluate import Playing, at_engine, evaluation_requests, play_with_views, view_metrics
+from saccade.evaluation.evaluate import Playing, by_player, evaluation_requests, play_with_views, view_metrics
 from saccade.evaluation.index_rows import write_index
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.rollout.batch import PlayedAs
@@ -108,7 +108,7 @@ def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
 def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, float]:
     """Metrics of an evaluation in the middle of a training stage."""
     tasks = evaluation.tasks()
-    played = _play(run, evaluation, tasks, at_engine(run.engine, run.model.chat, evaluation.reward))
+    played = _play(run, evaluation, tasks, by_player(run.player_of(stage), evaluation.reward))
     run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
     held_out = {metric.HELD_OUT_PREFIX + name: value for name, value in played.metrics.items()}
     return {**held_out, **timed(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}

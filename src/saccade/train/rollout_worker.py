@@ -2,19 +2,29 @@
 
 import time
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from saccade.engines.engine import EngineContext
 from saccade.engines.weights import TakesFiles, give_weights
+from saccade.errors import MachineError
+from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.media.store import MediaStore, png_bytes
+from saccade.rollout.batch import PlayedAs
+from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.train.artefacts import Derive
-from saccade.train.fleet import PlayedShard, Shard, play_here
-from saccade.train.plan import Plan, RLStage
+from saccade.train.fleet import PlayedShard, Shard, play_here, restarts_of
+from saccade.train.fleet_weights import Invitation, WeightsReceiver
+from saccade.train.plan import Evaluate, Plan, RLStage, Stage
 from saccade.train.state import repeatable
-from saccade.types import Attempt
+from saccade.types import Attempt, Trajectory
 from saccade.waiting import run_to_end
+
+_Played = tuple[tuple[Trajectory, ...], tuple[SampleCost, ...], dict[str, tuple[tuple[str, float], ...]]]
+"""Trajectories, their costs where those are asked for, and calls of tools by the stream."""
 
 
 class RolloutWorker:
@@ -26,6 +36,8 @@ class RolloutWorker:
         self._media = media
         self._run = RunPaths(root=run)
         self._weights: Path | None = None
+        self._receiver = WeightsReceiver()
+        self._has_received = False
         with ExitStack() as opening:
             opening.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
             for resource in plan.resources:
@@ -44,29 +56,62 @@ class RolloutWorker:
         """The shard's trajectories: a function of it and of its weights, whatever was played here before."""
         started_s = time.monotonic()
         self._take_pictures(shard)
-        if shard.weights != self._weights:
+        if shard.weights is None:
+            if self._engine.policy_version != shard.version or not self._has_received:
+                raise MachineError(f"a share was to be played with weights {shard.version}, which were not sent here")
+        elif shard.weights != self._weights:
             give_weights(self._engine, shard.weights, shard.version)
             self._weights = shard.weights
         # What an image was encoded with moves its features by rounding: another worker must give the same bytes.
         self._engine.reset()
         stage = self._stage(shard.stage)
         with self._media.temporary():
-            trajectories = tuple(play_here(stage, shard.requests, engine=self._engine, model=self._model))
+            trajectories, costs, latencies = (
+                self._evaluated(stage, shard) if shard.evaluates else self._trained(stage, shard)
+            )
             shown = {image.hash for request in shard.requests for image in request.task.images}
             attempts = [Attempt(task=one.task, trajectory=two) for one, two in zip(shard.requests, trajectories)]
             made = {image.hash for attempt in attempts for image in images_of(attempt)} - shown
             pictures = {name: png_bytes(self._media.get(name)) for name in sorted(made)}
         return PlayedShard(
             trajectories=trajectories,
+            costs=costs,
             pictures=pictures,
             busy_s=time.monotonic() - started_s,
-            latencies={stream.name: tuple(stream.episodes.latencies.take()) for stream in stage.streams},
+            latencies=latencies,
             meters=dict(self._plan.meters()),
+            restarts=restarts_of(self._engine),
         )
+
+    def receive(self, invitation: Invitation) -> None:
+        """Takes weights that are sent by a collective. MachineError when they do not come."""
+        self._engine.update_weights(self._receiver.receive(invitation), invitation.version)
+        self._has_received = True
 
     def close(self) -> None:
         """Leaves engine and resources; closing twice is allowed."""
         self._opened.close()
+
+    def _trained(self, stage: Stage, shard: Shard) -> _Played:
+        assert isinstance(stage, RLStage)
+        trajectories = play_here(stage, shard.requests, engine=self._engine, model=self._model)
+        took = {stream.name: tuple(stream.episodes.latencies.take()) for stream in stage.streams}
+        return tuple(trajectories), (), took
+
+    def _evaluated(self, stage: Stage, shard: Shard) -> _Played:
+        evaluation = stage.evaluation if isinstance(stage, RLStage) else stage
+        assert isinstance(evaluation, Evaluate)
+        stream = shard.requests[0].stream
+        episodes = evaluation.first_pass if stream == FIRST_PASS else evaluation.episodes
+        assert episodes is not None
+        how = PlayedAs(
+            make_env=partial(episodes.environment, self._media, self._model.view),
+            settings=replace(episodes.rollout, temperature=evaluation.temperature),
+        )
+        player = TokenPlayer(engine=self._engine, chat=self._model.chat, view=self._model.view)
+        played = player.play(shard.requests, how, lambda _, __: None)
+        took = {stream: tuple(episodes.latencies.take())}
+        return tuple(one.trajectory for one in played), tuple(one.cost for one in played), took
 
     def _take_pictures(self, shard: Shard) -> None:
         if shard.forgets:
@@ -76,11 +121,10 @@ class RolloutWorker:
             if name not in self._media:
                 self._media.add_encoded(png, f"image {name}")
 
-    def _stage(self, name: str) -> RLStage:
+    def _stage(self, name: str) -> Stage:
         """The stage of that name, after what earlier stages of the run have derived was read."""
         names = [stage.name for stage in self._plan.stages]
         stage = self._plan.stages[names.index(name)]
-        assert isinstance(stage, RLStage)
         for earlier in self._plan.stages[: names.index(name)]:
             if isinstance(earlier, Derive):
                 earlier.into.take(read_json_object(self._run.derived / f"{earlier.name}.json"))

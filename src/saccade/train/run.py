@@ -1,58 +1,29 @@
 """A whole run: the stages of a plan one after the other, with checkpoints from which a killed run goes on."""
 
 import logging
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from saccade import metric_names as metric
 from saccade.config.settings import to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.learner import NonFiniteStep
-from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.processes import Company
-from saccade.learner.trained_weights import choose_trained
 from saccade.media.store import MediaStore
-from saccade.runs.checkpoints import (
-    load_extras,
-    position_reached,
-    prune_checkpoints,
-    restore_learner,
-    save_checkpoint,
-)
+from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
-from saccade.runs.position import Position
 from saccade.runs.progress import Progress
-from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.runs.runinfo import RunPaths
-from saccade.train.artefacts import Derive
-from saccade.train.derive import derive_stage
-from saccade.train.fitting import check_shards, check_stage_fits, check_training_fits
+from saccade.train.fitting import check_shards, check_training_fits
 from saccade.train.fleet import Fleet, spread_over
-from saccade.train.leading import LeadingLearner, Orders, StageStart
-from saccade.train.loops import RLLoop, StepOutcome, supervise
-from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
-from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage, Stage
+from saccade.train.measure import evaluate_stage
+from saccade.train.plan import Evaluate, Plan
 from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
-from saccade.train.stage_learner import model_at, stage_learner
-from saccade.train.state import (
-    Keeping,
-    MeasuringState,
-    RunState,
-    SkippedSteps,
-    check_scored,
-    first_policy,
-    first_policy_at,
-    is_done,
-    open_run,
-    open_served,
-    repeatable,
-)
-from saccade.types import Attempt, Json
+from saccade.train.stage_steps import run_stage
+from saccade.train.state import Keeping, MeasuringState, open_run, open_served, repeatable
+from saccade.types import Json
 
 logger = logging.getLogger(__name__)
 
@@ -83,28 +54,14 @@ def run_plan(
     with others, nor with other settings that change results, unless ``accepted`` names their keys (``ResumeRules``).
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
-    ``keeping`` says which they take. With a ``fleet`` its rollout workers play what is learned from. ``config`` is the
-    text of the run's ``config.yaml``.
+    ``keeping`` says which they take. With a ``fleet`` its rollout workers play. ``config`` is the text of the run's
+    ``config.yaml``.
     """
     plan.check()
     if company is not None:
         check_shards(plan)
-    settings: dict[str, Json] = {
-        "seed": seed,
-        "threads": threads,
-        "inputs": {**(inputs or {}), **(source.inputs() if source else {})},
-        "recipe": to_json(plan.settings),
-        "stages": described(plan),
-        **spread_over(company, fleet),
-    }
-    stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
-    judge = ResumeRules(
-        plan=plan,
-        accepted=accepted,
-        reached=lambda: position_reached(paths.checkpoints, stages),
-        source=source,
-        sources=paths.recipe,
-    )
+    inputs = {**(inputs or {}), **(source.inputs() if source else {})}
+    settings = _recorded(plan, seed=seed, threads=threads, inputs=inputs, spread=spread_over(company, fleet))
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
@@ -118,20 +75,19 @@ def run_plan(
                 command=tuple(command),
                 title=plan.title,
                 config=config,
-                judge=judge,
+                judge=_judge(plan, out, accepted, source),
             )
         )
+        progress = progress or Progress()
         try:
             tell_of_own_algorithms(plan)
             if source is not None:
-                source.save(paths.recipe)
-            progress = progress or Progress()
-            run: MeasuringState
+                source.save(directory.paths.recipe)
             if plan.served is not None:
-                run = open_served(
+                served = open_served(
                     plan, plan.served, directory, stack, media=media, seed=seed, progress=progress, keeping=keeping
                 )
-                _measure(run)
+                summaries = _measured(served)
             else:
                 run = open_run(
                     plan,
@@ -146,7 +102,8 @@ def run_plan(
                 )
                 check_training_fits(run)
                 for stage in plan.stages:
-                    _run_stage(run, stage)
+                    run_stage(run, stage)
+                summaries = run.summaries
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -154,13 +111,39 @@ def run_plan(
             _leave(directory, error)
             raise
         directory.finish("finished")
-        return run.summaries
+        return summaries
 
 
-def _measure(run: MeasuringState) -> None:
+def _recorded(
+    plan: Plan, *, seed: int, threads: int, inputs: Mapping[str, str], spread: Mapping[str, Json]
+) -> dict[str, Json]:
+    """What ``settings.json`` keeps: all that results depend on."""
+    return {
+        "seed": seed,
+        "threads": threads,
+        "inputs": {**inputs},
+        "recipe": to_json(plan.settings),
+        "stages": described(plan),
+        **spread,
+    }
+
+
+def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSource | None) -> ResumeRules:
+    stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
+    return ResumeRules(
+        plan=plan,
+        accepted=accepted,
+        reached=lambda: position_reached(paths.checkpoints, stages),
+        source=source,
+        sources=paths.recipe,
+    )
+
+
+def _measured(run: MeasuringState) -> Mapping[str, StageSummary]:
     for stage in run.plan.stages:
         assert isinstance(stage, Evaluate)
         evaluate_stage(run, stage)
+    return run.summaries
 
 
 def _leave(directory: RunDirectory, error: BaseException) -> None:
@@ -174,157 +157,3 @@ def _leave(directory: RunDirectory, error: BaseException) -> None:
     except SaccadeError as second:
         # On a full disk this fails as well, and must not hide what ended the run.
         logger.warning("run.json could not be written: %s", second)
-
-
-def _run_stage(run: RunState, stage: Stage) -> None:
-    if isinstance(stage, Derive):
-        derive_stage(run, stage)
-        return
-    if isinstance(stage, Evaluate):
-        evaluate_stage(run, stage)
-        return
-    if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
-        return
-    run.passes.clear()
-    if isinstance(stage, RLStage):
-        check_stage_fits(run, stage)
-    skipped_batches: list[NonFiniteStep] = []
-    learner = _learner(run, stage, skipped_batches)
-    first_step = 0
-    if run.reached is not None and run.reached.position.stage == stage.name:
-        first_step = run.reached.position.step
-        restore_learner(run.reached, learner)
-    with ExitStack() as waiting, run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
-        steps, skipped = _steps(run, stage, learner, first_step, waiting), SkippedSteps(stage.name)
-        while (outcome := _step(run, stage, steps, waiting)) is not None:
-            bar.advance(tokens=outcome.tokens, note=_note(outcome))
-            position = Position(stage=stage.name, step=outcome.step)
-            if skipped_batches:
-                write_nonfinite(run.directory.paths.nonfinite, position, skipped_batches)
-                skipped_batches.clear()
-            skipped.count(outcome.metrics)
-            if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
-                state = steps.state_dict() if isinstance(steps, RLLoop) else {}
-                _checkpoint(run, position, learner, state, kept=stage.settings.checkpoints_kept)
-
-
-def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
-    if run.orders is None:
-        return stage_learner(stage, run.model, seed=run.seed, on_nonfinite=skipped.append)
-    return _leading_learner(run, run.orders, stage, skipped)
-
-
-def _leading_learner(
-    run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
-) -> LeadingLearner:
-    """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
-    start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=first_policy_at(run, stage))
-    with orders.given("begin", start=start):
-        choose_trained(run.model, stage.settings.optimizer)
-        model = model_at(run.plan, start.checkpoint, run.media)
-        # Both see the same pictures: each is decoded and resized once.
-        model.patches = run.model.patches
-        learner = stage_learner(
-            stage,
-            model,
-            seed=run.seed,
-            on_nonfinite=skipped.append,
-            ranks=orders.company,
-            sharding=orders.company.sharding,
-        )
-    return LeadingLearner(learner, run.model, orders)
-
-
-def _steps(
-    run: RunState, stage: SFTStage | RLStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
-) -> Iterator[StepOutcome]:
-    if isinstance(stage, SFTStage):
-        return _imitation(run, stage, learner, first_step)
-    steps = RLLoop(
-        stage,
-        run.model,
-        run.engine,
-        learner,
-        seed=run.seed,
-        first_step=first_step,
-        load_reference=lambda: first_policy(run, stage),
-        rollouts=run.rollouts,
-    )
-    if run.reached is not None and first_step > 0:
-        state = load_extras(run.reached)
-        steps.load_state_dict(state)
-        _keep_images(run, waiting, steps.ahead())
-    return steps
-
-
-def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_step: int) -> Iterator[StepOutcome]:
-    yield from supervise(stage, run.model, learner, first_step=first_step)
-    learner.publish()
-    # Nothing samples in between, so the engine is given the last weights alone.
-    run.rollouts.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
-
-
-def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt]) -> None:
-    """The pictures of trajectories that wait to be trained on, from the run's files, until the next call."""
-    waiting.close()
-    waiting.enter_context(run.media.temporary())
-    for image in {image.hash for attempt in attempts for image in images_of(attempt)}:
-        if image not in run.media:
-            run.media.add_file(run.directory.paths.media / f"{image}.png")
-
-
-def _step(
-    run: RunState, stage: SFTStage | RLStage, steps: Iterator[StepOutcome], waiting: ExitStack
-) -> StepOutcome | None:
-    """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
-    started_s = time.monotonic()
-    with run.media.temporary():
-        outcome = next(steps, None)
-        if outcome is not None:
-            run.trained.add(outcome.tasks)
-            _record(run, stage, outcome, step_s=time.monotonic() - started_s)
-    if outcome is not None:
-        _keep_images(run, waiting, outcome.ahead)
-    return outcome
-
-
-def _record(run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float) -> None:
-    position = Position(stage=stage.name, step=outcome.step)
-    metrics = {**outcome.metrics, metric.STEP_S: step_s, metric.TOKENS_PER_S: outcome.tokens / step_s}
-    if isinstance(stage, RLStage):
-        metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
-        metrics |= timed(stream.episodes for stream in stage.streams)
-    if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
-        metrics |= curve_point(run, stage.name, stage.evaluation)
-    run.metrics.write(position, metrics)
-    export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
-    if outcome.attempts:
-        write_attempts(run, run.directory.paths.trajectories(position), position, outcome.attempts)
-        check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
-
-
-def _is_due(stage: RLStage, step: int) -> bool:
-    every = stage.settings.evaluate_every
-    return every > 0 and step % every == 0
-
-
-def _checkpoint(
-    run: RunState, position: Position, learner: PolicyLearner, state: Mapping[str, Json], *, kept: int
-) -> None:
-    learner.publish()
-    run.metrics.sync()
-    directory = run.directory.paths.checkpoints
-    # Before the next is written, so that a large model's are never on disk one time more than are kept.
-    prune_checkpoints(directory, position, kept=max(1, kept - 1))
-    run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
-    # A run that continues from here begins with an empty engine.
-    run.engine.reset()
-    prune_checkpoints(directory, position, kept=kept)
-
-
-def _note(outcome: StepOutcome) -> str:
-    if metric.REWARD_MEAN not in outcome.metrics and metric.NLL not in outcome.metrics:
-        return "skipped: no finite loss"
-    if metric.NLL in outcome.metrics:
-        return f"loss {outcome.metrics[metric.NLL]:.3f}"
-    return f"reward {outcome.metrics[metric.REWARD_MEAN]:.3f}, tool {outcome.metrics[metric.TOOL_RATE]:.0%}"

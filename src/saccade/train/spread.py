@@ -7,20 +7,23 @@ trajectories meet is so a function of the batch alone, and a share that is playe
 import logging
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.engines.engine import Engine
 from saccade.engines.weights import TakesFiles, write_weights
 from saccade.errors import MachineError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.store import png_bytes
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.directory import RunDirectory
-from saccade.train.fleet import Fleet, InProcess, LostWorkerError, PlayedShard, PolicyRollouts, Shard, Worker
+from saccade.train.fleet import Fleet, InProcess, PlayedShard, PolicyRollouts, Shard, Worker
+from saccade.train.fleet_player import FleetPlayer
+from saccade.train.fleet_weights import LostWorkerError, sender_for
 from saccade.train.plan import RLStage
 from saccade.types import Trajectory
 
@@ -42,6 +45,8 @@ class _Seat:
     """Pictures that the process has."""
     sent_bytes: int = 0
     is_new: bool = True
+    version: int | None = None
+    """Of the weights that it was sent, where they are sent."""
     busy_s: float = 0.0
 
 
@@ -49,6 +54,8 @@ class _Seat:
 class _Share:
     """A worker's part of the batch that is played at present."""
 
+    stage: str
+    evaluates: bool
     places: tuple[int, ...]
     """Of its requests in the batch."""
     until_s: float = 0.0
@@ -61,15 +68,24 @@ class SpreadRollouts:
     has_own_weights = True
 
     def __init__(
-        self, fleet: Fleet, engine: Engine, media: MediaStore, *, on_restart: Callable[[str], object] = logger.warning
+        self,
+        fleet: Fleet,
+        engine: Engine,
+        model: VisionLanguageModel,
+        *,
+        rows: int = 64,
+        on_restart: Callable[[str], object] = logger.warning,
     ) -> None:
-        """``on_restart`` is told of every worker that was replaced."""
+        """``rows`` are what a worker's engine samples side by side; ``on_restart`` is told of whatever was replaced."""
         self._fleet = fleet
         self._engine = engine
-        self._media = media
+        self._media = model.media
+        self._view = model.view
+        self._at_once = rows * fleet.settings.rollouts
         self._on_restart = on_restart
         self._restarts_left = fleet.settings.restarts
         self._files: list[Path] = []
+        self._sender = sender_for(fleet.settings, fleet.host, engine, model)
         # What a kill has left there.
         shutil.rmtree(fleet.weights, ignore_errors=True)
         self._meters: dict[str, float] = {}
@@ -78,22 +94,40 @@ class SpreadRollouts:
 
     def update_weights(self, model: VisionLanguageModel, version: int) -> None:
         """Writes them down at once: the model may be trained while workers play."""
-        path = self._write(model, version)
-        if isinstance(self._engine, TakesFiles):
+        path = self._keep(model, version)
+        if path is not None and isinstance(self._engine, TakesFiles):
             self._engine.take_weights(path, version)
         else:
             self._engine.update_weights(model, version)
 
     def begin_with(self, model: VisionLanguageModel) -> None:
         """The weights that a run begins with, or goes on from."""
-        self._write(model, self._engine.policy_version)
+        self._keep(model, self._engine.policy_version)
 
     def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
         """As ``PolicyRollouts.play``. MachineError when workers are lost again and again."""
         played: dict[int, Trajectory] = {}
+        episodes = {stream.name: stream.episodes for stream in stage.streams}
+        for places, result in self.shares(stage.name, requests, questions):
+            for name, calls in result.latencies.items():
+                for tool, seconds in calls:
+                    episodes[name].latencies.record(tool, seconds)
+            played.update(zip(places, result.trajectories, strict=True))
+        return [played[place] for place in range(len(requests))]
+
+    def player(self, stage: str) -> FleetPlayer:
+        return FleetPlayer(shares=partial(self.shares, stage, evaluates=True), view=self._view, at_once=self._at_once)
+
+    def shares(
+        self, stage: str, requests: Sequence[RolloutRequest], questions: Sequence[int], *, evaluates: bool = False
+    ) -> Iterator[tuple[Sequence[int], PlayedShard]]:
+        """Each worker's share as it is done, and the places of its requests; pictures are in the run's store then."""
         shares: dict[Future[PlayedShard], tuple[int, _Share]] = {}
-        for number, share in shares_of(questions, len(self._seats)).items():
-            shares[self._begun(number, share, stage, requests)] = number, share
+        dealt = shares_of(questions, len(self._seats))
+        self._send_weights(tuple(dealt))
+        for number, places in dealt.items():
+            share = _Share(stage=stage, evaluates=evaluates, places=places)
+            shares[self._begun(number, share, requests)] = number, share
         while shares:
             next_s = min(share.until_s for _, share in shares.values())
             done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
@@ -103,12 +137,12 @@ class SpreadRollouts:
                 try:
                     result = _result(future)
                 except LostWorkerError as error:
-                    self._replace(number, share, str(error))
-                    shares[self._begun(number, share, stage, requests)] = number, share
+                    _check_tries(number, share, str(error))
+                    self._replace(number, str(error), "another one plays its share again")
+                    shares[self._begun(number, share, requests)] = number, share
                     continue
-                self._take(number, result, stage)
-                played.update(zip(share.places, result.trajectories, strict=True))
-        return [played[place] for place in range(len(requests))]
+                self._take(number, result)
+                yield share.places, result
 
     def idle(self, learners_waited_s: float) -> Mapping[str, float]:
         now_s = time.monotonic()
@@ -129,16 +163,33 @@ class SpreadRollouts:
             seat.worker.end()
         shutil.rmtree(self._fleet.weights, ignore_errors=True)
 
-    def _write(self, model: VisionLanguageModel, version: int) -> Path:
+    def _keep(self, model: VisionLanguageModel, version: int) -> Path | None:
+        """Weights for workers, in a file or in memory."""
+        if self._sender is not None:
+            self._sender.keep(model, version)
+            return None
         path = write_weights(model, self._fleet.weights, version)
         self._files.append(path)
         while len(self._files) > _FILES_KEPT:
             self._files.pop(0).unlink(missing_ok=True)
         return path
 
-    def _begun(
-        self, number: int, share: _Share, stage: RLStage, requests: Sequence[RolloutRequest]
-    ) -> "Future[PlayedShard]":
+    def _send_weights(self, numbers: Sequence[int]) -> None:
+        """Sends the newest weights to those of the workers that lack them, where they are sent; until all have them."""
+        while self._sender is not None:
+            version = self._sender.version
+            lacking = [number for number in numbers if self._seats[number].version != version]
+            if not lacking:
+                return
+            lost = self._sender.send([self._seats[number].worker for number in lacking])
+            for place, why in lost.items():
+                self._replace(lacking[place], why, "another one is sent the weights")
+            if not lost:
+                for number in lacking:
+                    self._seats[number].version = version
+
+    def _begun(self, number: int, share: _Share, requests: Sequence[RolloutRequest]) -> "Future[PlayedShard]":
+        self._send_weights([number])
         seat, settings = self._seats[number], self._fleet.settings
         own = tuple(requests[place] for place in share.places)
         share.tries += 1
@@ -153,66 +204,70 @@ class SpreadRollouts:
         seat.sent_bytes += sum(map(len, pictures.values()))
         return seat.worker.play(
             Shard(
-                stage=stage.name,
+                stage=share.stage,
+                evaluates=share.evaluates,
                 requests=own,
-                weights=self._files[-1],
+                weights=self._files[-1] if self._sender is None else None,
                 version=self._engine.policy_version,
                 pictures=pictures,
                 forgets=forgets,
             )
         )
 
-    def _take(self, number: int, played: PlayedShard, stage: RLStage) -> None:
+    def _take(self, number: int, played: PlayedShard) -> None:
         seat = self._seats[number]
         seat.is_new = False
         seat.busy_s += played.busy_s
         for name, png in played.pictures.items():
             if name not in self._media:
                 self._media.add_encoded(png, f"image {name}")
-        for stream in stage.streams:
-            for tool, seconds in played.latencies.get(stream.name, ()):
-                stream.episodes.latencies.record(tool, seconds)
+        for line in played.restarts:
+            self._on_restart(f"rollout worker {number}: {line}")
         for name, value in played.meters.items():
             self._meters[name] = self._meters.get(name, 0.0) + value
 
-    def _replace(self, number: int, share: _Share, why: str) -> None:
-        """Another process for the number; MachineError when the budget is spent, or this share ends every one."""
+    def _replace(self, number: int, why: str, done: str) -> None:
+        """Another process for the number; MachineError when the budget is spent."""
         self._seats[number].worker.end()
-        if share.tries >= TRIES:
-            raise MachineError(
-                f"rollout worker {number}: {why}; this happened {TRIES} times in a row to its share of "
-                f"{len(share.places)} trajectories. If memory ran out, lower rl.group_size, rl.tasks_per_step or "
-                "rollout.max_tokens, or use more rollout workers"
-            )
         if not self._restarts_left:
             raise MachineError(
                 f"rollout worker {number}: {why}; fleet.restarts={self._fleet.settings.restarts} of them were replaced "
                 "already. Mend the cause, then continue with --resume"
             )
         self._restarts_left -= 1
-        self._on_restart(f"rollout worker {number}: {why}; another one plays its share again")
+        self._on_restart(f"rollout worker {number}: {why}; {done}")
         self._seats[number] = _Seat(worker=self._fleet.start_worker(number))
 
 
 def rollouts_of(
-    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory
+    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory, *, rows: int
 ) -> PolicyRollouts:
     """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
     for line in () if fleet is None else fleet.restarted:
         directory.note_restart(line)
     if fleet is None or not fleet.settings.rollouts:
         return InProcess(engine, model)
-    spread = SpreadRollouts(fleet, engine, model.media, on_restart=directory.note_restart)
+    spread = SpreadRollouts(fleet, engine, model, rows=rows, on_restart=directory.note_restart)
     spread.begin_with(model)
     return spread
 
 
-def shares_of(questions: Sequence[int], workers: int) -> dict[int, _Share]:
+def shares_of(questions: Sequence[int], workers: int) -> dict[int, tuple[int, ...]]:
     """The places of each worker's requests, by its number; a worker without a question has no share."""
     places: dict[int, list[int]] = {}
     for place, question in enumerate(questions):
         places.setdefault(question % workers, []).append(place)
-    return {number: _Share(places=tuple(of)) for number, of in sorted(places.items())}
+    return {number: tuple(of) for number, of in sorted(places.items())}
+
+
+def _check_tries(number: int, share: _Share, why: str) -> None:
+    """MachineError when this share has ended every worker that was given it."""
+    if share.tries >= TRIES:
+        raise MachineError(
+            f"rollout worker {number}: {why}; this happened {TRIES} times in a row to its share of "
+            f"{len(share.places)} trajectories. If memory ran out, lower rl.group_size, rl.tasks_per_step or "
+            "rollout.max_tokens, or use more rollout workers"
+        )
 
 
 def _result(future: "Future[PlayedShard]") -> PlayedShard:

@@ -26,7 +26,7 @@ from saccade.runs.position import Position
 from saccade.runs.progress import Progress
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
-from saccade.train.fleet import Fleet, PolicyRollouts
+from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
 from saccade.train.plan_record import asking_of
@@ -139,6 +139,10 @@ class MeasuringState:
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
 
+    def player_of(self, stage: str) -> SamplePlayer:
+        """Who plays evaluations of the stage, or those in its midst."""
+        return self.player
+
 
 @dataclass(kw_only=True)
 class RunState(MeasuringState):
@@ -153,6 +157,14 @@ class RunState(MeasuringState):
     """How the plan asks; every checkpoint carries it."""
     orders: Orders | None = None
     """The way to the other ranks, where several learn together."""
+
+    def player_of(self, stage: str) -> SamplePlayer:
+        return self.rollouts.player(stage) or self.player
+
+    def note_restarts(self) -> None:
+        """Writes down what the engine of this process had to start again."""
+        for line in restarts_of(self.engine):
+            self.directory.note_restart(line)
 
     @property
     def records(self) -> Mapping[str, Mapping[str, Json]]:
@@ -188,7 +200,7 @@ def open_run(
     # Rollout workers have weights of their own: then the engine of this process only measures.
     engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
     stack.callback(lambda: run_to_end(engine.aclose()))
-    rollouts = rollouts_of(fleet, engine, model, directory)
+    rollouts = rollouts_of(fleet, engine, model, directory, rows=plan.load.engine.max_rows)
     stack.callback(rollouts.close)
     _check_overlap(plan, engine, rollouts)
     check_engine(plan, engine)

@@ -110,6 +110,10 @@ class VllmEngine:
         """The one that was started for this engine."""
         return self._server
 
+    def take_restarts(self) -> Sequence[str]:
+        """Of the server that was started for this engine; servers that ran already tell nobody."""
+        return () if self._server is None else self._server.take_restarts()
+
     @asynccontextmanager
     async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence["VllmSlot"]]:
         """A slot for each trajectory of a batch; one batch at a time."""

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -93,6 +94,7 @@ class VllmServer:
         self._failure: str | None = None
         self.starts = 0
         """Processes so far; more than one means that some have ended."""
+        self._restarts: deque[str] = deque()
         self.process: subprocess.Popen[bytes] = self._spawn()
         self._watcher = threading.Thread(target=self._watch, name="saccade-vllm", daemon=True)
         self._watcher.start()
@@ -118,6 +120,10 @@ class VllmServer:
         """MachineError when it will not be started again."""
         if self._failure is not None:
             raise MachineError(self._failure)
+
+    def take_restarts(self) -> list[str]:
+        """Processes that have ended and were replaced since this was last called, in words."""
+        return [self._restarts.popleft() for _ in range(len(self._restarts))]
 
     def close(self) -> None:
         """Ends it with all its processes."""
@@ -160,7 +166,10 @@ class VllmServer:
                 self._failure = f"vLLM ended with status {self.process.returncode}{self._last_words()}"
                 return
             if not self._closing.is_set():
-                logger.warning("vLLM at %s ended with status %s; another one starts", self.url, self.process.returncode)
+                self._restarts.append(
+                    f"vLLM at {self.url} ended with status {self.process.returncode}; another one starts"
+                )
+                logger.warning("%s", self._restarts[-1])
                 self.process = self._spawn()
 
     def _is_answering(self) -> bool:

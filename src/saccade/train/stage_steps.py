@@ -1,0 +1,180 @@
+"""A stage of a run: its steps one after the other, each recorded, with checkpoints from which a killed run goes on."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+
+from saccade import metric_names as metric
+from saccade.learner.learner import NonFiniteStep
+from saccade.learner.policy_learner import PolicyLearner
+from saccade.learner.trained_weights import choose_trained
+from saccade.runs.checkpoints import load_extras, prune_checkpoints, restore_learner, save_checkpoint
+from saccade.runs.position import Position
+from saccade.runs.records import export_images, images_of, write_nonfinite
+from saccade.train.artefacts import Derive
+from saccade.train.derive import derive_stage
+from saccade.train.fitting import check_stage_fits
+from saccade.train.leading import LeadingLearner, Orders, StageStart
+from saccade.train.loops import RLLoop, StepOutcome, supervise
+from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
+from saccade.train.plan import Evaluate, RLStage, SFTStage, Stage
+from saccade.train.stage_learner import model_at, stage_learner
+from saccade.train.state import RunState, SkippedSteps, check_scored, first_policy, first_policy_at, is_done
+from saccade.types import Attempt, Json
+
+
+def run_stage(run: RunState, stage: Stage) -> None:
+    """Runs a stage, or what is left of it after the checkpoint that the run goes on from."""
+    if isinstance(stage, Derive):
+        derive_stage(run, stage)
+        return
+    if isinstance(stage, Evaluate):
+        evaluate_stage(run, stage)
+        run.note_restarts()
+        return
+    if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
+        return
+    run.passes.clear()
+    if isinstance(stage, RLStage):
+        check_stage_fits(run, stage)
+    skipped_batches: list[NonFiniteStep] = []
+    learner = _learner(run, stage, skipped_batches)
+    first_step = 0
+    if run.reached is not None and run.reached.position.stage == stage.name:
+        first_step = run.reached.position.step
+        restore_learner(run.reached, learner)
+    with ExitStack() as waiting, run.progress.stage(stage.name, total=stage.settings.steps, done=first_step) as bar:
+        steps, skipped = _steps(run, stage, learner, first_step, waiting), SkippedSteps(stage.name)
+        while (outcome := _step(run, stage, steps, waiting)) is not None:
+            bar.advance(tokens=outcome.tokens, note=_note(outcome))
+            position = Position(stage=stage.name, step=outcome.step)
+            if skipped_batches:
+                write_nonfinite(run.directory.paths.nonfinite, position, skipped_batches)
+                skipped_batches.clear()
+            skipped.count(outcome.metrics)
+            if outcome.step % stage.settings.checkpoint_every == 0 or outcome.step == stage.settings.steps:
+                state = steps.state_dict() if isinstance(steps, RLLoop) else {}
+                _checkpoint(run, position, learner, state, kept=stage.settings.checkpoints_kept)
+
+
+def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
+    if run.orders is None:
+        return stage_learner(stage, run.model, seed=run.seed, on_nonfinite=skipped.append)
+    return _leading_learner(run, run.orders, stage, skipped)
+
+
+def _leading_learner(
+    run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
+) -> LeadingLearner:
+    """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
+    start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=first_policy_at(run, stage))
+    with orders.given("begin", start=start):
+        choose_trained(run.model, stage.settings.optimizer)
+        model = model_at(run.plan, start.checkpoint, run.media)
+        # Both see the same pictures: each is decoded and resized once.
+        model.patches = run.model.patches
+        learner = stage_learner(
+            stage,
+            model,
+            seed=run.seed,
+            on_nonfinite=skipped.append,
+            ranks=orders.company,
+            sharding=orders.company.sharding,
+        )
+    return LeadingLearner(learner, run.model, orders)
+
+
+def _steps(
+    run: RunState, stage: SFTStage | RLStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
+) -> Iterator[StepOutcome]:
+    if isinstance(stage, SFTStage):
+        return _imitation(run, stage, learner, first_step)
+    steps = RLLoop(
+        stage,
+        run.model,
+        run.engine,
+        learner,
+        seed=run.seed,
+        first_step=first_step,
+        load_reference=lambda: first_policy(run, stage),
+        rollouts=run.rollouts,
+    )
+    if run.reached is not None and first_step > 0:
+        state = load_extras(run.reached)
+        steps.load_state_dict(state)
+        _keep_images(run, waiting, steps.ahead())
+    return steps
+
+
+def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_step: int) -> Iterator[StepOutcome]:
+    yield from supervise(stage, run.model, learner, first_step=first_step)
+    learner.publish()
+    # Nothing samples in between, so the engine is given the last weights alone.
+    run.rollouts.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
+
+
+def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt]) -> None:
+    """The pictures of trajectories that wait to be trained on, from the run's files, until the next call."""
+    waiting.close()
+    waiting.enter_context(run.media.temporary())
+    for image in {image.hash for attempt in attempts for image in images_of(attempt)}:
+        if image not in run.media:
+            run.media.add_file(run.directory.paths.media / f"{image}.png")
+
+
+def _step(
+    run: RunState, stage: SFTStage | RLStage, steps: Iterator[StepOutcome], waiting: ExitStack
+) -> StepOutcome | None:
+    """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
+    started_s = time.monotonic()
+    with run.media.temporary():
+        outcome = next(steps, None)
+        if outcome is not None:
+            run.trained.add(outcome.tasks)
+            _record(run, stage, outcome, step_s=time.monotonic() - started_s)
+            run.note_restarts()
+    if outcome is not None:
+        _keep_images(run, waiting, outcome.ahead)
+    return outcome
+
+
+def _record(run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float) -> None:
+    position = Position(stage=stage.name, step=outcome.step)
+    metrics = {**outcome.metrics, metric.STEP_S: step_s, metric.TOKENS_PER_S: outcome.tokens / step_s}
+    if isinstance(stage, RLStage):
+        metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
+        metrics |= timed(stream.episodes for stream in stage.streams)
+    if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
+        metrics |= curve_point(run, stage.name, stage.evaluation)
+    run.metrics.write(position, metrics)
+    export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
+    if outcome.attempts:
+        write_attempts(run, run.directory.paths.trajectories(position), position, outcome.attempts)
+        check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
+
+
+def _is_due(stage: RLStage, step: int) -> bool:
+    every = stage.settings.evaluate_every
+    return every > 0 and step % every == 0
+
+
+def _checkpoint(
+    run: RunState, position: Position, learner: PolicyLearner, state: Mapping[str, Json], *, kept: int
+) -> None:
+    learner.publish()
+    run.metrics.sync()
+    directory = run.directory.paths.checkpoints
+    # Before the next is written, so that a large model's are never on disk one time more than are kept.
+    prune_checkpoints(directory, position, kept=max(1, kept - 1))
+    run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
+    # A run that continues from here begins with an empty engine.
+    run.engine.reset()
+    prune_checkpoints(directory, position, kept=kept)
+
+
+def _note(outcome: StepOutcome) -> str:
+    if metric.REWARD_MEAN not in outcome.metrics and metric.NLL not in outcome.metrics:
+        return "skipped: no finite loss"
+    if metric.NLL in outcome.metrics:
+        return f"loss {outcome.metrics[metric.NLL]:.3f}"
+    return f"reward {outcome.metrics[metric.REWARD_MEAN]:.3f}, tool {outcome.metrics[metric.TOOL_RATE]:.0%}"
