@@ -5,6 +5,7 @@
 
 Each layout reinforces the same tiny model for some steps. Seconds depend on what else the machine does; on two cores
 two learners and two rollout workers cannot be faster than one process, so that steps say what a layout costs alone.
+Processor seconds, of all processes together, depend on it far less.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -33,7 +35,10 @@ LAYOUTS = {
 KINDS = {"LearnerActor": "learner", "RolloutActor": "rollout worker", "ray::IDLE": "idle worker"}
 CALLS = """
 import ray, time
-ray.init(address="local", include_dashboard=False, logging_level="error")
+from saccade.config.fleet import FleetSettings
+from saccade.train.ray_cluster import cluster
+joined = cluster(FleetSettings(rollouts=1))
+joined.__enter__()
 @ray.remote(num_cpus=0)
 class Echo:
     def say(self, value):
@@ -47,6 +52,7 @@ for _ in range(300):
     took.append(time.perf_counter() - begun)
 took.sort()
 print(1e3 * took[150], 1e3 * took[285])
+joined.__exit__(None, None, None)
 """
 
 
@@ -81,14 +87,14 @@ def run(out: Path, start: Path, steps: int, settings: tuple[str, ...]) -> dict[s
     command = [sys.executable, "-m", "saccade", "train", "demo", "--model", str(imitation_of(start)), "--out", str(out)]
     command += ["--threads", "1", "--quiet"]
     command += [word for one in (*SMALL, f"rl.steps={steps}", *settings) for word in ("--set", one)]
-    begun_s, peaks, is_over = time.monotonic(), dict[str, list[float]](), threading.Event()
+    begun_s, usage, is_over = time.monotonic(), Usage(), threading.Event()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    watching = threading.Thread(target=watch, args=(process.pid, peaks, is_over))
+    watching = threading.Thread(target=watch, args=(process.pid, usage, is_over))
     watching.start()
-    started_s = None
+    started_s, started_cpu_s = None, 0.0
     while process.poll() is None:
         if started_s is None and (out / "metrics.jsonl").exists():
-            started_s = time.monotonic() - begun_s
+            started_s, started_cpu_s = time.monotonic() - begun_s, usage.cpu_s
         time.sleep(0.05)
     is_over.set()
     watching.join()
@@ -103,17 +109,43 @@ def run(out: Path, start: Path, steps: int, settings: tuple[str, ...]) -> dict[s
     return {
         "started_s": round(started_s or 0.0, 1),
         "wall_s": round(time.monotonic() - begun_s, 1),
+        "started_cpu_s": round(started_cpu_s, 1),
+        "step_cpu_s": round((usage.cpu_s - started_cpu_s) / steps, 2),
         "step_s": round(step_s, 3),
         "played_s": round(played_s, 3),
         "learned_s": round(learned_s, 3),
         "between_s": round(statistics.median(wait - play for wait, play in zip(waited, played)), 4),
-        "memory_mib": {kind: [round(one) for one in sorted(of, reverse=True)] for kind, of in sorted(peaks.items())},
+        "memory_mib": {
+            kind: [round(one) for one in sorted(of, reverse=True)] for kind, of in sorted(usage.peaks().items())
+        },
     }
 
 
-def watch(root: int, peaks: dict[str, list[float]], is_over: threading.Event) -> None:
-    """Peaks of the memory that is each process's own (USS), by its kind; Ray's own processes are added up."""
-    by_process: dict[int, tuple[str, float]] = {}
+@dataclass
+class Usage:
+    """What the processes of a run have used so far, by their ids."""
+
+    kinds: dict[int, str] = field(default_factory=dict)
+    mib: dict[int, float] = field(default_factory=dict)
+    """Peaks of the memory that is each process's own (USS)."""
+    cpu: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def cpu_s(self) -> float:
+        """Of all processes, those that have ended too, as far as they were seen."""
+        return sum(self.cpu.values())
+
+    def peaks(self) -> dict[str, list[float]]:
+        """Memory by the kind of process; Ray's own processes are added up."""
+        found: dict[str, list[float]] = {}
+        for pid, kind in self.kinds.items():
+            found.setdefault(kind, []).append(self.mib[pid])
+        if "Ray itself" in found:
+            found["Ray itself"] = [sum(found["Ray itself"])]
+        return found
+
+
+def watch(root: int, usage: Usage, is_over: threading.Event) -> None:
     while not is_over.wait(0.5):
         try:
             found = [psutil.Process(root), *psutil.Process(root).children(recursive=True)]
@@ -121,19 +153,16 @@ def watch(root: int, peaks: dict[str, list[float]], is_over: threading.Event) ->
             continue
         for one in found:
             try:
-                title = " ".join(one.cmdline()[:1])
+                title, times = " ".join(one.cmdline()[:1]), one.cpu_times()
                 mib = one.memory_full_info().uss / 2**20
             except psutil.Error:
                 continue
             kind = next((name for mark, name in KINDS.items() if mark in title), "Ray itself")
             kind = "the command" if one.pid == root else kind
-            before = by_process.get(one.pid, (kind, 0.0))
             # A worker has its title only when it has its actor.
-            by_process[one.pid] = (kind if kind != "Ray itself" else before[0], max(mib, before[1]))
-    for kind, mib in by_process.values():
-        peaks.setdefault(kind, []).append(mib)
-    if "Ray itself" in peaks:
-        peaks["Ray itself"] = [sum(peaks["Ray itself"])]
+            usage.kinds[one.pid] = kind if kind != "Ray itself" else usage.kinds.get(one.pid, kind)
+            usage.mib[one.pid] = max(mib, usage.mib.get(one.pid, 0.0))
+            usage.cpu[one.pid] = times.user + times.system
 
 
 def told(result: dict[str, object]) -> str:
@@ -142,14 +171,16 @@ def told(result: dict[str, object]) -> str:
     assert isinstance(layouts, dict)
     assert isinstance(calls, dict)
     lines = [
-        "| learners + rollout workers | until the first step | step | playing | learning | between | memory, MiB |",
-        "|---|---|---|---|---|---|---|",
+        "| learners + rollout workers | until the first step | processor | step | processor | playing | learning | "
+        "between | memory, MiB |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, one in layouts.items():
         memory = "; ".join(f"{kind} {', '.join(map(str, of))}" for kind, of in one["memory_mib"].items())
         lines.append(
-            f"| {name} | {one['started_s']} s | {one['step_s']:.3f} s | {one['played_s']:.3f} s | "
-            f"{one['learned_s']:.3f} s | {1e3 * one['between_s']:.0f} ms | {memory} |"
+            f"| {name} | {one['started_s']} s | {one['started_cpu_s']} s | {one['step_s']:.3f} s | "
+            f"{one['step_cpu_s']} s | {one['played_s']:.3f} s | {one['learned_s']:.3f} s | "
+            f"{1e3 * one['between_s']:.0f} ms | {memory} |"
         )
     lines.append(f"An empty call: {calls['median']} ms median, {calls['p95']} ms at 95 %; load {result['load']:.1f}")
     return "\n".join(lines)

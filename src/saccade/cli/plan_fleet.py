@@ -2,6 +2,7 @@
 
 import re
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,17 @@ _SHOWN = ("1+0", "1+1", "1+2", "2+2", "1+1:1", "1+2:1", "2+2:1", "2+4:1", "4+4:1
 )
 @click.option("--exponent", type=click.FloatRange(0.1, 1.0), default=0.9, show_default=True, help="Learning / W^this.")
 @click.option("--rows", type=click.IntRange(min=1), default=64, show_default=True, help="Rows of an engine.")
+@click.option("--processor", is_flag=True, help="Go by processor seconds, which a busy machine leaves as they are.")
 @click.option("--held-out", type=PATH, multiple=True, help="Another run of the recipe, to check against. Repeatable.")
 @click.option("--check", is_flag=True, help="Print the model's errors: held-out runs, and tables that verl published.")
 def plan_fleet(
-    run: Path, layouts: tuple[str, ...], exponent: float, rows: int, held_out: tuple[Path, ...], check: bool
+    run: Path,
+    layouts: tuple[str, ...],
+    exponent: float,
+    rows: int,
+    processor: bool,
+    held_out: tuple[Path, ...],
+    check: bool,
 ) -> None:
     """Model step time, idle shares and staleness of RUN on other layouts.
 
@@ -41,10 +49,11 @@ def plan_fleet(
     from saccade.train.fleet_plan import calibrated, layout_of, modelled, recorded_steps
 
     asked = [_layout(text) for text in layouts or _SHOWN]
-    own, steps = layout_of(run), recorded_steps(run)
+    own, steps = layout_of(run), recorded_steps(run, by_processor=processor)
     rates = calibrated(steps, own, weights_bytes=_weights_bytes(run), rows=rows, exponent=exponent)
     measured_s = statistics.mean(one.step_s for one in steps)
-    click.echo(f"Calibrated by {len(steps)} steps of {run} ({own.name}): {measured_s:.3f} s a step, measured")
+    clock = " of the processor" if processor else ""
+    click.echo(f"Calibrated by {len(steps)} steps of {run} ({own.name}): {measured_s:.3f} s{clock} a step, measured")
     click.echo(
         f"  playing {1e3 * rates.tick_s:.2f} ms a decode step + {1e3 * rates.row_s:.3f} ms a token; learning "
         f"{rates.fixed_s:.3f} s + {1e3 * rates.token_s:.4f} ms a token / W^{exponent:g}; weights {rates.sync_s:.3f} s "
@@ -59,18 +68,22 @@ def plan_fleet(
             f"{one.staleness_mean:>8.1f}, {one.staleness_max}"
         )
     if check or held_out:
-        _check(steps, rates, own, held_out)
+        _check(steps, rates, own, {path: recorded_steps(path, by_processor=processor) for path in held_out})
 
 
-def _check(steps: "list[Step]", rates: "Rates", own: "Layout", held_out: tuple[Path, ...]) -> None:
-    from saccade.train.fleet_plan import layout_of, modelled, recorded_steps
+def _check(steps: "list[Step]", rates: "Rates", own: "Layout", held_out: "Mapping[Path, list[Step]]") -> None:
+    from saccade.train.fleet_plan import calibrated, layout_of, modelled
     from saccade.train.published_layouts import VERL
 
     click.echo("\nThe model against what was measured:")
     click.echo(f"{'run':<46}{'modelled':>10}{'measured':>10}{'error':>8}")
     _compare("the run itself (calibrated by it)", modelled(steps, rates, own).step_s, [one.step_s for one in steps])
-    for path in held_out:
-        theirs, layout = recorded_steps(path), layout_of(path)
+    # The same machine in the same minutes: what is left is the model's own error.
+    half = calibrated(steps[::2], own, weights_bytes=0, rows=rates.rows, exponent=rates.exponent)
+    said_s = modelled(steps[1::2], half, own, count=len(steps[1::2])).step_s
+    _compare("every other step, by those between", said_s, [one.step_s for one in steps[1::2]])
+    for path, theirs in held_out.items():
+        layout = layout_of(path)
         said_s = modelled(steps, rates, layout).step_s
         _compare(f"held out: {path.name} ({layout.name})", said_s, [one.step_s for one in theirs])
     for row in VERL:

@@ -48,7 +48,7 @@ class Collector:
         self._streams = {stream.name: stream for stream in stage.streams}
         self.memory: dict[str, Json] = {}
         """Memory of the reward for each task, by its id."""
-        self._seconds = {metric.ROLLOUT_S: 0.0, metric.REWARD_S: 0.0}
+        self._seconds = {metric.ROLLOUT_S: 0.0, metric.REWARD_S: 0.0, metric.COLLECT_CPU_S: 0.0}
 
     def collect(self, step: int) -> Batch:
         """The batch of a step: questions whose groups teach nothing are replaced while refills are left (DAPO, 3.2)."""
@@ -85,12 +85,13 @@ class Collector:
     ) -> list[tuple[Group, ...]]:
         """The scored groups of each question."""
         check_streams(questions, tuple(self._streams))
-        started_s = time.monotonic()
+        started_s, started_cpu_s = time.monotonic(), time.process_time()
         groups = self._rolled_out(questions, step, asked)
         played_s = time.monotonic()
         scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
         self._seconds[metric.ROLLOUT_S] += played_s - started_s
         self._seconds[metric.REWARD_S] += time.monotonic() - played_s
+        self._seconds[metric.COLLECT_CPU_S] += time.process_time() - started_cpu_s
         self._questions.update([group for groups in scored for group in groups])
         return scored
 

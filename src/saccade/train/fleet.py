@@ -127,6 +127,8 @@ class PlayedShard:
     """PNG by hash: those that tools made."""
     busy_s: float
     """Seconds in which it was played."""
+    busy_cpu_s: float
+    """Processor seconds of the worker's process in it."""
     latencies: Mapping[str, Sequence[tuple[str, float]]]
     """Calls of tools by the stream: name and seconds."""
     meters: Mapping[str, float]

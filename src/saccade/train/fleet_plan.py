@@ -8,7 +8,7 @@ of events then plays and learns them one after the other, as the trainer orders 
 
 import heapq
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,8 +80,12 @@ class Modelled:
     staleness_max: int
 
 
-def recorded_steps(run: Path) -> list[Step]:
-    """The recorded steps of reinforcement, but for those that evaluated too; UserError without enough of them."""
+def recorded_steps(run: Path, *, by_processor: bool = False) -> list[Step]:
+    """The recorded steps of reinforcement, but for those that evaluated too; UserError without enough of them.
+
+    ``by_processor`` goes by processor seconds: what steps take one part after the other, with nothing else at work and
+    a thread for each process.
+    """
     paths = RunPaths(root=run)
     read_json_object(paths.info)
     steps = []
@@ -93,21 +97,36 @@ def recorded_steps(run: Path) -> list[Step]:
         groups: dict[str, list[int]] = {}
         for attempt in read_records(file):
             groups.setdefault(attempt.task.id, []).append(sum(attempt.trajectory.action_mask))
-        played_s = values.get(metric.ROLLOUTS_BUSY_S, values[metric.ROLLOUT_S]) + values[metric.REWARD_S]
-        waited_s = values.get(metric.WAIT_S, values[metric.ROLLOUT_S] + values[metric.REWARD_S])
+        if by_processor and metric.STEP_CPU_S not in values:
+            raise UserError(f"{run} did not record processor seconds; leave --processor out, or make the run anew")
+        played_s, learned_s, step_s = _processor_s(values) if by_processor else _wall_s(values)
         steps.append(
             Step(
                 groups=tuple(map(tuple, groups.values())),
                 forwarded_tokens=values.get(metric.FORWARDED_TOKENS, 0.0),
                 played_s=played_s,
-                learned_s=max(0.0, values[metric.STEP_S] - waited_s),
-                step_s=values[metric.STEP_S],
+                learned_s=learned_s,
+                step_s=step_s,
             )
         )
     # The first compiles, warms caches and compares engine and learner.
     if len(steps) < _LEAST_STEPS:
         raise UserError(f"{run} has {len(steps)} steps of reinforcement to go by; it takes {_LEAST_STEPS} or more")
     return steps[1:]
+
+
+def _wall_s(values: Mapping[str, float]) -> tuple[float, float, float]:
+    """Seconds of playing, of learning, and of the step."""
+    played_s = values.get(metric.ROLLOUTS_BUSY_S, values[metric.ROLLOUT_S]) + values[metric.REWARD_S]
+    waited_s = values.get(metric.WAIT_S, values[metric.ROLLOUT_S] + values[metric.REWARD_S])
+    return played_s, max(0.0, values[metric.STEP_S] - waited_s), values[metric.STEP_S]
+
+
+def _processor_s(values: Mapping[str, float]) -> tuple[float, float, float]:
+    """The same by the processor: the busiest worker's, and those of the learner's process in rollouts and rewards."""
+    played_s = values[metric.COLLECT_CPU_S] + values.get(metric.ROLLOUTS_BUSY_CPU_S, 0.0)
+    learned_s = max(0.0, values[metric.STEP_CPU_S] - values[metric.COLLECT_CPU_S])
+    return played_s, learned_s, played_s + learned_s
 
 
 def layout_of(run: Path) -> Layout:

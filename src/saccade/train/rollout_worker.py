@@ -54,7 +54,7 @@ class RolloutWorker:
 
     def play(self, shard: Shard) -> PlayedShard:
         """The shard's trajectories: a function of it and of its weights, whatever was played here before."""
-        started_s = time.monotonic()
+        started_s, started_cpu_s = time.monotonic(), time.process_time()
         self._take_pictures(shard)
         if shard.weights is None:
             if self._engine.policy_version != shard.version or not self._has_received:
@@ -78,6 +78,7 @@ class RolloutWorker:
             costs=costs,
             pictures=pictures,
             busy_s=time.monotonic() - started_s,
+            busy_cpu_s=time.process_time() - started_cpu_s,
             latencies=latencies,
             meters=dict(self._plan.meters()),
             restarts=restarts_of(self._engine),

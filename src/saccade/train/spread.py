@@ -48,6 +48,7 @@ class _Seat:
     version: int | None = None
     """Of the weights that it was sent, where they are sent."""
     busy_s: float = 0.0
+    busy_cpu_s: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -148,13 +149,15 @@ class SpreadRollouts:
         now_s = time.monotonic()
         elapsed_s, self._since_s = now_s - self._since_s, now_s
         busy_s = [seat.busy_s for seat in self._seats]
+        busy_cpu_s = max(seat.busy_cpu_s for seat in self._seats)
         for seat in self._seats:
-            seat.busy_s = 0.0
+            seat.busy_s = seat.busy_cpu_s = 0.0
         meters, self._meters = self._meters, {}
         return {
             metric.LEARNERS_IDLE_S: learners_waited_s,
             metric.ROLLOUTS_IDLE_S: max(0.0, elapsed_s - sum(busy_s) / len(busy_s)),
             metric.ROLLOUTS_BUSY_S: max(busy_s),
+            metric.ROLLOUTS_BUSY_CPU_S: busy_cpu_s,
             **{f"{metric.TIME_PREFIX}fleet/{name}": value for name, value in meters.items()},
         }
 
@@ -218,6 +221,7 @@ class SpreadRollouts:
         seat = self._seats[number]
         seat.is_new = False
         seat.busy_s += played.busy_s
+        seat.busy_cpu_s += played.busy_cpu_s
         for name, png in played.pictures.items():
             if name not in self._media:
                 self._media.add_encoded(png, f"image {name}")

@@ -126,21 +126,29 @@ def _step(
     run: RunState, stage: SFTStage | RLStage, steps: Iterator[StepOutcome], waiting: ExitStack
 ) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
-    started_s = time.monotonic()
+    started_s, started_cpu_s = time.monotonic(), time.process_time()
     with run.media.temporary():
         outcome = next(steps, None)
         if outcome is not None:
             run.trained.add(outcome.tasks)
-            _record(run, stage, outcome, step_s=time.monotonic() - started_s)
+            step_s, step_cpu_s = time.monotonic() - started_s, time.process_time() - started_cpu_s
+            _record(run, stage, outcome, step_s=step_s, step_cpu_s=step_cpu_s)
             run.note_restarts()
     if outcome is not None:
         _keep_images(run, waiting, outcome.ahead)
     return outcome
 
 
-def _record(run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float) -> None:
+def _record(
+    run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float, step_cpu_s: float
+) -> None:
     position = Position(stage=stage.name, step=outcome.step)
-    metrics = {**outcome.metrics, metric.STEP_S: step_s, metric.TOKENS_PER_S: outcome.tokens / step_s}
+    metrics = {
+        **outcome.metrics,
+        metric.STEP_S: step_s,
+        metric.STEP_CPU_S: step_cpu_s,
+        metric.TOKENS_PER_S: outcome.tokens / step_s,
+    }
     if isinstance(stage, RLStage):
         metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
         metrics |= timed(stream.episodes for stream in stage.streams)
