@@ -7,6 +7,7 @@ from saccade.errors import UserError
 from saccade.miniature.demo import demo
 from saccade.miniature.look_closer import look_closer
 from saccade.miniature.perception import LESSONS, PerceptionSettings, perception
+from saccade.miniature.perception_words import PRINTED, PerceptionWordsSettings, perception_words
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
@@ -95,6 +96,18 @@ def test_perception_teaches_one_thing_after_the_other_and_repeats_what_was_taugh
         assert all(not one.episodes.tools for one in shown if one.example.task.family in LESSON_FAMILIES)
         begin, seen = begin + lesson.steps, seen | set(lesson.families)
     assert begin < PerceptionSettings().sft.steps
+
+
+def test_the_base_is_taught_digits_then_words_then_everything_and_measured_before_and_after() -> None:
+    plan = perception_words(RecipeContext(overrides=("sft.steps=40", "sft.batch_size=4", "evaluation_tasks=13")))
+    plan.check()
+    ways = ("looking", "silent", "reading")
+    assert stages(plan) == [*(f"{way}_before" for way in ways), "sft", *(f"{way}_after" for way in ways)]
+    shown = [{one.example.task.family for one in imitation(plan).demonstrations(step)} for step in range(40)]
+    known = set(PerceptionWordsSettings().known)
+    assert set().union(*shown[:10]) - known == {"reading_digits"}
+    assert set().union(*shown[10:22]) - known == {"reading_print"}
+    assert {*PRINTED, "finding_words"} <= set().union(*shown[22:])
 
 
 def test_a_place_is_one_token_of_the_base_model() -> None:

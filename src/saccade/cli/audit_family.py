@@ -75,7 +75,7 @@ def audit_family(
     for audit in convicted:
         click.echo(f"{audit.family}: convicted by {', '.join(one.check for one in audit.convictions)}", err=True)
     if convicted:
-        raise SystemExit(1)
+        click.get_current_context().exit(1)
 
 
 def _audited(

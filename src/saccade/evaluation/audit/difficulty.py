@@ -17,7 +17,7 @@ SLACK = 2.0
 """Standard errors by which a level may lie below the one before."""
 MOVES = 4.0
 """Standard errors between the easiest and the hardest level, from which a measure counts as changed."""
-CLAIMED_DRAWS = 40
+CLAIMED_DRAWS = 20
 
 Measures = Mapping[str, Sequence[Sequence[float]]]
 

@@ -18,6 +18,7 @@ from numpy.random import Generator
 from PIL import Image
 
 from saccade.geometry import Box
+from saccade.tasks.claims import claims
 from saccade.tasks.drawing import BACKGROUND, COLOUR_NAMES, COLOURS, INK
 from saccade.tasks.families.plates import MARKS, PLATE_COLOURS, PLATE_PX, plate_corner
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, place_of, rectangle_target, whole_knob
@@ -125,16 +126,29 @@ def _plates(rng: Generator, colours: Sequence[str]) -> tuple[PagePlate, ...]:
     )
 
 
+def mark_smallness(scene: Scene) -> float:
+    """What difficulty changes: minus the pixels of the sought plates that are of their marks."""
+    marks = []
+    for target in scene.asked.targets:
+        left, top, right, bottom = (int(side) for side in target.box.as_tuple())
+        plate = np.asarray(scene.images[target.image_index])[top:bottom, left:right]
+        marks.append((plate != plate[0, 0]).any(axis=2).sum())
+    return -float(np.mean(marks))
+
+
+@claims(hardness=mark_smallness)
 def draw_page_mark(rng: Generator, difficulty: float) -> Scene:
     """The mark of one plate."""
     return document_scene(drawn_document(rng), rng, "mark", mark_side(difficulty))
 
 
+@claims(hardness=mark_smallness)
 def draw_page_pair(rng: Generator, difficulty: float) -> Scene:
     """The marks of two plates of one page."""
     return document_scene(drawn_document(rng), rng, "pair", mark_side(difficulty))
 
 
+@claims(hardness=mark_smallness)
 def draw_page_cross(rng: Generator, difficulty: float) -> Scene:
     """The marks of two plates of different pages."""
     return document_scene(drawn_document(rng), rng, "cross", mark_side(difficulty))

@@ -6,7 +6,7 @@ first two are yes and no, as often one as the other.
 
 from numpy.random import Generator
 
-from saccade.tasks.families.plates import PLATE_COLOURS, MarkedPlate, marked_plates, marked_scene
+from saccade.tasks.families.plates import MarkedPlate, marked_plates, marked_scene, shown_colours
 from saccade.tasks.scene import Scene, pick
 from saccade.types import AnswerKind
 
@@ -15,11 +15,15 @@ SIDES = {"left of": (0, -1), "right of": (0, 1), "above": (1, -1), "below": (1, 
 
 
 def draw_plate_absent(rng: Generator, difficulty: float) -> Scene:
-    """Is there a plate of a colour? Half of the colours asked for are of no plate of the picture."""
-    plates = marked_plates(rng, difficulty)
+    """Is there a plate of a colour? Half of the colours asked for are of no plate of the picture.
+
+    Only colours that plates may have are asked for, and one is always missing: else the colour would give the answer.
+    """
+    colours = shown_colours(difficulty)
+    plates = marked_plates(rng, difficulty)[: len(colours) - 1]
     is_there = bool(rng.integers(2))
-    missing = tuple(colour for colour in PLATE_COLOURS if colour not in {plate.colour for plate in plates})
-    colour = plates[0].colour if is_there or not missing else pick(rng, missing)
+    missing = tuple(colour for colour in colours if colour not in {plate.colour for plate in plates})
+    colour = plates[0].colour if is_there else pick(rng, missing)
     sought = [plate for plate in plates if plate.colour == colour]
     answer = "yes" if sought else "no"
     return marked_scene(plates, difficulty, f"Is there a {colour} plate, yes or no?", answer, sought=sought)

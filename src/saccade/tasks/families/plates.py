@@ -128,13 +128,18 @@ def draw_plate_pair(rng: Generator, difficulty: float) -> Scene:
     return marked_scene(plates, difficulty, question, f"{first.mark} and {second.mark}", sought=plates[:2])
 
 
+def shown_colours(difficulty: float) -> tuple[str, ...]:
+    """The colours that plates of this difficulty may have."""
+    return tuple(PLATE_COLOURS)[: whole_knob(difficulty, 4, 4, len(PLATE_COLOURS))]
+
+
 def marked_plates(rng: Generator, difficulty: float) -> list[MarkedPlate]:
     """Plates in random order; the first are as random as any other."""
     fewest, most = whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6)
     count = int(rng.integers(fewest, most + 1))
     jitter = whole_knob(difficulty, 0, 1, 7)
     cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
-    colours = rng.permutation(whole_knob(difficulty, 4, 4, len(PLATE_COLOURS)))[:count]
+    colours = rng.permutation(len(shown_colours(difficulty)))[:count]
     marks = rng.integers(len(MARKS), size=count)
     shifts = rng.integers(-jitter, jitter + 1, size=(count, 2))
     plates = []

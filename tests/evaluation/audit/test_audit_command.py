@@ -1,0 +1,103 @@
+"""``saccade audit-family``: its table, its JSON, its pages, the gym's checks and wrong names."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from saccade.cli import run_command
+from saccade.evaluation.audit.golden import GoldenHashes, bytes_finding, golden_of
+from saccade.evaluation.audit.gym_programs import (
+    axes_finding,
+    gym_draw,
+    negatives_finding,
+    paraphrases_finding,
+    second_solver_finding,
+)
+from saccade.gym.family import GymFamily
+from saccade.gym.registry import gym_families
+
+FILE = Path(__file__).with_name("faulty_families.py")
+CLEAN = f"{FILE}:draw_clean"
+
+
+def test_one_check_of_a_clean_family_ends_with_0_and_of_a_faulty_one_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["audit-family", CLEAN, "-n", "50", "--check", "options", "--json"]
+    assert run_command([*command, "--pages", str(tmp_path / "pages")]) == 0
+    (audit,) = json.loads(capsys.readouterr().out)
+    assert [one["check"] for one in audit["findings"]][:1] == ["options"]
+    assert (audit["family"], audit["tasks"], audit["convicted_by"]) == ("clean", 75, [])
+    page = (tmp_path / "pages/clean.md").read_text()
+    assert "Which mark has the" in page
+    assert (tmp_path / "pages/clean.webp").stat().st_size > 1000
+    assert "[clean](clean.md)" in (tmp_path / "pages/README.md").read_text()
+    assert run_command(["audit-family", f"{FILE}:draw_two_right_options", "-n", "60", "--check", "options"]) == 1
+    told = capsys.readouterr()
+    assert "0 of 1 families pass" in told.out
+    assert "two_right_options: convicted by options" in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "name the families to audit"),
+        (["--all", "counting"], "name the families to audit"),
+        (["no_such_family"], "no task family 'no_such_family'"),
+        (["missing.py:draw"], "missing.py"),
+        ([CLEAN, "-n", "50", "--check", "luck"], "there is no check 'luck'"),
+        ([CLEAN, "-n", "50", "--golden", "missing.json"], "holds no golden hashes"),
+    ],
+)
+def test_wrong_words_are_a_message(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["audit-family", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_other_bytes_are_told_with_the_libraries_that_changed() -> None:
+    golden = golden_of([("clean", CLEAN)])
+    assert bytes_finding(CLEAN, "clean", seed=0, golden=golden).verdict == "passes"
+    place = next(iter(golden.hashes["clean"]))
+    changed = {"clean": {**golden.hashes["clean"], place: "0" * 16}}
+    same = bytes_finding(CLEAN, "clean", seed=0, golden=replace(golden, hashes=changed))
+    assert same.verdict == "convicted"
+    assert "the family's code has changed" in same.note
+    older = GoldenHashes(versions={**golden.versions, "pillow": "9.0.0"}, hashes=changed)
+    assert "drawn with other libraries: pillow 9.0.0 there," in bytes_finding(CLEAN, "clean", seed=0, golden=older).note
+
+
+def shape_counts() -> GymFamily:
+    return gym_families()["shape_counts"]
+
+
+def test_the_gyms_own_checks_pass_a_family_and_find_its_faults() -> None:
+    drawn = gym_draw(shape_counts())
+    assert drawn is not None
+    samples = drawn.samples(20, seed=0)
+    checks = (second_solver_finding, negatives_finding, paraphrases_finding)
+    assert [check(samples).verdict for check in checks] == ["passes"] * 3
+    first = samples[0]
+    lying = replace(first.program, solve=lambda state, words: "99")
+    assert second_solver_finding([replace(first, program=lying)]).verdict == "convicted"
+    near = replace(first, asked=replace(first.asked, near=(first.asked.answer,)))
+    assert negatives_finding([near]).verdict == "convicted"
+    worded = replace(first.scene.asked, answer="seven")
+    told = replace(
+        first,
+        asked=replace(first.asked, answer="seven"),
+        scene=replace(first.scene, asked=worded),
+        paraphrases=("How many?", "How many are the seven?"),
+    )
+    assert paraphrases_finding([told]).verdict == "convicted"
+
+
+def test_an_axis_that_nothing_reads_is_dead() -> None:
+    family = shape_counts()
+    grammar = replace(family.grammar, axes=(*family.grammar.axes, "mood"))
+    drawn = gym_draw(replace(family, grammar=grammar))
+    assert drawn is not None
+    found = axes_finding(drawn, seed=0)
+    assert (found.verdict, found.example) == ("convicted", "mood")
+    assert gym_draw(lambda rng, difficulty: family(rng, difficulty)) is None
