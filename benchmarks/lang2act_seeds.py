@@ -42,6 +42,7 @@ from saccade.protocols.tool_tags import find_calls
 from saccade.recipes.lang2act_settings import SUCCESSES
 from saccade.runs import read_records
 from saccade.seeding import seed_for
+from saccade.tasks.scene import place_of
 
 BASE = "both stages"
 TABLE_2: Variants = {
@@ -88,9 +89,11 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
     row: Row = {"wall_s": report["wall_s"], "stages": stages}
     if variant in TABLE_2:
         row["perception"] = perceived(directory, seed)
-    records = {name: directory / "evaluations" / f"{name}.jsonl" for name in (*STAGES, SUCCESSES)}
+    names = (*STAGES, *(f"{name}_oracle" for name in STAGES), SUCCESSES)
+    records = {name: directory / "evaluations" / f"{name}.jsonl" for name in names}
     row["habits"] = {name: habits(path) for name, path in records.items() if path.exists()}
     row["curve"] = curve_of(directory)
+    row["places"] = {name: share for name, path in records.items() if path.exists() and (share := places(path))}
     derived = directory / "derived" / "tools.json"
     if derived.exists():
         curated = CuratedTools.from_json(json.loads(derived.read_text(encoding="utf-8")))
@@ -155,6 +158,23 @@ def habits(records: Path) -> Row:
         right[habit] += attempt.trajectory.score is not None and bool(attempt.trajectory.score.is_right)
     total = sum(tried.values())
     return {name: {"share": count / total, "right": right[name] / count} for name, count in tried.items()}
+
+
+def places(records: Path) -> Row | None:
+    """Of the plates that are asked for: on how many a place is said, on the right page, and how many of these are
+    right."""
+    plates = said = right = 0
+    for attempt in read_records(records):
+        asked = {
+            f"Image {one.image_index + 1}: {one.label.removesuffix(' plate')}": one for one in attempt.task.targets
+        }
+        turns = attempt.trajectory.turns
+        description = described_parts(turns[-1].thought)[1] if turns else ""
+        calls = [*sentence_calls(description), *find_calls(description).calls]
+        found = {call.args: call.finding for call in calls if call.name == "locate_plate" and call.args in asked}
+        plates, said = plates + len(asked), said + len(found)
+        right += sum(place == place_of(asked[args].box.center) for args, place in found.items())
+    return {"on_the_page": said / plates, "right": right / said} if said else None
 
 
 def table(rows: Sequence[Row], kind: str) -> str:
