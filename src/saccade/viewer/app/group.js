@@ -74,9 +74,15 @@ function merged(scenes) {
 
 /** The streams that asked it, beside each other. @param {Scene[]} scenes @param {any} group */
 function streams(scenes, group) {
+  const first = scenes[0];
   const names = [...new Set(scenes.map((scene) => scene.stream))];
   if (names.length < 2) return null;
-  return h("section", h("h2", "Streams beside each other"), (group.stream_notes ?? []).map((/** @type {any} */ note) => h("p.small", typeof note === "string" ? note : `${note.name ?? ""} ${note.text ?? JSON.stringify(note)}`)),
+  const told = group.reference;
+  return h("section", h("h2", "Streams beside each other"), told && h("div.card", h("p", told.words, told.id && [" ", h("a", { href: `#/run/${first.run}/t/${told.id}` }, "its record")]), told.text && h("p.said", { dir: "auto" }, told.text),
+    table("verdicts of the judge", ["No.", "Answer", "Held against the reference"], told.verdicts.map((/** @type {any} */ one) => {
+      const at = scenes.findIndex((scene) => scene.id === one.id);
+      return [at < 0 ? "–" : at + 1, scenes[at]?.answer ?? "no answer", one.words];
+    }))),
     h("div.streams", names.map((name) => {
       const best = scenes.filter((scene) => scene.stream === name).sort((a, b) => (b.reward?.total ?? -1e9) - (a.reward?.total ?? -1e9))[0];
       return h("div.card", h("h3", readable(name)), sceneWords(best));

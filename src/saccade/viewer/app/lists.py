@@ -162,12 +162,16 @@ def neighbours(run: Run, identity: str, filter_: Filter, searches: Searches) -> 
     }
 
 
-def group_json(run: Run, identity: str) -> dict[str, Json]:
+def group_of(run: Run, view: RowsView, identity: str) -> NDArray[np.intp]:
+    """All rows of a question at one step, in the list's order."""
+    members = np.flatnonzero(group_mask(row_of(run, view, identity), view))
+    return members[np.argsort(view.rank[members])]
+
+
+def group_json(run: Run, view: RowsView, identity: str) -> dict[str, Json]:
     """All rows of a question at one step, and the question at the other steps."""
-    view = run.table.view()
     row = row_of(run, view, identity)
-    members = np.flatnonzero(group_mask(row, view))
-    members = members[np.argsort(view.rank[members])]
+    members = group_of(run, view, identity)
     rows = rows_json(run, view, [int(member) for member in members[:256]])
     task = rows[0]["task"] if rows and isinstance(rows[0], dict) else ""
     return {"task": task, "rows": rows, "across": across(run, view, row), "left_out": max(0, len(members) - 256)}

@@ -116,5 +116,5 @@ function groupAnswer(rows, id) {
   const self = rows.find((row) => row.id === id);
   if (!self) return undefined;
   const members = rows.filter((row) => row.task === self.task && row.stage === self.stage && row.step === self.step);
-  return { task: self.task, rows: members, across: [], stream_notes: [] };
+  return { task: self.task, rows: members, across: [] };
 }

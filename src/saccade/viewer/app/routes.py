@@ -12,9 +12,10 @@ from saccade.viewer.app.annotating import annotations_json, exported
 from saccade.viewer.app.answers import reply
 from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.comparing import answered, evaluations_compared, runs_beside, words_compared
-from saccade.viewer.app.lists import MAX_ROWS, group_json, neighbours, page
+from saccade.viewer.app.lists import MAX_ROWS, neighbours, page
 from saccade.viewer.app.scenes import trajectory_json
 from saccade.viewer.app.summaries import run_json, runs_json
+from saccade.viewer.app.two_stream_group import whole_group_json
 from saccade.viewer.store.annotations import MAX_NAME, annotation_from
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import filter_from
@@ -85,7 +86,7 @@ def _add_trajectories(app: FastAPI, viewer: RunsViewer) -> None:
 
     @app.get("/api/runs/{run}/groups/{identity}")
     def group(run: str, identity: str) -> Response:
-        return reply(group_json(viewer.collection.run(run), identity))
+        return reply(whole_group_json(viewer.collection.run(run), identity))
 
 
 def _add_comparisons(app: FastAPI, viewer: RunsViewer) -> None:
