@@ -70,7 +70,34 @@ def main() -> None:
             if screen.run in runs:
                 size = taken(browser, address, runs[screen.run], screen, arguments.out / f"{screen.name}.png")
                 sys.stdout.write(f"{screen.name}: {size:,} bytes\n")
+        checkpoints = sorted((arguments.runs / "demo" / "checkpoints").glob("rl-*"))
+        if checkpoints:
+            sys.stdout.write(f"chat: {chat_taken(browser, checkpoints[-1], arguments.runs, arguments.out):,} bytes\n")
         browser.close()
+
+
+def chat_taken(browser: Browser, checkpoint: Path, runs: Path, out: Path) -> int:
+    """The page of ``saccade chat`` after a question about a picture of the demo, answered twice."""
+    rows = next((runs / "demo" / "trajectories" / "rl").glob("*.jsonl")).read_text().splitlines()
+    task = next(one for one in map(json.loads, rows) if one["kind"] == "task")
+    picture = runs / "demo" / "media" / f"{task['images'][0]['hash']}.png"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "saccade", "chat", str(checkpoint), "--picture", str(picture)]
+        command += ["--out", f"{folder}/run", "--port", "0", "--no-open"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            page = browser.new_page(viewport={"width": 1400, "height": 1150})
+            page.set_default_timeout(180_000)
+            page.goto(process.stdout.readline().removeprefix("Chat: ").strip())
+            page.get_by_label("take this picture").click()
+            page.fill("textarea[name=question]", task["question"])
+            page.fill("input[name=samples]", "2")
+            page.get_by_role("button", name="Ask", exact=True).click()
+            page.locator("a", has_text="its record").nth(1).wait_for()
+            size = kept(page.screenshot(), out / "chat.png")
+            page.close()
+            process.terminate()
+    return size
 
 
 @contextmanager
@@ -111,8 +138,13 @@ def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) 
     if screen.heat:
         page.get_by_label("Heat on tokens").select_option(screen.heat)
     page.wait_for_timeout(800)
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    size = kept(page.screenshot(), path)
     page.close()
+    return size
+
+
+def kept(screenshot: bytes, path: Path) -> int:
+    picture = Image.open(io.BytesIO(screenshot)).convert("RGB")
     picture.thumbnail((_WIDTH_PX, 2000), Image.Resampling.LANCZOS)
     picture.quantize(_COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
     return path.stat().st_size

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright
 
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-WAIT_MS = 60_000
+WAIT_MS = 180_000
 
 
 def launched(playwright: Playwright) -> Browser:

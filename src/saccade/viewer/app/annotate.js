@@ -2,7 +2,7 @@
 /** Marks of readers: a verdict, a gold answer, a reward or a judge called wrong, the right box, and why. */
 
 import { api, carried, send } from "./api.js";
-import { announce, choice, h, numberText, percentText, readable, table, valueOf } from "./dom.js";
+import { announce, choice, h, numberText, percentText, readable, table, tried, valueOf } from "./dom.js";
 
 /** @typedef {import("./types").Annotation} Annotation */
 
@@ -53,25 +53,23 @@ export function annotationForm(scene, draw) {
     event.preventDefault();
     const who = valueOf(name).trim();
     remember(who);
-    await tried(() => send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: valueOf(subject), verdict: valueOf(verdict),
+    await marked(() => send(`/api/runs/${scene.run}/annotations`, { trajectory: scene.id, subject: valueOf(subject), verdict: valueOf(verdict),
         value: valueOf(value) || null, box, text: valueOf(text), name: who }), "Marked.");
   }
 
   /** The mark leaves the page; the file keeps it, with who took it back. @param {Annotation} one */
   function takeBack(one) {
-    return tried(() => send(`/api/runs/${scene.run}/annotations/${one.id}/retract`, { name: valueOf(name).trim() }), "Taken back.");
+    return marked(() => send(`/api/runs/${scene.run}/annotations/${one.id}/retract`, { name: valueOf(name).trim() }), "Taken back.");
   }
 
   /** @param {() => Promise<any>} act @param {string} words */
-  async function tried(act, words) {
-    try {
+  async function marked(act, words) {
+    await tried(said, async () => {
       await act();
       listItems((await api(`/api/runs/${scene.run}/annotations?trajectory=${scene.id}`)).items);
       said.textContent = words;
-    } catch (error) {
-      said.textContent = String(/** @type {Error} */ (error).message);
-    }
-    announce(said.textContent);
+    });
+    announce(said.textContent ?? "");
   }
 
   /** @param {Annotation[]} all */

@@ -1,7 +1,7 @@
 // @ts-check
 /** Answers and pictures: from the server, or from what an exported file carries. */
 
-import { h } from "./dom.js";
+import { h, onLeave } from "./dom.js";
 import { answerFrom } from "./offline.js";
 
 /** @type {import("./types").ExportData | null} */
@@ -16,6 +16,8 @@ function readCarried() {
 export function runLink(run) {
   return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, "run") : null;
 }
+
+const SILENT = "The viewer's server does not answer. Is `saccade view` still running?";
 
 /** Words for people about what a server could not answer. */
 export class Refused extends Error {
@@ -52,7 +54,7 @@ async function reached(path, request) {
   try {
     return await fetch(path, request);
   } catch {
-    throw new Refused("The viewer's server does not answer. Is `saccade view` still running?", 0);
+    throw new Refused(SILENT, 0);
   }
 }
 
@@ -89,5 +91,12 @@ export function listen(run, handlers) {
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(JSON.parse(/** @type {MessageEvent} */ (event).data)));
   }
-  window.addEventListener("saccade:leave", () => source.close(), { once: true });
+  const lost = h("p.note", { role: "status" }, `${SILENT} This page goes on when it is back.`);
+  source.onerror = () => document.getElementById("view")?.prepend(lost);
+  source.onopen = () => {
+    if (!lost.isConnected) return;
+    lost.remove();
+    handlers.step?.({});
+  };
+  onLeave(() => source.close());
 }

@@ -2,7 +2,7 @@
 /** Chat: your own picture and question; tokens stream, calls and crops appear, several samples beside each other. */
 
 import { api, imageUrl, send } from "./api.js";
-import { announce, choice, counted, h, shown, valueOf } from "./dom.js";
+import { announce, choice, counted, h, onLeave, shown, tried, valueOf } from "./dom.js";
 import { sceneView } from "./trajectory.js";
 
 /** @returns {Promise<HTMLElement>} */
@@ -26,7 +26,7 @@ export async function chatPage() {
     h("p.row", about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "take this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))), file));
   const pasted = (/** @type {ClipboardEvent} */ event) => void take(event.clipboardData?.files[0]);
   document.addEventListener("paste", pasted);
-  window.addEventListener("saccade:leave", () => { document.removeEventListener("paste", pasted); close(); }, { once: true });
+  onLeave(() => { document.removeEventListener("paste", pasted); close(); });
 
   /** @param {DragEvent} event */
   function dropped(event) {
@@ -43,7 +43,7 @@ export async function chatPage() {
 
   /** @param {File | undefined} chosen */
   async function take(chosen) {
-    if (chosen) await tried(async () => use((await send("/api/chat/pictures", chosen)).image));
+    if (chosen) await tried(said, async () => use((await send("/api/chat/pictures", chosen)).image));
   }
 
   /** @param {{ hash: string, width: number, height: number }} image */
@@ -54,18 +54,9 @@ export async function chatPage() {
     announce("Picture taken.");
   }
 
-  /** @param {() => Promise<void>} act */
-  async function tried(act) {
-    try {
-      await act();
-    } catch (error) {
-      said.textContent = String(/** @type {Error} */ (error).message);
-    }
-  }
-
   /** @param {{ id: string, turn: number, text: string } | null} from */
   function ask(from) {
-    return tried(async () => {
+    return tried(said, async () => {
       const chosen = [...tools.querySelectorAll("input")].filter((one) => one.checked).map((one) => one.value);
       const answer = await send("/api/chat", { image: picture, question: valueOf(question), protocol: valueOf(protocol), tools: chosen, samples: numberIn(samples), temperature: numberIn(temperature), seed: null, from });
       follow(answer.ids);

@@ -7,6 +7,8 @@ const SVG_SPACE = "http://www.w3.org/2000/svg";
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 const MAX_MARKS = 3;
 
+export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed", unknown: "? no verdict" };
+
 /** @typedef {Child | Child[] | Child[][]} Children */
 
 /** @param {Element} element @param {(Children | Record<string, any>)[]} rest attributes, perhaps, then children */
@@ -96,7 +98,7 @@ export function numberText(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
   if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2).replace("e+", "e");
-  return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4)));
+  return size >= 1000 ? many(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 
 /** @param {number | null | undefined} share */
@@ -104,9 +106,28 @@ export function percentText(share) {
   return share === null || share === undefined ? "–" : `${Number((100 * share).toFixed(1))} %`;
 }
 
+/** `1,024`. @param {number} number */
+export function many(number) {
+  return number.toLocaleString("en");
+}
+
+/** Does something; words about what went wrong go to a place. @param {HTMLElement} place @param {() => Promise<void>} act */
+export async function tried(place, act) {
+  try {
+    await act();
+  } catch (error) {
+    place.textContent = String(/** @type {Error} */ (error).message);
+  }
+}
+
+/** Once, when the page gives way to another. @param {() => void} act */
+export function onLeave(act) {
+  window.addEventListener("saccade:leave", act, { once: true });
+}
+
 /** `1 turn`, `2 turns`, `1,024 turns`. @param {number} number @param {string} word @param {string} [words] */
 export function counted(number, word, words = `${word}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? word : words}`;
+  return `${many(number)} ${number === 1 ? word : words}`;
 }
 
 /** `12 s`, `5 min`, `3 h`, `2 days`. @param {number} seconds */
@@ -144,5 +165,5 @@ export function shareBar(share) {
     svg("rect.track", { width: 100, height: 10 }),
     svg("rect.interval", { x: 100 * share.low, width: Math.max(100 * (share.high - share.low), 0.5), y: 1, height: 8 }),
     svg("rect.center", { x: 100 * share.share - 0.6, width: 1.2, height: 10 }));
-  return h("span.share-line", { title: words }, drawn, h("b", percentText(share.share)), h("span.small", ` of ${share.n.toLocaleString("en")}`));
+  return h("span.share-line", { title: words }, drawn, h("b", percentText(share.share)), h("span.small", ` of ${many(share.n)}`));
 }

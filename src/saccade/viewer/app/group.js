@@ -3,10 +3,10 @@
 
 import { api, runLink } from "./api.js";
 import { wordDiff } from "./diff.js";
-import { counted, h, numbers, numberText, percentText, readable, shown, svg, table, valueOf } from "./dom.js";
+import { counted, h, numbers, numberText, percentText, readable, shown, svg, table, valueOf, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
-import { sceneOf, sceneView, VERDICT_WORDS } from "./trajectory.js";
+import { sceneOf, sceneView } from "./trajectory.js";
 
 /** @typedef {import("./types").Scene} Scene */
 /** @typedef {import("./types").Row} Row */

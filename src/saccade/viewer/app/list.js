@@ -2,7 +2,7 @@
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
 import { api, imageUrl, listen, runLink } from "./api.js";
-import { announce, choice, counted, h, later, numberText, readable, svg, valueOf } from "./dom.js";
+import { announce, choice, counted, h, later, many, numberText, readable, svg, tried, valueOf, VERDICT_WORDS } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").Rows} Rows */
@@ -12,7 +12,7 @@ const PAGE = 200;
 const MAX_SCROLL_PX = 16_000_000;
 const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
 const SORTS = { "": "newest first", "-reward": "highest reward", reward: "lowest reward", "-advantage": "highest advantage", advantage: "lowest advantage", "-entropy": "highest entropy", entropy: "lowest entropy", "-tokens": "longest", tokens: "shortest", "-turns": "most turns", step: "oldest first" };
-const VALUE_WORDS = { right: { 1: "✓ right", 0: "✗ wrong", unknown: "? no verdict" }, marked: { 1: "marked", 0: "not marked" } };
+const VALUE_WORDS = { right: { 1: VERDICT_WORDS.right, 0: VERDICT_WORDS.wrong, unknown: VERDICT_WORDS.unknown }, marked: { 1: "marked", 0: "not marked" } };
 
 /** @param {string} run @param {URLSearchParams} filter @returns {Promise<HTMLElement>} */
 export async function listPage(run, filter) {
@@ -54,14 +54,12 @@ export async function listPage(run, filter) {
   /** @param {boolean} fromTop */
   async function renewed(fromTop) {
     const mine = (asked += 1);
-    try {
+    await tried(summary, async () => {
       const next = await api(pathOf(run, filter, 0));
       if (mine !== asked) return;
       answer = next;
       draw(fromTop);
-    } catch (error) {
-      summary.textContent = String(/** @type {Error} */ (error).message);
-    }
+    });
   }
 
   /** @param {boolean} fromTop */
@@ -70,8 +68,8 @@ export async function listPage(run, filter) {
     facets.replaceChildren(...facetViews(answer, filter, toggle), rangeViews(answer, filter, set));
     if (focused) document.getElementById(focused)?.focus();
     const indexing = answer.indexing ? ` · indexing, ${answer.indexing.done} of ${answer.indexing.of} files` : "";
-    const searching = answer.search && !answer.search.is_complete ? ` · searched ${answer.search.scanned.toLocaleString("en")} of ${answer.search.of.toLocaleString("en")}` : "";
-    const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${answer.total.toLocaleString("en")}`}${indexing}${searching}`;
+    const searching = answer.search && !answer.search.is_complete ? ` · searched ${many(answer.search.scanned)} of ${many(answer.search.of)}` : "";
+    const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${many(answer.total)}`}${indexing}${searching}`;
     if (summary.textContent !== words) summary.textContent = words;
     notes.replaceChildren(...(answer.notes ?? []).map((note) => h("p.note", note)));
     rows.reset(answer, fromTop);
@@ -102,7 +100,7 @@ function facetViews(answer, filter, toggle) {
     return [h("fieldset", h("legend", title), all.slice(0, 40).map(([value, count], index) => {
       const key = facetKey(value);
       const words = /** @type {any} */ (VALUE_WORDS)[name]?.[key] ?? readable(key);
-      return h("label.facet", h("input", { type: "checkbox", id: `facet-${name}-${index}`, checked: chosen.includes(key), onchange: (/** @type {Event} */ event) => toggle(name, key, /** @type {HTMLInputElement} */ (event.target).checked) }), h("span.facet-name", words), h("span.count", count.toLocaleString("en")));
+      return h("label.facet", h("input", { type: "checkbox", id: `facet-${name}-${index}`, checked: chosen.includes(key), onchange: (/** @type {Event} */ event) => toggle(name, key, /** @type {HTMLInputElement} */ (event.target).checked) }), h("span.facet-name", words), h("span.count", many(count)));
     }))];
   });
 }
@@ -249,11 +247,11 @@ function rowItem(run, row, place, matched, query) {
     item.append(h("span.small.loading", "…"));
     return item;
   }
-  const verdict = row.status === "failed" ? "failed" : row.right === null ? "none" : row.right ? "right" : "wrong";
+  const verdict = row.status === "failed" ? "failed" : row.right === null ? "unknown" : row.right ? "right" : "wrong";
   item.classList.add(verdict);
   item.append(h("a", { href: `#/run/${run}/t/${row.id}${query && `?${query}`}` }, rowPicture(run, row),
     h("span.row-words", h("span.row-question", row.question),
-      h("span.row-line", h("span.badge", { right: "✓ right", wrong: "✗ wrong", failed: "! failed", none: "? no verdict" }[verdict]),
+      h("span.row-line", h("span.badge", VERDICT_WORDS[verdict]),
         h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", row.expected), h("span.small", `${readable(row.stage)} ${row.step}`), h("span.small.wide-only", readable(row.family)),
         row.tools.length > 0 && h("span.small.wide-only", row.tools.join(", ")), row.errors.length > 0 && h("span.small.bad", `✗ ${row.errors.map(readable).join(", ")}`))),
     h("span.row-numbers", h("span", "reward ", h("b", numberText(row.reward))), row.advantage !== null && h("span.small", `advantage ${numberText(row.advantage)}`), h("span.small", counted(row.turns, "turn")))));

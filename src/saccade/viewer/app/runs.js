@@ -3,7 +3,7 @@
 
 import { api, carried, listen } from "./api.js";
 import { curvesView } from "./curves.js";
-import { ageText, announce, counted, h, later, numbers, readable, shareBar, svg, table } from "./dom.js";
+import { ageText, announce, counted, h, later, many, numbers, readable, shareBar, svg, table } from "./dom.js";
 
 /** @typedef {import("./types").Run} Run */
 
@@ -28,7 +28,7 @@ export async function runsPage() {
     return h("tr", h("td", h("input", { type: "checkbox", "aria-label": `compare ${run.name}`, checked: chosen.has(run.id), onchange: (/** @type {Event} */ event) => choose(run.id, /** @type {HTMLInputElement} */ (event.target).checked) })),
       h("th", { scope: "row" }, h("a", { href: `#/run/${run.id}` }, run.name || run.title), run.title && run.title !== run.name && h("span.small.block", run.title)),
       h("td", statusView(run)), h("td", sparkLine(run.spark)), h("td", shareBar(run.accuracy), run.accuracy?.name && h("span.small.block", readable(run.accuracy.name))),
-      numbers(h("a", { href: `#/run/${run.id}/list` }, run.trajectories.toLocaleString("en"))));
+      numbers(h("a", { href: `#/run/${run.id}/list` }, many(run.trajectories))));
   }
 
   /** @param {string} id @param {boolean} isOn */
@@ -87,7 +87,7 @@ export async function runPage(id) {
 /** @param {Run} run */
 function whatIsThere(run) {
   const indexing = run.indexing ? `; indexing, ${run.indexing.done} of ${run.indexing.of} files` : "";
-  return `${counted(run.trajectories, "trajectory", "trajectories")} in ${(run.stages ?? []).map((stage) => `${readable(stage.name)} (${stage.trajectories.toLocaleString("en")})`).join(", ") || "no stage yet"}${indexing}`;
+  return `${counted(run.trajectories, "trajectory", "trajectories")} in ${(run.stages ?? []).map((stage) => `${readable(stage.name)} (${many(stage.trajectories)})`).join(", ") || "no stage yet"}${indexing}`;
 }
 
 /** @param {Run} run */

@@ -3,15 +3,13 @@
 
 import { annotationForm } from "./annotate.js";
 import { api, carried, runLink } from "./api.js";
-import { announce, choice, counted, h, numberText, readable } from "./dom.js";
+import { announce, choice, counted, h, many, numberText, readable, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
 import { rewardParts, waterfall } from "./reward.js";
 import { heatsOf, turnList } from "./turns.js";
 
 /** @typedef {import("./types").Scene} Scene */
-
-export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed", unknown: "? no verdict" };
 
 /** @param {string} run @param {string} id */
 export function sceneOf(run, id) {
@@ -74,6 +72,6 @@ function neighbours(scene, near, query) {
   };
   return h("nav.steps", { "aria-label": "Other trajectories" }, go("previous", "previous", "p"), go("next", "next", "n"), go("next_wrong", "next wrong", "w"), go("next_in_group", "next in group", "g"),
     h("a.step", { href: `#/run/${scene.run}/group/${scene.id}`, "data-key": "a", "aria-keyshortcuts": "a" }, "all of its group", h("kbd", { "aria-hidden": "true" }, "a")),
-    near.of > 0 && near.place > 0 && h("span.small", `${near.place.toLocaleString("en")} of ${counted(near.of, "trajectory", "trajectories")}`),
+    near.of > 0 && near.place > 0 && h("span.small", `${many(near.place)} of ${counted(near.of, "trajectory", "trajectories")}`),
     scene.reward && h("span.small", `reward ${numberText(scene.reward.total)}`));
 }

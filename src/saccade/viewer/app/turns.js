@@ -2,7 +2,7 @@
 /** Turns as they were: thought, call, code and result, each mention linked with its place, tokens with their numbers. */
 
 import { codePieces } from "./code.js";
-import { h, numberText, percentText, shown } from "./dom.js";
+import { h, many, numberText, percentText, shown } from "./dom.js";
 import { stripItem } from "./picture.js";
 
 /** @typedef {import("./types").Scene} Scene */
@@ -31,7 +31,7 @@ function turnItem(scene, turn, heat, showPicture) {
     h("p.turn-head", h("b", `Turn ${turn.n}`), h("span", { class: turn.is_fine ? "outcome" : "outcome bad" }, `${turn.is_fine ? "✓" : "✗"} ${turn.outcome}`),
       turn.advantage !== null && h("span.small", `advantage ${numberText(turn.advantage)}`), seconds && h("span.small", seconds)),
     said(turn, heat, readout), heat !== "none" && readout,
-    turn.left_out > 0 && h("p.small", `${turn.left_out.toLocaleString("en")} more characters are in the record.`),
+    turn.left_out > 0 && h("p.small", `${many(turn.left_out)} more characters are in the record.`),
     turn.code && h("pre.code", highlighted(turn.code)),
     turn.call && h("p.small.ran", "run in pixels as ", h("code", turn.call)),
     observation(scene, turn, showPicture));
@@ -50,8 +50,8 @@ function observation(scene, turn, showPicture) {
   const isLong = turn.observation.length > FOLDED_FROM;
   return h("div.observation", h("p.small.seen-head", "The model then saw"),
     pictures.length > 0 && h("ul.strip", pictures.map((one) => stripItem(scene.run, one, () => showPicture(one.key)))),
-    isLong ? h("details", h("summary", shown(`${turn.observation.slice(0, 120)} … (${turn.observation.length.toLocaleString("en")} characters)`)), text) : text,
-    turn.observation_left_out > 0 && h("p.small", `${turn.observation_left_out.toLocaleString("en")} more characters are in the record.`));
+    isLong ? h("details", h("summary", shown(`${turn.observation.slice(0, 120)} … (${many(turn.observation.length)} characters)`)), text) : text,
+    turn.observation_left_out > 0 && h("p.small", `${many(turn.observation_left_out)} more characters are in the record.`));
 }
 
 /** The turn's own text. @param {Turn} turn @param {Heat} heat @param {HTMLElement} readout */
