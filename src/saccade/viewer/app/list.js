@@ -227,7 +227,8 @@ function virtualRows(run, filter) {
   /** @param {Rows} answer @param {boolean} fromTop */
   function reset(answer, fromTop) {
     asked += 1;
-    const grown = fromTop ? 0 : answer.matched - matched;
+    const known = answer.rows.findIndex((row) => row.id === pages.get(0)?.[0]?.id);
+    const grown = fromTop ? 0 : known < 0 ? answer.matched - matched : known;
     matched = answer.matched;
     list.style.height = `${height()}px`;
     pages = new Map([[0, answer.rows]]);
