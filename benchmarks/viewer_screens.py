@@ -39,6 +39,8 @@ class Screen:
     height: int = 950
     scheme: str = "light"
     heat: str = ""
+    heading: str = ""
+    """Words of the heading that stands at the top of the picture."""
 
 
 SCREENS = (
@@ -52,6 +54,13 @@ SCREENS = (
     Screen(name="evaluations", run="demo", route="", height=620),
     Screen(name="codedance", run="codedance", route="t/{id}", filter="right=0&tool=execute_python_code&sort=-turns"),
     Screen(name="ivgr", run="ivgr", route="group/{id}", filter="stage=rl&sort=-reward"),
+    Screen(
+        name="reference",
+        run="ivgr",
+        route="group/{id}",
+        filter="stage=rl&stream=textual&term.consistency_min=0",
+        heading="Streams beside each other",
+    ),
     Screen(name="vista", run="vista_r1", route="t/{id}", filter="right=0", scheme="dark"),
 )
 
@@ -137,6 +146,8 @@ def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) 
     page.wait_for_selector("#view:not([aria-busy]) .page")
     if screen.heat:
         page.get_by_label("Heat on tokens").select_option(screen.heat)
+    if screen.heading:
+        page.get_by_role("heading", name=screen.heading).evaluate("one => one.scrollIntoView()")
     page.wait_for_timeout(800)
     size = kept(page.screenshot(), path)
     page.close()

@@ -39,7 +39,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
 
   /** @param {number} clientX @param {number} clientY */
   function inPicture(clientX, clientY) {
-    const rect = stage.getBoundingClientRect();
+    const rect = drawing.getBoundingClientRect();
     const zoom = scale();
     return [(clientX - rect.left - (stage.clientWidth - view.width * zoom) / 2) / zoom + view.x, (clientY - rect.top - (stage.clientHeight - view.height * zoom) / 2) / zoom + view.y];
   }
@@ -68,7 +68,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
 
   function drawLines() {
     const frame = element.getBoundingClientRect();
-    const at = stage.getBoundingClientRect();
+    const at = drawing.getBoundingClientRect();
     lines.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
     lines.replaceChildren(...pictures.flatMap((picture) => {
       const origin = picture.origin;
