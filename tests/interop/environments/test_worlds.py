@@ -2,6 +2,7 @@
 
 import random
 from contextlib import closing
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -10,8 +11,9 @@ from gymnasium import spaces
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.interop.environments.gymnasium_world import GymnasiumSource, world_of
+from saccade.interop.environments.gymnasium_world import GymnasiumSource
 from saccade.interop.environments.observations import shown_from
+from saccade.interop.environments.own_worlds import world_of
 from saccade.interop.environments.play import random_example, unlike_itself
 from saccade.interop.environments.sources import WorldNames, source_of
 from saccade.interop.environments.world import NumberedEpisode, episode_of_task, episode_task
@@ -141,6 +143,56 @@ class Noisy(gymnasium.Env):  # type: ignore[type-arg]
 
     def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):  # type: ignore[no-untyped-def, override]
         return self.chance.integers(0, 255, (32, 32, 3), dtype=np.uint8), {}
+
+
+class Unrendered(Noisy):
+    """Says that it can be drawn and takes no ``render_mode``, as VisGym's environments do; its picture is observed."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - Gymnasium's own declaration
+
+    def __init__(self, sides: int = 32) -> None:
+        self.sides = sides
+
+
+def test_an_environment_that_takes_no_render_mode_is_seen_by_its_observation() -> None:
+    gymnasium.register("tests/Unrendered-v0", entry_point=Unrendered)
+    with closing(GymnasiumSource(id="tests/Unrendered-v0").make()) as world:
+        assert [picture.size for picture in world.reset(NumberedEpisode(number=0)).pictures] == [(32, 32)]
+
+
+class ByAgent:
+    """Gym-V's shape: everything is a dictionary by agent. The second step ends it."""
+
+    def __init__(self, agents: int = 1) -> None:
+        self.agents, self.heard = agents, list[str]()
+
+    def reset(self, *, seed: int) -> tuple[dict[str, SimpleNamespace], dict[str, object]]:
+        seen = SimpleNamespace(image=Image.new("RGB", (20, 20)), text="e4 or d4?", metadata={})
+        return {f"agent_{number}": seen for number in range(self.agents)}, {}
+
+    def step(self, action: dict[str, str]):  # type: ignore[no-untyped-def]
+        self.heard.append(action["agent_0"])
+        ended = len(self.heard) == 2
+        seen = {} if ended else {"agent_0": SimpleNamespace(image=None, text="and now?", metadata={})}
+        return seen, {"agent_0": float(ended)}, {"__all__": ended}, {"__all__": False}, {"agent_0": {"success": ended}}
+
+    def close(self) -> None: ...
+
+
+def test_an_environment_of_one_agent_in_dictionaries_is_a_world() -> None:
+    env = ByAgent()
+    world = world_of(env, name="Chess")
+    shown = world.reset(NumberedEpisode(number=0))
+    assert (shown.text, [picture.size for picture in shown.pictures]) == ("e4 or d4?", [(20, 20)])
+    first, last = world.step(" e2e4 "), world.step("d2d4")
+    assert (first.shown.text, first.reward, first.terminated) == ("and now?", 0.0, False)
+    assert (last.shown.text, last.reward, last.terminated, last.success) == ("", 1.0, True, True)
+    assert env.heard == ["e2e4", "d2d4"]
+
+
+def test_an_environment_of_several_agents_is_refused() -> None:
+    with pytest.raises(UserError, match="of 2 agents"):
+        world_of(ByAgent(agents=2), name="Chess").reset(NumberedEpisode(number=0))
 
 
 class NoisySource:

@@ -10,7 +10,8 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.interop.environments.bridge import BridgedSource
-    from saccade.interop.environments.gymnasium_world import GymnasiumSource, world_of
+    from saccade.interop.environments.gymnasium_world import GymnasiumSource
+    from saccade.interop.environments.own_worlds import world_of
     from saccade.interop.environments.sources import WorldNames, source_of
     from saccade.interop.environments.world import (
         NumberedEpisode,

@@ -1,8 +1,9 @@
 """Gymnasium environments by name or object: rendered or pixel observations, discrete or text actions."""
 
 import importlib
+import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -16,7 +17,6 @@ from saccade.interop.environments.world import (
     NumberedEpisode,
     Split,
     StepResult,
-    World,
     WorldObservation,
     action_named,
     no_such_action,
@@ -141,18 +141,6 @@ class GymnasiumWorld:
         return WorldObservation(text="\n".join(filter(None, [*said, shown.text])), pictures=pictures)
 
 
-def world_of(env: object, *, name: str) -> World:
-    """The world of an object that somebody else made: a ``World``, or an environment of Gymnasium's shape."""
-    if isinstance(env, gymnasium.Env):
-        return GymnasiumWorld(env, GymnasiumSource(id=name))
-    if hasattr(env, "rules") and all(callable(getattr(env, member, None)) for member in ("reset", "step", "close")):
-        return cast(World, env)
-    raise UserError(
-        f"{name} made a {type(env).__name__}; an environment is a gymnasium.Env, or has rules, reset(episode), "
-        "step(action) and close() (saccade.interop.environments.World)"
-    )
-
-
 def _made(source: GymnasiumSource) -> "gymnasium.Env[Any, Any]":
     module, _, id_ = source.id.rpartition(":")
     family = re.split(r"[-/]", id_)[0].lower()
@@ -163,7 +151,7 @@ def _made(source: GymnasiumSource) -> "gymnasium.Env[Any, Any]":
             raise UserError(f"the environment {source.id!r} needs the package {name}: {error}") from error
     keywords: dict[str, Any] = dict(source.keywords)
     try:
-        if source.pictures in ("auto", "render") and "rgb_array" in _render_modes(id_):
+        if source.pictures in ("auto", "render") and _can_render(id_):
             keywords.setdefault("render_mode", "rgb_array")
         return gymnasium.make(id_, **keywords)
     except (gymnasium.error.UnregisteredEnv, gymnasium.error.NameNotFound) as error:
@@ -172,14 +160,17 @@ def _made(source: GymnasiumSource) -> "gymnasium.Env[Any, Any]":
         raise UserError(
             f"Gymnasium knows no environment {id_!r}.{guess} One that a package registers is named MODULE:ID"
         ) from error
-    except (gymnasium.error.Error, TypeError, ImportError) as error:
+    except (gymnasium.error.Error, TypeError, ImportError, ValueError, OSError) as error:
         raise UserError(f"the environment {source.id!r} cannot be made: {error}") from error
 
 
-def _render_modes(id_: str) -> Sequence[str]:
+def _can_render(id_: str) -> bool:
+    """Whether it says that it can be drawn, and takes a ``render_mode``: VisGym's environments only say so."""
     entry = gymnasium.spec(id_).entry_point
     made = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
-    return tuple(getattr(made, "metadata", {}).get("render_modes", ()))
+    takes = inspect.signature(made).parameters.values() if callable(made) else ()
+    takes_mode = any(one.name == "render_mode" or one.kind is one.VAR_KEYWORD for one in takes)
+    return takes_mode and "rgb_array" in getattr(made, "metadata", {}).get("render_modes", ())
 
 
 def _renders(env: "gymnasium.Env[Any, Any]", source: GymnasiumSource) -> bool:

@@ -1,14 +1,11 @@
 """Environments by their names on the command line: ``gymnasium:ID``, ``verifiers:NAME``, ``openenv:URL``, a file."""
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 
 from saccade.errors import UserError, nearest
-from saccade.interop.environments.world import Split, World, WorldSource
-from saccade.own_code import module_of_file, named_in
+from saccade.interop.environments.world import WorldSource
 from saccade.types import Json
 
 KINDS = ("gymnasium", "verifiers", "openenv", "reasoning_gym", "textarena")
@@ -56,7 +53,9 @@ def source_of(names: WorldNames) -> WorldSource:
     """
     kind, colon, name = names.env.partition(":")
     if kind.endswith(".py") or "/" in kind:
-        return _own(names)
+        from saccade.interop.environments.own_worlds import own_source_of
+
+        return own_source_of(names)
     if not colon or not name or kind not in KINDS:
         near = nearest(kind, KINDS)
         guess = f" Did you mean {near}:{name or 'NAME'}?" if near and kind not in KINDS else ""
@@ -90,45 +89,3 @@ def source_of(names: WorldNames) -> WorldSource:
 
     text_source = ReasoningGymSource if kind == "reasoning_gym" else TextArenaSource
     return text_source(name=name, arguments=names.arguments, action_names=names.action_names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnSource:
-    """Environments that a function of the user's own makes: a ``World`` or a ``gymnasium.Env`` at each call."""
-
-    name: str
-    make_one: Callable[..., object]
-    arguments: Mapping[str, Json]
-
-    def make(self) -> World:
-        from saccade.interop.environments.gymnasium_world import world_of
-
-        try:
-            made = self.make_one(**self.arguments)
-        except TypeError as error:
-            raise UserError(f"{self.name} cannot be called with {dict(self.arguments)}: {error}") from error
-        return world_of(made, name=self.name)
-
-    def count(self, split: Split) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        world = self.make()
-        try:
-            return tuple(getattr(world, "actions", ()))
-        finally:
-            world.close()
-
-
-def _own(names: WorldNames) -> OwnSource:
-    place, _, name = names.env.rpartition(":")
-    if not place:
-        place, name = names.env, ""
-    made = named_in(
-        module_of_file(Path(place), what="environment"), name, place, what="environment function", parameters=0
-    )
-    if not callable(made):
-        raise UserError(f"{names.env} is a {type(made).__name__}; an environment is made by a function or a class")
-    if inspect.iscoroutinefunction(made):
-        raise UserError(f"{names.env} is a coroutine; an environment is made by a plain function")
-    return OwnSource(name=name, make_one=cast("Callable[..., object]", made), arguments=names.arguments)
