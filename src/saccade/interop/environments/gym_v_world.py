@@ -69,5 +69,6 @@ def _ends(flags: Mapping[str, bool], agent: str) -> bool:
 
 def _shown(observation: object) -> WorldObservation:
     """Text and pictures; nothing where an agent that has ended sees nothing."""
-    parts = (getattr(observation, "text", None), getattr(observation, "image", None))
-    return shown_from([part for part in parts if part is not None])
+    parts = [getattr(observation, name, None) for name in ("text", "image")]
+    seen = [part for part in parts if part is not None]
+    return shown_from(seen) if seen else WorldObservation()

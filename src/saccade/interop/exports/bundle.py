@@ -22,9 +22,9 @@ NEEDS = ("numpy",)
 _IMPORT = re.compile(r"^(\s*(?:from|import) )saccade(?=[.\s])", re.MULTILINE)
 _FACE = '''"""The verifier of questions exported by Saccade {version} (Apache-2.0): copies of its modules."""
 
-from {name}.interop.exports.verifier import Verdict, score, score_bare, verdict
+from {name}.interop.exports.verifier import ReplyVerdict, score, score_bare, verdict
 
-__all__ = ["Verdict", "score", "score_bare", "verdict"]
+__all__ = ["ReplyVerdict", "score", "score_bare", "verdict"]
 '''
 
 

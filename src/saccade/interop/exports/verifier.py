@@ -14,11 +14,11 @@ from saccade.protocols.tagged import parse
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.types import Answer, Task
 
-__all__ = ["Verdict", "ground_truth_of", "score", "score_bare", "verdict"]
+__all__ = ["ReplyVerdict", "ground_truth_of", "score", "score_bare", "verdict"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class ReplyVerdict:
     """What became of a reply."""
 
     score: float
@@ -52,12 +52,12 @@ def score(reply: object, ground_truth: str) -> float:
     return verdict(reply, ground_truth).score
 
 
-def verdict(reply: object, ground_truth: str) -> Verdict:
+def verdict(reply: object, ground_truth: str) -> ReplyVerdict:
     """The score with the answer that was read."""
     task = _task(ground_truth)
     read = parse(_text(reply), offers_tools=False)
     answer = read.action.text if isinstance(read.action, Answer) else None
-    return Verdict(score=float(answer_is_right(task, answer)), answer=answer, is_well_formed=read.is_well_formed)
+    return ReplyVerdict(score=float(answer_is_right(task, answer)), answer=answer, is_well_formed=read.is_well_formed)
 
 
 def score_bare(reply: str, ground_truth: str) -> float:
