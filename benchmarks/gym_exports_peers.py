@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np, torch
 from omegaconf import OmegaConf
 from tensordict import TensorDict
-from transformers import PreTrainedTokenizerFast, Qwen2VLImageProcessor, Qwen2VLVideoProcessor, Qwen2_5_VLProcessor
+from transformers import Qwen2_5_VLProcessor, Qwen2TokenizerFast, Qwen2VLImageProcessor, Qwen2VLVideoProcessor
 from verl import DataProto
 from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 from verl.utils.import_utils import load_extern_object
 from verl.workers.reward_manager.naive import NaiveRewardManager
 
 work = Path(sys.argv[1])
-tokenizer = PreTrainedTokenizerFast.from_pretrained(work / "tiny")
+tokenizer = Qwen2TokenizerFast.from_pretrained(work / "tiny")
 images = Qwen2VLImageProcessor.from_pretrained(work / "tiny")
 processor = Qwen2_5_VLProcessor(images, tokenizer, Qwen2VLVideoProcessor(), chat_template=tokenizer.chat_template)
 config = OmegaConf.create({"max_prompt_length": 4096, "filter_overlong_prompts_workers": None,
@@ -51,14 +51,14 @@ import json, sys
 from pathlib import Path
 import numpy as np, torch
 from tensordict import TensorDict
-from transformers import PreTrainedTokenizerFast, Qwen2VLImageProcessor, Qwen2VLVideoProcessor, Qwen2_5_VLProcessor
+from transformers import Qwen2_5_VLProcessor, Qwen2TokenizerFast, Qwen2VLImageProcessor, Qwen2VLVideoProcessor
 from verl.protocol import DataProto
 from verl.utils.dataset import RLHFDataset, collate_fn
 from verl.workers.reward.config import RewardConfig
 from verl.workers.reward.function import AutoRewardManager
 
 work = Path(sys.argv[1])
-tokenizer = PreTrainedTokenizerFast.from_pretrained(work / "tiny")
+tokenizer = Qwen2TokenizerFast.from_pretrained(work / "tiny")
 images = Qwen2VLImageProcessor.from_pretrained(work / "tiny")
 processor = Qwen2_5_VLProcessor(images, tokenizer, Qwen2VLVideoProcessor(), chat_template=tokenizer.chat_template)
 rows = RLHFDataset(str(work / "easyr1" / "train.parquet"), tokenizer, processor, prompt_key="problem",
