@@ -8,6 +8,10 @@ must be that of the same question by the same seed in a direct rollout, for an e
 company; one of another question would be seen. The direct rollout plays the same questions by the same engine in a
 process of its own, 64 at a time. Compared is processor time of the processes for each episode (wall time is shared with
 the clients).
+
+The demo's model has a quarter of a million parameters, and an episode of it costs less than a request over HTTP.
+``--millions 50`` widens its multilayer perceptrons to so many parameters by units that add exactly nothing: the same
+replies, at the cost of a model of that size.
 """
 
 import argparse
@@ -16,10 +20,12 @@ import itertools
 import json
 import os
 import platform
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +33,8 @@ from pathlib import Path
 
 import httpx
 import psutil
+import torch
+from safetensors.torch import load_file, save_file
 
 from saccade.engines.local import local_engine
 from saccade.media import MediaStore, png_bytes
@@ -66,6 +74,25 @@ def direct(checkpoint: Path, count: int, clients: int, rounds: int) -> None:
     answers = [transcript(one.turns) for one in trajectories]
     work = policy.agent.engine.work
     print(json.dumps({"answers": answers, "cpu_s": spent, "rows_per_step": work.tokens_sampled / work.decode_steps}))
+
+
+def widened(checkpoint: Path, millions: float, folder: Path) -> Path:
+    """The checkpoint with units in its perceptrons whose way out is zero, until it has so many parameters."""
+    copy = Path(shutil.copytree(checkpoint, folder / "widened", ignore=shutil.ignore_patterns("trainer")))
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
+    text = config["text_config"]
+    hidden, layers, old = text["hidden_size"], text["num_hidden_layers"], text["intermediate_size"]
+    wide = text["intermediate_size"] = int(millions * 1e6 / (3 * hidden * layers)) // 64 * 64
+    weights = load_file(copy / "model.safetensors")
+    drawn = torch.Generator().manual_seed(0)
+    for name, weight in weights.items():
+        if "language_model" in name and name.endswith(("gate_proj.weight", "up_proj.weight")):
+            weights[name] = torch.cat([weight, 0.1 * torch.randn(wide - old, hidden, generator=drawn)])
+        elif "language_model" in name and name.endswith("down_proj.weight"):
+            weights[name] = torch.cat([weight, torch.zeros(hidden, wide - old)], dim=1)
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return copy
 
 
 class Clients:
@@ -147,6 +174,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--questions", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--millions", type=float, help="Parameters of the model, widened without effect.")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--part", choices=["direct", "load"], help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -157,7 +185,10 @@ def main() -> None:
     elif given.part == "load":
         load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes)
     else:
-        compare(given)
+        with tempfile.TemporaryDirectory() as folder:
+            if given.millions is not None:
+                given.checkpoint = widened(given.checkpoint, given.millions, Path(folder))
+            compare(given)
 
 
 def compare(given: argparse.Namespace) -> None:
@@ -226,6 +257,7 @@ def compare(given: argparse.Namespace) -> None:
     direct_s = statistics.median(alone["cpu_s"])
     result = {
         "clients": given.clients,
+        "widened_to_millions": given.millions,
         "wall_s": round(wall_s, 1),
         "replies": found["replies"],
         "wrong": found["wrong"],

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
@@ -170,3 +171,38 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(b'{"key": "a"}\n')
     with pytest.raises(UserError, match=r"a\.jsonl:1: .*delete this line"):
         SampleJournal(path, media=MediaStore(), media_directory=tmp_path / "media")
+
+
+def test_a_sample_under_the_key_of_another_question_is_played_again_and_refused_from_another_run(
+    tmp_path: Path,
+) -> None:
+    forged, other = tmp_path / "forged", tmp_path / "other"
+    with ChatServer(looker) as server:
+        measure(forged, server.url)
+        right = (forged / "samples" / "tagged.jsonl").read_bytes()
+        journal = forged / "journal" / "tagged.jsonl"
+        lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
+        # The first question's sample stands for the second one's.
+        lines[1] = {**lines[0], "key": lines[1]["key"]}
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        asked = len(server.received)
+        with pytest.raises(UserError, match="is that of another request"):
+            measure(other, server.url, keeping=Keeping(reuse=(forged,)))
+        measure(forged, server.url, resume=True)
+        assert len(server.received) - asked == 2
+    assert (forged / "samples" / "tagged.jsonl").read_bytes() == right
+
+
+def test_a_picture_of_the_journal_that_was_changed_is_told(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with ChatServer(looker) as server:
+        measure(run, server.url)
+        shown = [
+            image["hash"]
+            for line in (run / "journal" / "tagged.jsonl").read_text().splitlines()
+            for turn in json.loads(line)["trajectory"]["turns"]
+            for image in (turn.get("result") or {}).get("images", [])
+        ]
+        Image.new("RGB", (8, 8)).save(run / "media" / f"{shown[0]}.png")
+        with pytest.raises(UserError, match="another picture than its name says"):
+            measure(run, server.url, resume=True)

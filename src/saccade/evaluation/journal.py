@@ -101,17 +101,25 @@ class SampleJournal:
         return kept
 
     def restore(self, played: PlayedSample) -> None:
-        """The pictures of a kept sample, into the store."""
-        for image in _shown(played.trajectory):
-            if image.hash not in self._media:
-                self._media.add_file(self._directory / f"{image.hash}.png")
+        """The pictures of a kept sample, into the store; UserError for one that is not what its name says."""
+        self._take_pictures(played, self._directory)
 
     def take(self, other: Path, key: str, task: Task, played: PlayedSample) -> None:
         """A sample from another run's directory: its pictures, then itself."""
-        for image in _shown(played.trajectory):
-            if image.hash not in self._media:
-                self._media.add_file(other / "media" / f"{image.hash}.png")
+        self._take_pictures(played, other / "media")
         self.add(key, task, played)
+
+    def _take_pictures(self, played: PlayedSample, directory: Path) -> None:
+        for image in _shown(played.trajectory):
+            path = directory / f"{image.hash}.png"
+            if image.hash not in self._media and self._media.add_file(path).hash != image.hash:
+                raise UserError(f"{path}: is another picture than its name says; delete it, its sample is played again")
+
+    def forget_foreign(self, wanted: Mapping[str, RolloutRequest]) -> None:
+        """Forgets samples under the key of a request that they were not played for: their seeds are other ones."""
+        for key in [key for key in wanted if key in self.played and not _is_of(self.played[key], wanted[key])]:
+            del self.played[key]
+            logger.warning("%s: the sample of key %s is that of another request; it is played again", self._path, key)
 
     def close(self) -> None:
         self._file.close()
@@ -145,9 +153,14 @@ def play_missing(
     ``reuse`` are directories of other runs; what the machine failed there is played. Equal requests are played once.
     """
     wanted = dict(zip(keys, requests))
+    journal.forget_foreign(wanted)
     for run in reuse:
         lacking = {key for key in wanted if key not in journal.played}
         for key, played in _of_other_run(run, lacking):
+            if not _is_of(played, wanted[key]):
+                raise UserError(
+                    f"--reuse {run}: the sample of key {key} is that of another request; its journal was changed"
+                )
             journal.take(run, key, wanted[key].task, played)
     missing = [key for key in wanted if key not in journal.played]
     for key in wanted:
@@ -169,6 +182,11 @@ def play_missing(
     if missing:
         player.play([wanted[key] for key in missing], how, keep)
     return [_as_requested(journal.played[key], request) for key, request in zip(keys, requests)]
+
+
+def _is_of(played: PlayedSample, request: RolloutRequest) -> bool:
+    """Whether a sample has the seed and number of a request, which are part of its key."""
+    return (played.trajectory.seed, played.trajectory.sample) == (request.seed, request.sample)
 
 
 def _as_requested(played: PlayedSample, request: RolloutRequest) -> PlayedSample:

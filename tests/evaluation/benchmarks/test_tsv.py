@@ -133,3 +133,30 @@ def test_a_changed_file_is_told_by_its_hash(tmp_path: Path) -> None:
 def test_a_missing_file_is_told_with_the_place_where_it_belongs(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"V\* Bench is not there; put .*VStarBench.tsv or the parquet files of"):
         open_benchmark("vstar", tmp_path, media=MediaStore())
+
+
+def test_a_row_that_is_too_large_is_refused_before_it_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "Large.tsv"
+    for cell in ("x" * 5000, '"' + "\n" * 5000, '"' + "x" * 5000):
+        path.write_text(f"index\timage\n0\t{encoded(1)}\n1\t{cell}")
+        with pytest.raises(UserError, match=r"line 3: the row has more than 4,000 bytes"):
+            list(TsvFile(path, max_record_bytes=4000).rows())
+
+
+def test_a_quoted_field_of_very_many_lines_comes_back_whole(tmp_path: Path) -> None:
+    lines = '""\n' * 50_000
+    path = tmp_path / "Lines.tsv"
+    path.write_text(f'index\tquestion\timage\n0\t"{lines}"\t1\n1\tlast\t1\n')
+    first, last = TsvFile(path).rows()
+    assert first.fields["question"] == '"\n' * 50_000
+    assert (last.line, last.fields["question"]) == (50_003, "last")
+
+
+def test_truncated_base64_is_told_and_never_shown(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    Image.effect_noise((64, 64), 80).convert("RGB").save(buffer, "PNG")
+    noise = base64.b64encode(buffer.getvalue()).decode()
+    for broken in (noise[: len(noise) // 2], noise[:200] + "!" * 80, "QUJD" * 40):
+        path = written(tmp_path, [asked(0, encoded(1)), asked(1, broken)])
+        with pytest.raises(UserError, match=r"line 3, column 'image'"):
+            open_benchmark("vstar", path, media=MediaStore())

@@ -18,10 +18,13 @@ from saccade.evaluation.benchmarks.benchmark import (
     bounded,
 )
 from saccade.evaluation.benchmarks.intervals import figure_interval
+from saccade.rewards.judges.addressing import Runs, addresses_judge
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
 NO_VERDICT = Extracted("", None)
+SPOKEN_TO_JUDGE = Extracted("", 0.0)
+_NO_RUNS: Runs = frozenset()
 AT_ONCE = 16
 """Replies that a judge is asked about at a time."""
 
@@ -98,7 +101,10 @@ async def judge_replies(
 
 
 async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatModel, *, seed: int = 0) -> Extracted:
-    """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form."""
+    """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form.
+
+    A reply that speaks to the judge is wrong unasked: were it no verdict, it would take its question out of the figure.
+    """
     if reading.judging is None:
         return reading.read(row, reply)
     asking = reading.judging(row, bounded(reply))
@@ -110,6 +116,8 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
         except StopIteration as end:
             extracted: Extracted = end.value
             return extracted
+        if said is None and addresses_judge(reply, _NO_RUNS, question=row.question or row.task.question):
+            return SPOKEN_TO_JUDGE
         message = Message(role="user", parts=(prompt,))
         drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
         try:

@@ -16,7 +16,8 @@ from saccade.errors import UserError
 
 MAX_REFERENCE_CHARACTERS = 64
 """A picture field of so many characters or fewer names another row."""
-MAX_FIELD_BYTES = 1 << 30
+MAX_RECORD_BYTES = 256 << 20
+"""A row of more is refused before it is held: the largest of published files have a document's pages, 100 MB or so."""
 IMAGE_COLUMN = "image"
 _READ_BYTES = 4 << 20
 
@@ -46,8 +47,9 @@ class TsvRow:
 class TsvFile:
     """The rows of a TSV; ``md5`` is that of the whole file once all rows were read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self.path = path
+        self._max_record_bytes = max_record_bytes
         self._digest = hashlib.md5(usedforsecurity=False)
         self.header: tuple[str, ...] = ()
 
@@ -64,7 +66,7 @@ class TsvFile:
             raise UserError(f"{self.path}: cannot be read ({error.strerror})") from error
 
     def _rows(self, file: BinaryIO) -> Iterator[TsvRow]:
-        records = _Records(file, self._digest.update, self.path)
+        records = _Records(file, self._digest.update, self.path, self._max_record_bytes)
         first = next(records, None)
         if first is None:
             raise UserError(f"{self.path}: the file is empty")
@@ -110,10 +112,11 @@ class _Record:
 class _Records:
     """Records of a TSV with quoted fields as the csv module writes them; a quoted field may hold line ends."""
 
-    def __init__(self, file: BinaryIO, seen: Callable[[bytes], None], path: Path) -> None:
+    def __init__(self, file: BinaryIO, seen: Callable[[bytes], None], path: Path, most_bytes: int) -> None:
         self._file = file
         self._seen = seen
         self._path = path
+        self._most_bytes = most_bytes
         self._offset = 0
         self._line = 1
 
@@ -121,25 +124,26 @@ class _Records:
         return self
 
     def __next__(self) -> _Record:
-        raw = self._file.readline()
+        raw: bytes | bytearray = self._next_line(0)
         if not raw:
             raise StopIteration
-        self._seen(raw)
         lines = 1
         fields: list[tuple[int, int]] = []
         place = 0
         while True:
             if raw[place : place + 1] == b'"':
                 end = place + 1
-                while (end := _closing(raw, end)) < 0:
-                    more = self._file.readline()
-                    if not more or len(raw) > MAX_FIELD_BYTES:
+                while (closing := _closing(raw, end)) < 0:
+                    more = self._next_line(len(raw))
+                    if not more:
                         raise UserError(
                             f"{self._path}, line {self._line}: a quoted field of column {len(fields) + 1} never ends"
                         )
-                    self._seen(more)
                     lines += 1
-                    raw, end = raw + more, place + 1
+                    # Neither copied nor searched again for each line: a field may have very many.
+                    raw, end = raw if isinstance(raw, bytearray) else bytearray(raw), len(raw)
+                    raw += more
+                end = closing
                 fields.append((place + 1, end))
                 place = end + 1
                 stop = raw.find(b"\t", place)
@@ -149,13 +153,25 @@ class _Records:
             if stop < 0:
                 break
             place = stop + 1
-        record = _Record(self._line, self._offset, raw, tuple(fields))
+        record = _Record(self._line, self._offset, bytes(raw), tuple(fields))
         self._line += lines
         self._offset += len(raw)
         return record
 
+    def _next_line(self, held: int) -> bytes:
+        """The next line, nothing at the file's end; UserError where its record grows too large."""
+        most = self._most_bytes - held
+        line = self._file.readline(most + 1)
+        if len(line) > most:
+            raise UserError(
+                f"{self._path}, line {self._line}: the row has more than {self._most_bytes:,} bytes, as no row of a "
+                "published file has"
+            )
+        self._seen(line)
+        return line
 
-def _closing(raw: bytes, place: int) -> int:
+
+def _closing(raw: bytes | bytearray, place: int) -> int:
     """Where the quote that ends the field stands; -1 where it is not in these lines. Two quotes are one in the text."""
     while (place := raw.find(b'"', place)) >= 0:
         if raw[place + 1 : place + 2] != b'"':
@@ -164,7 +180,7 @@ def _closing(raw: bytes, place: int) -> int:
     return -1
 
 
-def _end_of_line(raw: bytes) -> int:
+def _end_of_line(raw: bytes | bytearray) -> int:
     return len(raw) - (2 if raw.endswith(b"\r\n") else 1 if raw.endswith(b"\n") else 0)
 
 
