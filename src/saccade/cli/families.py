@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[FAMILY]...")
 @click.option("--domain", help="Families of this domain alone.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON object a line.")
-def families(names: tuple[str, ...], domain: str | None, is_json: bool) -> None:
+@click.option("--markdown", "is_page", is_flag=True, help="A page with every program, as docs/gym_families.md is.")
+def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page: bool) -> None:
     """List task families: domain, programs, looks, extra, and whether they need a closer look.
 
     Each can be named wherever a family is named, as can a part of it:
@@ -24,7 +25,7 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool) -> None:
     """
     import json
 
-    from saccade.gym.listing import as_json, as_text, summary
+    from saccade.gym.listing import as_json, as_page, as_text, summary
     from saccade.gym.registry import DOMAINS
 
     if domain is not None and domain not in DOMAINS:
@@ -33,6 +34,9 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool) -> None:
     if is_json:
         for family in shown:
             click.echo(json.dumps(as_json(family)))
+        return
+    if is_page:
+        click.echo(as_page(shown), nl=False)
         return
     for family in shown:
         click.echo(as_text(family, with_programs=bool(names)))

@@ -9,8 +9,11 @@ from saccade.tasks.code_experts import code_turn
 from saccade.tasks.scene import SIZE_PX, call, look_box, place_of
 from saccade.types import ExpertTurn, Json
 
-MOST_CROPS = 6
-"""So many looks at most; evidence beyond it is seen by a crop that holds all of it."""
+MOST_CROPS, MOST_FINE_CROPS = 6, 18
+"""So many looks at most, and at large pictures; evidence beyond it is seen by a crop that holds all of it."""
+
+LARGE_PX = 512
+"""Pictures from this size on have evidence that a crop of a quarter would not show as it is."""
 
 Size = tuple[int, int]
 
@@ -44,10 +47,11 @@ def expert_turns(
 
 
 def crop_box(box: Box, size: Size) -> Box:
-    """A box with whole sides on the grid of eighths of the picture, a quarter of its sides at least, around a box."""
+    """A box with whole sides on the grid of eighths of the picture around a box: a quarter of its sides at least, of
+    large pictures an eighth."""
     scale_x, scale_y = SIZE_PX / size[0], SIZE_PX / size[1]
     unit = Box(box.x1 * scale_x, box.y1 * scale_y, box.x2 * scale_x, box.y2 * scale_y)
-    found = look_box(unit)
+    found = look_box(unit, 32, 0) if min(size) >= LARGE_PX else look_box(unit)
     return Box(
         round(found.x1 / scale_x), round(found.y1 / scale_y), round(found.x2 / scale_x), round(found.y2 / scale_y)
     )
@@ -70,7 +74,8 @@ def _crops(
         said = _said(label, region, sizes[region.image_index])
         if not any(index == region.image_index and _holds(seen, region.box) for index, seen, _ in looks):
             looks.append((region.image_index, box, said))
-    if len(looks) > MOST_CROPS:
+    is_large = all(min(size) >= LARGE_PX for size in sizes)
+    if len(looks) > (MOST_FINE_CROPS if is_large else MOST_CROPS):
         looks = []
         for index, found in by_image.items():
             box = crop_box(_union([region.box for _, region in found]), sizes[index])

@@ -156,6 +156,12 @@ class GymFamily:
             "grammar does not draw what it asks about"
         )
 
+    def _expert_kinds(self, program: Program) -> tuple[ExpertKind, ...]:
+        """The program's, the usual one first: where a closer look is needed, the one that looks closer."""
+        if not self.needs_closer:
+            return program.experts
+        return ("crop", *(kind for kind in program.experts if kind not in ("crop", "glance")))
+
     def _sample(
         self,
         program: Program,
@@ -173,7 +179,7 @@ class GymFamily:
         paraphrases = tuple(wording.format(**asked.words) + suffix for wording in program.wordings)
         question = paraphrases[int(asking.rng.integers(len(paraphrases)))]
         evidence = _evidence(asking.state, rendering, asked)
-        experts = _experts(program, renderer, evidence, rendering, asked)
+        experts = _experts(self._expert_kinds(program), renderer, evidence, rendering, asked)
         kind = expert if expert is not None and expert in experts else next(iter(experts))
         objects = _objects(asking.state, rendering)
         scene = Scene(
@@ -246,7 +252,7 @@ def _evidence(state: SceneState, rendering: Rendering, asked: ProgramQuestion) -
 
 
 def _experts(
-    program: Program,
+    possible: Sequence[ExpertKind],
     renderer: Renderer,
     evidence: Sequence[tuple[str, SeenRegion]],
     rendering: Rendering,
@@ -254,7 +260,7 @@ def _experts(
 ) -> Mapping[ExpertKind, tuple[ExpertTurn, ...]]:
     sizes = [image.size for image in rendering.images]
     has_code = bool(asked.code) and renderer.has_flat_colours
-    kinds = [kind for kind in program.experts if kind != "code" or has_code] or ["glance"]
+    kinds = [kind for kind in possible if kind != "code" or has_code] or ["glance"]
     return {kind: expert_turns(kind, evidence, sizes, asked.code) for kind in kinds}
 
 

@@ -46,3 +46,32 @@ def summary(families: Sequence[GymFamily]) -> str:
 
 def _looks(family: GymFamily) -> tuple[str, ...]:
     return tuple(renderer.name for renderer in family.all_renderers)
+
+
+def as_page(families: Sequence[GymFamily]) -> str:
+    """A page in Markdown: every family with its axes, its looks and one wording of each program."""
+    lines = ["# Families of the gym", "", f"Made by `saccade families --markdown`. {summary(families)}.", ""]
+    for domain in dict.fromkeys(family.domain for family in families):
+        lines += [f"## {domain[0].upper()}{domain[1:]}", ""]
+        for family in families:
+            if family.domain == domain:
+                lines += [*_section(family), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(family: GymFamily) -> list[str]:
+    notes = [f"looks {', '.join(_looks(family))}", f"axes {', '.join(family.axes) or 'none'}"]
+    if family.extra:
+        notes.append(f"extra `{family.extra}`")
+    if family.needs_closer:
+        notes.append("needs a closer look")
+    rows = [f"| `{one.name}` | {one.wordings[0]} | {', '.join(one.experts)} |" for one in family.programs]
+    head = ["| program | how it asks | experts |", "|---|---|---|"]
+    return [
+        f"### {family.name}",
+        "",
+        f"{family.about[0].upper()}{family.about[1:]}. {'; '.join(notes)}.",
+        "",
+        *head,
+        *rows,
+    ]

@@ -16,7 +16,7 @@ from saccade.gym.grammars.boards import (
 )
 from saccade.gym.looks.boards import BOARD, FINE, FINE_WOODEN, WOODEN
 from saccade.gym.program import Program
-from saccade.gym.programs.boards import MOSAIC_PROGRAMS, SLIDING_PROGRAMS, TABLE_PROGRAMS, WALK_PROGRAMS
+from saccade.gym.programs.digit_tables import TABLE_PROGRAMS
 from saccade.gym.programs.holes import (
     by_lines,
     by_period,
@@ -28,6 +28,9 @@ from saccade.gym.programs.holes import (
     period_program,
     thing_program,
 )
+from saccade.gym.programs.mosaics import MOSAIC_PROGRAMS
+from saccade.gym.programs.sliding import SLIDING_PROGRAMS
+from saccade.gym.programs.walks import WALK_PROGRAMS
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES
 
 NEXT = (

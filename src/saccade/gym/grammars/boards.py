@@ -17,6 +17,8 @@ from saccade.tasks.drawing import COLOUR_NAMES, SHAPES
 
 AXES = ("clutter", "rule")
 SIDE_PX = 256
+FINE_PX = 64
+"""The side of the squares that crops of fine print are made of."""
 HOLE = "hole"
 """The kind of a cell whose content is asked for."""
 
@@ -50,14 +52,16 @@ def board_cell(row: int, column: int, kind: str = "cell", **attributes: str) -> 
 
 
 def board_state(cells: list[Element], rows: int, columns: int, side_px: int = SIDE_PX) -> BoardState:
-    """The board of these cells, on a square canvas; cells are as wide as a multiple of eight pixels."""
-    pitch = side_px // max(rows, columns) // 8 * 8
-    left, top = (side_px - pitch * columns) // 16 * 8, (side_px - pitch * rows) // 16 * 8
+    """The board of these cells, on a square canvas. Fine print lies in the middle of squares that a crop shows."""
+    grid = FINE_PX if side_px == CANVAS_PX else 8
+    pitch = side_px // max(rows, columns) // grid * grid
+    left, top = ((side_px - pitch * count) // (2 * grid) * grid for count in (columns, rows))
+    middle = FINE_PX / 2 if side_px == CANVAS_PX else pitch / 2
     placed = tuple(
         replace(
             one,
             numbers={**one.numbers, "pitch": float(pitch)},
-            center=Point(left + (one.numbers["column"] + 0.5) * pitch, top + (one.numbers["row"] + 0.5) * pitch),
+            center=Point(left + one.numbers["column"] * pitch + middle, top + one.numbers["row"] * pitch + middle),
         )
         for one in cells
     )

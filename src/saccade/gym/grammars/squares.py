@@ -82,7 +82,7 @@ def draw_plate_squares(rng: Generator, levels: Levels) -> SquareState:
     elements = []
     for index in range(count):
         row, column = divmod(index, per_row)
-        left, top = (int(rng.integers(2, (cell - PLATE_PX) // 8 - 1)) * 8 for _ in range(2))
+        left, top = (64 * int(rng.integers(cell // 64)) + 8 * int(rng.integers(3)) for _ in range(2))
         letter = letters[1] if index == odd else letters[0]
         elements.append(
             Element(
@@ -91,7 +91,7 @@ def draw_plate_squares(rng: Generator, levels: Levels) -> SquareState:
                 name=f"{colours[index]} plate",
                 attributes={"colour": colours[index], "letter": letter},
                 numbers={"radius": float(half)},
-                center=Point(column * cell // 8 * 8 + left + half, row * cell // 8 * 8 + top + half),
+                center=Point(column * cell // 64 * 64 + left + half, row * cell // 64 * 64 + top + half),
             )
         )
     return SquareState(
