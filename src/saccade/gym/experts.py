@@ -10,16 +10,13 @@ from saccade.tasks.scene import SIZE_PX, call, look_box, place_of
 from saccade.types import ExpertTurn, Json
 
 MOST_CROPS, MOST_FINE_CROPS = 6, 18
-"""So many looks at most, and at large pictures; evidence beyond it is seen by a crop that holds all of it."""
-
-LARGE_PX = 512
-"""Pictures from this size on have evidence that a crop of a quarter would not show as it is."""
+"""So many looks at most, and at fine print; evidence beyond it is seen by a crop that holds all of it."""
 
 Size = tuple[int, int]
 
 
 def expert_turns(
-    kind: ExpertKind, evidence: Sequence[tuple[str, SeenRegion]], sizes: Sequence[Size], code: str
+    kind: ExpertKind, evidence: Sequence[tuple[str, SeenRegion]], sizes: Sequence[Size], code: str, *, is_fine: bool
 ) -> tuple[ExpertTurn, ...]:
     """The tool calls of an expert of this kind, in pixels; after them it answers.
 
@@ -33,7 +30,7 @@ def expert_turns(
     for label, region in evidence:
         by_image.setdefault(region.image_index, []).append((label, region))
     if kind == "crop":
-        return _crops(evidence, by_image, sizes)
+        return _crops(evidence, by_image, sizes, is_fine)
     turns = []
     for index, found in by_image.items():
         words = " ".join(_said(label, region, sizes[index]) for label, region in found)
@@ -46,12 +43,12 @@ def expert_turns(
     return tuple(turns)
 
 
-def crop_box(box: Box, size: Size) -> Box:
-    """A box with whole sides on the grid of eighths of the picture around a box: a quarter of its sides at least, of
-    large pictures an eighth."""
+def crop_box(box: Box, size: Size, *, is_fine: bool = False) -> Box:
+    """A box with whole sides on the grid of eighths of the picture around a box: a quarter of its sides at least, or
+    an eighth where what it shows is fine print."""
     scale_x, scale_y = SIZE_PX / size[0], SIZE_PX / size[1]
     unit = Box(box.x1 * scale_x, box.y1 * scale_y, box.x2 * scale_x, box.y2 * scale_y)
-    found = look_box(unit, 32, 0) if min(size) >= LARGE_PX else look_box(unit)
+    found = look_box(unit, 32, 0) if is_fine else look_box(unit)
     return Box(
         round(found.x1 / scale_x), round(found.y1 / scale_y), round(found.x2 / scale_x), round(found.y2 / scale_y)
     )
@@ -66,19 +63,19 @@ def _crops(
     evidence: Sequence[tuple[str, SeenRegion]],
     by_image: dict[int, list[tuple[str, SeenRegion]]],
     sizes: Sequence[Size],
+    is_fine: bool,
 ) -> tuple[ExpertTurn, ...]:
     """Each region in its turn; those that a crop shows already are not cropped again."""
     looks: list[tuple[int, Box, str]] = []
     for label, region in evidence:
-        box = crop_box(region.box, sizes[region.image_index])
+        box = crop_box(region.box, sizes[region.image_index], is_fine=is_fine)
         said = _said(label, region, sizes[region.image_index])
         if not any(index == region.image_index and _holds(seen, region.box) for index, seen, _ in looks):
             looks.append((region.image_index, box, said))
-    is_large = all(min(size) >= LARGE_PX for size in sizes)
-    if len(looks) > (MOST_FINE_CROPS if is_large else MOST_CROPS):
+    if len(looks) > (MOST_FINE_CROPS if is_fine else MOST_CROPS):
         looks = []
         for index, found in by_image.items():
-            box = crop_box(_union([region.box for _, region in found]), sizes[index])
+            box = crop_box(_union([region.box for _, region in found]), sizes[index], is_fine=is_fine)
             looks.append((index, box, " ".join(label for label, _ in found)))
     return tuple(
         call(said, "crop", index + 1, bbox_2d=[int(side) for side in box.as_tuple()]) for index, box, said in looks

@@ -79,6 +79,8 @@ class GymFamily:
     is_split_by_state: bool = False
     """Whether splits share no state, rather than no picture: for looks that are slow, which then draw no picture in
     vain. Every state must have a look of its own."""
+    is_fine_print: bool = False
+    """Whether evidence is in ``fine.py``'s print: experts look at squares of 64 pixels."""
     needs_closer: bool = False
     """Whether the view of the whole picture (64 pixels wide) leaves every question at chance."""
 
@@ -157,8 +159,8 @@ class GymFamily:
         )
 
     def _expert_kinds(self, program: Program) -> tuple[ExpertKind, ...]:
-        """The program's, the usual one first: where a closer look is needed, the one that looks closer."""
-        if not self.needs_closer:
+        """The program's, the usual one first: of fine print, the one that looks closer."""
+        if not self.is_fine_print:
             return program.experts
         return ("crop", *(kind for kind in program.experts if kind not in ("crop", "glance")))
 
@@ -179,9 +181,8 @@ class GymFamily:
         paraphrases = tuple(wording.format(**asked.words) + suffix for wording in program.wordings)
         question = paraphrases[int(asking.rng.integers(len(paraphrases)))]
         evidence = _evidence(asking.state, rendering, asked)
-        experts = _experts(self._expert_kinds(program), renderer, evidence, rendering, asked)
+        experts = _experts(self._expert_kinds(program), renderer, evidence, rendering, asked, self.is_fine_print)
         kind = expert if expert is not None and expert in experts else next(iter(experts))
-        objects = _objects(asking.state, rendering)
         scene = Scene(
             images=rendering.images,
             asked=SceneQuestion(
@@ -198,7 +199,7 @@ class GymFamily:
                 looks=experts[kind],
                 conclusion=asked.conclusion,
             ),
-            objects=objects,
+            objects=_objects(asking.state, rendering),
             split_key=state_key(asking.state) if self.is_split_by_state else b"",
             frame_times_s=rendering.frame_times_s,
             event_s=asked.event_s,
@@ -257,11 +258,12 @@ def _experts(
     evidence: Sequence[tuple[str, SeenRegion]],
     rendering: Rendering,
     asked: ProgramQuestion,
+    is_fine: bool,
 ) -> Mapping[ExpertKind, tuple[ExpertTurn, ...]]:
     sizes = [image.size for image in rendering.images]
-    has_code = bool(asked.code) and renderer.has_flat_colours
+    has_code = asked.code and renderer.has_flat_colours
     kinds = [kind for kind in possible if kind != "code" or has_code] or ["glance"]
-    return {kind: expert_turns(kind, evidence, sizes, asked.code) for kind in kinds}
+    return {kind: expert_turns(kind, evidence, sizes, asked.code, is_fine=is_fine) for kind in kinds}
 
 
 def _objects(state: SceneState, rendering: Rendering) -> tuple[SceneObject, ...]:

@@ -55,6 +55,7 @@ def _fine(name: str, about: str, domain: str, grammar: Grammar, programs: tuple[
         grammar=grammar,
         renderers=(FINE, FINE_WOODEN),
         programs=programs,
+        is_fine_print=True,
         needs_closer=True,
     )
 

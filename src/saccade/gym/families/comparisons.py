@@ -25,6 +25,7 @@ FAMILIES = (
         grammar=PLATE_PAIRS,
         renderers=(PLATES, TABLE),
         programs=plate_pair_programs(LETTERS),
+        is_fine_print=True,
         needs_closer=True,
     ),
     GymFamily(
@@ -42,6 +43,7 @@ FAMILIES = (
         grammar=PLATE_SQUARES,
         renderers=(PLATES, TABLE),
         programs=PLATE_SQUARE_PROGRAMS,
+        is_fine_print=True,
         needs_closer=True,
     ),
 )

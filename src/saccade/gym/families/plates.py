@@ -51,6 +51,7 @@ def _family(name: str, about: str, domain: str, marks: Marks, programs: Iterable
         grammar=plates_grammar(marks),
         renderers=(PLATES, TABLE),
         programs=_close(programs),
+        is_fine_print=True,
         needs_closer=True,
     )
 
@@ -207,6 +208,7 @@ FAMILIES = (
         programs=reading_programs(
             Readings(kind="coded", many="plates", value="number", most="largest", least="smallest")
         ),
+        is_fine_print=True,
         needs_closer=True,
     ),
 )
