@@ -62,7 +62,7 @@ def _chart(
     programs: tuple[Program, ...],
 ) -> GymFamily:
     return GymFamily(
-        name=f"chart_{form}",
+        name={"lines": "chart_several_lines", "pie": "chart_sectors"}.get(form, f"chart_{form}"),
         about=about,
         domain="charts",
         grammar=grammar,

@@ -1,13 +1,14 @@
 """Videos of balls in a box, frame by frame."""
 
 from numpy.random import Generator
+from PIL import Image
 
 from saccade.geometry import Box, Point
 from saccade.gym.grammars.motion import BALL_PX, EVERY_S, FRAMES, WALL_PX, place_at
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
 from saccade.gym.painter import Painter
-from saccade.gym.rendering import Renderer, Rendering
+from saccade.gym.rendering import Renderer, Rendering, SeenRegion
 from saccade.gym.state import SceneState
 from saccade.tasks.drawing import BACKGROUND, Colour
 
@@ -26,7 +27,8 @@ def render_paper(state: SceneState, rng: Generator, levels: Levels) -> Rendering
 
 
 def _rendered(state: SceneState, ground: Colour) -> Rendering:
-    images, regions = [], []
+    images: list[Image.Image] = []
+    regions: list[SeenRegion] = []
     times = tuple(EVERY_S * frame for frame in range(FRAMES))
     for frame, time_s in enumerate(times):
         painter = Painter(state.width, state.height, ground)
