@@ -90,7 +90,8 @@ def draw_finding_words(rng: Generator, difficulty: float) -> Scene:
         center = Point(int(rng.integers(half, SIZE_PX - half)), int((row + 0.5) * SIZE_PX / rows))
         if place_of(center) not in written.values():
             written[text] = place_of(center)
-            target = rectangle_target(text, canvas.text(text, center, height))
+            # The tail of a letter in the lowest row may hang out of the picture.
+            target = rectangle_target(text, canvas.text(text, center, height).clipped(SIZE_PX, SIZE_PX))
     if not written:
         return draw_finding_words(rng, difficulty)
     if rng.integers(2):
