@@ -7,6 +7,7 @@ import click
 
 from saccade.config.context import RecipeContext
 from saccade.config.fleet import FleetSettings
+from saccade.config.tracking import TrackingSettings
 from saccade.errors import UserError
 from saccade.evaluation.summary import StageSummary
 from saccade.train.plan import Plan
@@ -24,6 +25,7 @@ def train_spread(
     threads: int,
     is_quiet: bool,
     config: str,
+    tracking: TrackingSettings,
 ) -> Mapping[str, StageSummary]:
     """Runs the recipe that ``target`` names on a cluster, watched over by this process; the summaries of the run.
 
@@ -51,6 +53,7 @@ def train_spread(
         command=("saccade", *arguments),
         is_quiet=is_quiet,
         config=config,
+        tracking=tracking,
         weights=weights_folder(fleet, out.absolute()),
     )
     return train_on_ray(job)

@@ -18,6 +18,7 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
+    from saccade.config.tracking import TrackingSettings
     from saccade.evaluation.summary import StageSummary
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
@@ -119,9 +120,13 @@ def start(
     # Of several processes the first one speaks for all.
     log_to_stderr(is_quiet=quiet or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
+    from saccade.config.tracking import split_tracking
+    from saccade.runs.trackers.following import check_trackers
     from saccade.train.engine_choice import plan_of
 
     fleet, overrides = split_overrides(context.overrides)
+    tracking, overrides = split_tracking(overrides)
+    check_trackers(tracking)
     if not fleet.has_ray:
         check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
@@ -142,8 +147,9 @@ def start(
             threads=threads,
             is_quiet=quiet,
             config=config,
+            tracking=tracking,
         )
-        tell(summaries, plan, out)
+        tell(summaries, plan, out, tracking)
         return
     run = partial(
         _run,
@@ -156,6 +162,7 @@ def start(
         quiet=quiet,
         source=source,
         config=config,
+        tracking=tracking,
     )
     if fleet.learners == 1:
         run(measured=measured, keeping=keeping)
@@ -185,6 +192,7 @@ def _run(
     quiet: bool,
     source: "Callable[[], RecipeSource] | None",
     config: str,
+    tracking: "TrackingSettings",
     measured: Mapping[str, object] | None,
     company: "Company | None" = None,
     keeping: "Keeping | None" = None,
@@ -207,12 +215,13 @@ def _run(
         inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
         config=config,
+        tracking=tracking,
         accepted=accepted,
         progress=Progress("quiet" if quiet else "auto"),
         company=company,
         keeping=keeping or Keeping(),
     )
-    tell(summaries, plan, out)
+    tell(summaries, plan, out, tracking)
 
 
 def _config_of(plan: "Plan", context: "RecipeContext", threads: int) -> str:
@@ -228,15 +237,20 @@ def _config_of(plan: "Plan", context: "RecipeContext", threads: int) -> str:
     return header + config_text(options, to_json(plan.settings), context.overrides)
 
 
-def tell(summaries: "Mapping[str, StageSummary]", plan: "Plan", out: Path) -> None:
+def tell(
+    summaries: "Mapping[str, StageSummary]", plan: "Plan", out: Path, tracking: "TrackingSettings | None" = None
+) -> None:
     """Writes the report and says what was measured and where everything is."""
     from saccade.runs.asking import read_asked
     from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.runinfo import RunPaths
+    from saccade.runs.trackers.following import send_report
     from saccade.viewer.report import write_report
     from saccade.viewer.story import seen_text
 
     write_report(RunPaths(root=out))
+    if tracking is not None:
+        send_report(tracking, RunPaths(root=out))
     for remark in plan.remarks:
         click.echo(remark)
     asked = read_asked(RunPaths(root=out).asked).evaluations

@@ -25,6 +25,7 @@ from saccade.atomic import disk_errors
 from saccade.config.engine import split_engine
 from saccade.config.fleet import split_overrides
 from saccade.config.settings import Override, to_json
+from saccade.config.tracking import split_tracking
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -72,10 +73,12 @@ def config_text(run: Mapping[str, Json], settings: Mapping[str, Json], overrides
     ``overrides`` choose, what differs from the default.
     """
     fleet, others = split_overrides(overrides)
+    tracking, others = split_tracking(others)
     engine, _ = split_engine(others)
     groups: dict[str, Json] = {}
     for name, values, defaults in (
         ("fleet", to_json(fleet), to_json(type(fleet)())),
+        ("tracking", to_json(tracking), to_json(type(tracking)())),
         ("engine", to_json(engine), to_json(type(engine)())),
     ):
         differing = {key: value for key, value in values.items() if value != defaults[key]}

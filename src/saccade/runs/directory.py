@@ -38,7 +38,9 @@ BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 """Folders that mirror those of records: what is known of a file stands at the same place in each."""
 _SAMPLES = ("journal", "samples", "benchmarks", "judging", "prices.toml")
 """Made by evaluations alone."""
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, "nonfinite", "recipe", "engine"})
+_TRACKERS = ("trackers.json", "wandb")
+_OTHERS = ("nonfinite", "recipe", "engine")
+_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, *_TRACKERS, *_OTHERS})
 
 
 logger = logging.getLogger(__name__)

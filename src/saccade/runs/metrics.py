@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
@@ -36,6 +36,7 @@ class MetricsWriter:
         self._tensorboard = tensorboard
         self._start = start
         self._boards: dict[str, SummaryWriter] = {}
+        self._follow: Callable[[Position, Mapping[str, float]], None] | None = None
         self._started_s = time.monotonic()
 
     @classmethod
@@ -69,6 +70,10 @@ class MetricsWriter:
         """Seconds that the run has worked so far, earlier sessions included."""
         return time.monotonic() - self._started_s
 
+    def follow(self, each: Callable[[Position, Mapping[str, float]], None]) -> None:
+        """Call this with every record from now on, as ``read_metrics`` would give it."""
+        self._follow = each
+
     def write(self, position: Position, values: Mapping[str, float]) -> None:
         """Append one record. Raises MachineError when the disk does not take it."""
         if taken := [key for key in values if key in _RESERVED]:
@@ -83,6 +88,8 @@ class MetricsWriter:
                 board = self._board(position.stage, self._tensorboard)
                 for key, value in values.items():
                     board.add_scalar(key, value, position.step)
+        if self._follow is not None:
+            self._follow(position, {**values, WALL_S: round(self.wall_s, 3)})
 
     def sync(self) -> None:
         """Wait until the disk has everything; call it before a checkpoint is written."""

@@ -84,6 +84,11 @@ class RunPaths:
         return self.root / "tensorboard"
 
     @property
+    def trackers(self) -> Path:
+        """The run's identity in each experiment tracker; there only where one follows it."""
+        return self.root / "trackers.json"
+
+    @property
     def checkpoints(self) -> Path:
         return self.root / "checkpoints"
 

@@ -11,6 +11,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.fleet import COLLECTIVE, FleetSettings
 from saccade.config.settings import to_json
 from saccade.config.sources import families_in, inputs_of
+from saccade.config.tracking import TrackingSettings
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company, joined
 from saccade.media.store import MediaStore
@@ -47,6 +48,7 @@ class Job:
     command: tuple[str, ...] = ()
     config: str = ""
     """Text of the run's ``config.yaml``."""
+    tracking: TrackingSettings = TrackingSettings()
     is_quiet: bool = False
     weights: Path
     """Folder for the weights that rollout workers read."""
@@ -124,6 +126,7 @@ def _lead(
         threads=job.threads,
         command=job.command,
         config=job.config,
+        tracking=job.tracking,
         inputs=inputs_of(context, families=families_in([to_json(plan.settings)])),
         source=load_recipe(job.recipe).source(),
         accepted=job.accepted,

@@ -124,6 +124,7 @@ def write_attempts(run: MeasuringState, path: Path, position: Position, attempts
     """Trajectories with their pictures, into the run's directory; beside them what a viewer finds them by."""
     paths = run.directory.paths
     places = write_records(path, position, attempts, media=run.media, media_directory=paths.media)
+    run.trackers.show(position, attempts, run.media, is_training=path.parent != paths.evaluations)
     try:
         write_beside(paths, path, position, places, attempts)
     except OSError as error:

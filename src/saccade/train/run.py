@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.config.settings import to_json
 from saccade.config.sources import RecipeSource
+from saccade.config.tracking import TrackingSettings
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
@@ -45,6 +46,7 @@ def run_plan(
     keeping: Keeping = Keeping(),
     fleet: Fleet | None = None,
     config: str = "",
+    tracking: TrackingSettings = TrackingSettings(),
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
 
@@ -55,7 +57,7 @@ def run_plan(
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
     ``keeping`` says which they take. With a ``fleet`` its rollout workers play. ``config`` is the text of the run's
-    ``config.yaml``.
+    ``config.yaml``; the trackers of ``tracking`` follow the run.
     """
     plan.check()
     if company is not None:
@@ -85,7 +87,15 @@ def run_plan(
                 source.save(directory.paths.recipe)
             if plan.served is not None:
                 served = open_served(
-                    plan, plan.served, directory, stack, media=media, seed=seed, progress=progress, keeping=keeping
+                    plan,
+                    plan.served,
+                    directory,
+                    stack,
+                    media=media,
+                    seed=seed,
+                    progress=progress,
+                    keeping=keeping,
+                    tracking=tracking,
                 )
                 summaries = _measured(served)
             else:
@@ -99,11 +109,12 @@ def run_plan(
                     company=company,
                     keeping=keeping,
                     fleet=fleet,
+                    tracking=tracking,
                 )
                 check_training_fits(run)
                 for stage in plan.stages:
                     run_stage(run, stage)
-                summaries = run.summaries
+                summaries = _told(run)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -143,6 +154,13 @@ def _measured(run: MeasuringState) -> Mapping[str, StageSummary]:
     for stage in run.plan.stages:
         assert isinstance(stage, Evaluate)
         evaluate_stage(run, stage)
+    return _told(run)
+
+
+def _told(run: MeasuringState) -> Mapping[str, StageSummary]:
+    """The summaries of the run's evaluations, which its trackers are told."""
+    measured = {f"{name}/accuracy": one.overall.accuracy for name, one in run.summaries.items()}
+    run.trackers.summarise({key: value for key, value in measured.items() if value is not None})
     return run.summaries
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from saccade import metric_names as metric
+from saccade.config.tracking import TrackingSettings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.errors import MachineError, UserError
 from saccade.evaluation.summary import StageSummary
@@ -24,6 +25,8 @@ from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
+from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.trackers.following import Trackers, open_trackers
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
 from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of
@@ -135,6 +138,7 @@ class MeasuringState:
     identity: Callable[[], Mapping[str, Json]]
     """Identity of the policy as it is now, for the keys of journals."""
     keeping: Keeping = Keeping()
+    trackers: Trackers = field(default_factory=Trackers)
     summaries: dict[str, StageSummary] = field(default_factory=dict)
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
@@ -183,6 +187,7 @@ def open_run(
     company: Company | None = None,
     keeping: Keeping = Keeping(),
     fleet: Fleet | None = None,
+    tracking: TrackingSettings = TrackingSettings(),
 ) -> RunState:
     """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
     paths = directory.paths
@@ -196,6 +201,7 @@ def open_run(
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
+    trackers = _followed(metrics, tracking, paths, stack)
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     # Rollout workers have weights of their own: then the engine of this process only measures.
     engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
@@ -219,12 +225,21 @@ def open_run(
         identity=lambda: {"weights": model_hash(model)},
         keeping=keeping,
         rollouts=rollouts,
+        trackers=trackers,
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),
         asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained),
         orders=None if company is None else Orders(company, media),
     )
+
+
+def _followed(metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPaths, stack: ExitStack) -> Trackers:
+    """The trackers of the settings, which have every record so far and are given each that comes."""
+    trackers = stack.enter_context(open_trackers(tracking, paths, values=read_json_object(paths.settings)))
+    trackers.catch_up(paths.metrics)
+    metrics.follow(trackers.log)
+    return trackers
 
 
 def open_served(
@@ -237,6 +252,7 @@ def open_served(
     seed: int,
     progress: Progress,
     keeping: Keeping = Keeping(),
+    tracking: TrackingSettings = TrackingSettings(),
 ) -> MeasuringState:
     """The run whose policy is a server's model: evaluations alone, from the first on."""
     paths = directory.paths
@@ -253,6 +269,7 @@ def open_served(
         stages=stages,
         player=ChatPlayer(model=served.model, view=served.view, at_once=served.at_once),
         identity=lambda: served.identity,
+        trackers=_followed(metrics, tracking, paths, stack),
         keeping=keeping,
         reached=None,
         trained=TrainedOn(is_complete=False),

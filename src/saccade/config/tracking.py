@@ -1,0 +1,50 @@
+"""Where else than on disk a run is followed: a matter of the user's, not of the recipe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saccade.config.settings import apply_overrides
+from saccade.errors import UserError
+
+_PREFIX = "tracking."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackingSettings:
+    """Experiment trackers of a run; ``--set tracking.trackio=PROJECT`` adds one."""
+
+    wandb: str = ""
+    """Project of Weights & Biases; its own variables (``WANDB_MODE=offline``, ``WANDB_ENTITY``) hold."""
+    trackio: str = ""
+    """Project of Trackio; ``TRACKIO_DIR`` and its other variables hold."""
+    mlflow: str = ""
+    """Experiment of MLflow at ``MLFLOW_TRACKING_URI``, or else in ``mlflow.db`` of the folder of the command."""
+    name: str = ""
+    """Name of the run there; the name of ``--out`` otherwise."""
+    pictures: int = 4
+    """Trajectories shown as pictures of a step or an evaluation; 0 shows none."""
+    pictures_every: int = 10
+    """Steps of training between those of which trajectories are shown."""
+
+    @property
+    def has_any(self) -> bool:
+        return bool(self.wandb or self.trackio or self.mlflow)
+
+    def check(self) -> None:
+        if self.pictures < 0 or self.pictures > 64:
+            raise UserError(f"pictures={self.pictures} must be 0 to 64")
+        if self.pictures_every < 1:
+            raise UserError(f"pictures_every={self.pictures_every} must be 1 or more")
+        if not self.has_any and self != TrackingSettings():
+            raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TrackingAlone:
+    tracking: TrackingSettings = TrackingSettings()
+
+
+def split_tracking(overrides: Sequence[str]) -> tuple[TrackingSettings, tuple[str, ...]]:
+    """The trackers, and the overrides that are not about them; raises UserError as ``apply_overrides``."""
+    own = [one for one in overrides if one.strip().startswith(_PREFIX)]
+    return apply_overrides(_TrackingAlone(), own).tracking, tuple(one for one in overrides if one not in own)

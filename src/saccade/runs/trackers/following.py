@@ -1,0 +1,186 @@
+"""A run followed by trackers: each record of metrics goes to each of them once, killed and resumed or not.
+
+Records are numbered as they stand in ``metrics.jsonl``. A run that goes on from a checkpoint works the same numbers
+out again: what a tracker has is not sent again, and what it lost when the process was killed is sent from the file.
+"""
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from saccade.atomic import write_json_atomic
+from saccade.config.tracking import TrackingSettings
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.runs.metrics import read_metrics
+from saccade.runs.position import Position
+from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.trackers.pictures import tracked_pictures
+from saccade.runs.trackers.tracker import TrackedRun, Tracker
+from saccade.types import Attempt, Json
+
+KINDS = {"wandb": "WandbTracker", "trackio": "TrackioTracker", "mlflow": "MlflowTracker"}
+"""Trackers by the name of their setting and module, and the class there."""
+
+logger = logging.getLogger(__name__)
+
+
+class Trackers:
+    """The trackers of a run; without any every call does nothing. One that fails is left out, and the run goes on."""
+
+    def __init__(self, trackers: Mapping[str, Tracker] | None = None, settings: TrackingSettings = TrackingSettings()):
+        self._open = dict(trackers or {})
+        self._settings = settings
+        self._number = 0
+        self._newest: dict[str, int] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Trackers that still follow."""
+        return tuple(self._open)
+
+    def catch_up(self, metrics: Path) -> None:
+        """Send the records of the file that a tracker lacks, before a run goes on."""
+        if not self._open:
+            return
+        self._each(self._ask_newest)
+        for position, values in read_metrics(metrics):
+            self.log(position, values)
+
+    def _ask_newest(self, name: str, tracker: Tracker) -> None:
+        self._newest[name] = tracker.newest()
+
+    def log(self, position: Position, values: Mapping[str, float]) -> None:
+        """The next record of metrics."""
+        self._number += 1
+        number = self._number
+        named = {f"{position.stage}/{key}": value for key, value in values.items()}
+        named[f"{position.stage}/step"] = float(position.step)
+
+        def send(name: str, tracker: Tracker) -> None:
+            if number > self._newest.get(name, 0):
+                tracker.log(number, named)
+
+        self._each(send)
+
+    def show(self, position: Position, attempts: Sequence[Attempt], media: MediaStore, *, is_training: bool) -> None:
+        """Some trajectories of a step or of an evaluation as pictures."""
+        count, every = self._settings.pictures, self._settings.pictures_every
+        if not self._open or not count or (is_training and position.step % every):
+            return
+        # A step is shown with its record; an evaluation, which has none, with the one before.
+        number = max(1, self._number)
+        least = number - 1 if is_training else number
+        wanted = [name for name in self._open if self._newest.get(name, 0) <= least]
+        if not wanted:
+            return
+        pictures = tracked_pictures(attempts[:count], media, position.stage)
+        self._each(lambda name, tracker: tracker.show(number, pictures) if name in wanted else None)
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        """Set what holds of the whole run, such as the accuracy of its evaluations."""
+        self._each(lambda _, tracker: tracker.summarise(values))
+
+    def save(self, path: Path) -> None:
+        """Keep a file of the run."""
+        self._each(lambda _, tracker: tracker.save(path))
+
+    def close(self, *, is_finished: bool) -> None:
+        """Closing twice is allowed."""
+        self._each(lambda _, tracker: tracker.close(is_finished=is_finished))
+        self._open.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        self.close(is_finished=kind is None)
+
+    def _each(self, do: Callable[[str, Tracker], None]) -> None:
+        for name, tracker in list(self._open.items()):
+            try:
+                do(name, tracker)
+            except Exception as error:
+                # Whatever a tracker's server or client does must not cost the run.
+                logger.warning("%s no longer follows this run: %s: %s", name, type(error).__name__, error)
+                del self._open[name]
+
+
+def check_trackers(settings: TrackingSettings) -> None:
+    """UserError for a tracker whose package is not installed, before work starts."""
+    for name in _asked_for(settings):
+        _kind(name)
+
+
+def open_trackers(settings: TrackingSettings, paths: RunPaths, *, values: Mapping[str, Json] | None = None) -> Trackers:
+    """The trackers that the settings name, each with its run of before where there was one.
+
+    ``values`` are the run's settings. UserError for a tracker that cannot be opened.
+    """
+    asked = _asked_for(settings)
+    if not asked:
+        return Trackers()
+    known: dict[str, Json] = {}
+    with suppress(UserError):
+        known = read_json_object(paths.trackers)
+    opened: dict[str, Tracker] = {}
+    for name, project in asked.items():
+        run = TrackedRun(
+            project=project,
+            name=settings.name or paths.root.resolve().name,
+            id=str(known.get(name, "")),
+            settings=dict(_dotted(values or {}, "")),
+            folder=paths.root,
+        )
+        try:
+            opened[name] = _kind(name)(run)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"tracking.{name}={project}: {name} cannot be opened ({type(error).__name__}: {error}); mend it, or "
+                f"leave tracking.{name} out"
+            ) from error
+    write_json_atomic(paths.trackers, {**known, **{name: one.id for name, one in opened.items()}})
+    return Trackers(opened, settings)
+
+
+@contextmanager
+def _reopened(settings: TrackingSettings, paths: RunPaths) -> Iterator[Trackers]:
+    with open_trackers(settings, paths) as trackers:
+        yield trackers
+
+
+def send_report(settings: TrackingSettings, paths: RunPaths) -> None:
+    """Keep ``report.html`` with the run in each tracker."""
+    if settings.has_any and paths.report_html.exists():
+        with _reopened(settings, paths) as trackers:
+            trackers.save(paths.report_html)
+
+
+def _asked_for(settings: TrackingSettings) -> dict[str, str]:
+    projects = {"wandb": settings.wandb, "trackio": settings.trackio, "mlflow": settings.mlflow}
+    return {name: project for name, project in projects.items() if project}
+
+
+def _kind(name: str) -> Callable[[TrackedRun], Tracker]:
+    try:
+        module = importlib.import_module(f"saccade.runs.trackers.{name}")
+    except ImportError as error:
+        raise UserError(
+            f"tracking.{name} needs the package {name}, which is not installed ({error}): "
+            f"pip install 'saccade-vlm[{name}]'"
+        ) from error
+    made: Callable[[TrackedRun], Tracker] = getattr(module, KINDS[name])
+    return made
+
+
+def _dotted(values: Mapping[str, Json], prefix: str) -> Iterator[tuple[str, Json]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

@@ -1,0 +1,62 @@
+"""MLflow as a tracker (extra ``mlflow``)."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param
+
+from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
+
+_PARAM_CHARACTERS = 500
+_AT_ONCE = 90
+
+
+class MlflowTracker:
+    """A run of MLflow by the client's calls: nothing of the process's own MLflow state is touched."""
+
+    def __init__(self, asked: TrackedRun) -> None:
+        place = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
+        self._client = MlflowClient(tracking_uri=place)
+        if asked.id:
+            self._id = asked.id
+            self._client.update_run(self._id, status="RUNNING")
+            return
+        there = self._client.get_experiment_by_name(asked.project)
+        experiment = self._client.create_experiment(asked.project) if there is None else there.experiment_id
+        self._id = self._client.create_run(experiment, run_name=asked.name).info.run_id
+        texts = {key: str(value)[:_PARAM_CHARACTERS] for key, value in asked.settings.items()}
+        params = [Param(key, text) for key, text in texts.items() if text]
+        for start in range(0, len(params), _AT_ONCE):
+            self._client.log_batch(self._id, params=params[start : start + _AT_ONCE])
+
+    @property
+    def id(self) -> str:
+        return str(self._id)
+
+    def newest(self) -> int:
+        return int(self._client.get_run(self._id).data.metrics.get(RECORD, 0))
+
+    def log(self, number: int, values: Mapping[str, float]) -> None:
+        now_ms = int(time.time() * 1000)
+        # The number comes last: where it is there, everything of its record is.
+        metrics = [Metric(key, value, now_ms, number) for key, value in [*values.items(), (RECORD, float(number))]]
+        self._client.log_batch(self._id, metrics=metrics)
+
+    def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
+        for one in pictures:
+            self._client.log_image(self._id, one.image, key=one.name.replace("/", "_"), step=number)
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        there = self._client.get_run(self._id).data.metrics
+        now_ms = int(time.time() * 1000)
+        if new := [Metric(key, value, now_ms, 0) for key, value in values.items() if key not in there]:
+            self._client.log_batch(self._id, metrics=new)
+
+    def save(self, path: Path) -> None:
+        self._client.log_artifact(self._id, str(path))
+
+    def close(self, *, is_finished: bool) -> None:
+        self._client.set_terminated(self._id, "FINISHED" if is_finished else "FAILED")

@@ -1,0 +1,62 @@
+"""What a run asks of an experiment tracker."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from PIL import Image
+
+from saccade.types import Json
+
+RECORD = "record"
+"""Metric that every tracker keeps with each record: its number, from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackedRun:
+    """What a tracker is opened with."""
+
+    project: str
+    name: str
+    id: str
+    """The tracker's own identity of the run; empty where it is new to it."""
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """Settings by their dotted keys."""
+    folder: Path
+    """The run's directory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackedPicture:
+    """A trajectory as a picture: what it saw, side by side."""
+
+    name: str
+    image: Image.Image
+    caption: str
+
+
+class Tracker(Protocol):
+    """An experiment tracker with one run open. ``number`` counts the records of ``metrics.jsonl`` from 1."""
+
+    @property
+    def id(self) -> str:
+        """Identity by which the run is found again."""
+
+    def newest(self) -> int:
+        """Number of the newest record that the tracker has; 0 without any."""
+
+    def log(self, number: int, values: Mapping[str, float]) -> None:
+        """Add a record."""
+
+    def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
+        """Add pictures to a record that is there."""
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        """Set what holds of the whole run; setting it again changes nothing."""
+
+    def save(self, path: Path) -> None:
+        """Keep a file with the run."""
+
+    def close(self, *, is_finished: bool) -> None:
+        """Send what is not sent; the run may be opened again."""

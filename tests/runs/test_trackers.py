@@ -1,0 +1,161 @@
+"""Trackers follow a run: each record once, in MLflow's and Trackio's own data bases, killed and resumed or not."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from saccade.cli import run_command
+from saccade.config.settings import apply_overrides
+from saccade.config.tracking import TrackingSettings, split_tracking
+from saccade.errors import UserError
+from saccade.runs.metrics import MetricsWriter, read_metrics
+from saccade.runs.position import Position
+from saccade.runs.runinfo import RunPaths
+from saccade.runs.trackers import TrackedPicture, Trackers, open_trackers
+
+SMALL = ("sft.steps=4", "sft.batch_size=2", "rl.steps=3", "rl.tasks_per_step=1", "no_tool_tasks=0", "rl.group_size=2")
+FIRST_KILLED = ("evaluation_tasks=2", "curve_tasks=2", "sft.checkpoint_every=2", "rl.checkpoint_every=2")
+DEMO = [word for one in (*SMALL, *FIRST_KILLED) for word in ("--set", one)]
+
+
+@dataclass
+class InMemory:
+    """A tracker that loses what came after record ``lost_after`` when its process dies."""
+
+    records: dict[int, Mapping[str, float]] = field(default_factory=dict)
+    sent: list[int] = field(default_factory=list)
+    fails_at: int = 0
+    id: str = "one"
+
+    def newest(self) -> int:
+        return max(self.records, default=0)
+
+    def log(self, number: int, values: Mapping[str, float]) -> None:
+        if number == self.fails_at:
+            raise OSError("the server is gone")
+        assert number not in self.records
+        self.records[number] = values
+        self.sent.append(number)
+
+    def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None: ...
+
+    def summarise(self, values: Mapping[str, float]) -> None: ...
+
+    def save(self, path: Path) -> None: ...
+
+    def close(self, *, is_finished: bool) -> None: ...
+
+
+def written(path: Path, steps: range, trackers: Trackers, keep_until: int | None) -> None:
+    """Records of a stage, by a run that goes on from a checkpoint."""
+    position = None if keep_until is None else Position(stage="rl", step=keep_until)
+    with MetricsWriter.open(path, stages=("rl",), keep_until=position) as metrics:
+        trackers.catch_up(path)
+        metrics.follow(trackers.log)
+        for step in steps:
+            metrics.write(Position(stage="rl", step=step), {"reward/mean": step / 10})
+
+
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_each_record_comes_once_whatever_a_kill_took(lost: int, tmp_path: Path) -> None:
+    path, tracker = tmp_path / "metrics.jsonl", InMemory()
+    written(path, range(1, 8), Trackers({"memory": tracker}), None)
+    for number in range(8 - lost, 8):
+        del tracker.records[number]
+    written(path, range(5, 11), Trackers({"memory": tracker}), 4)
+    assert sorted(tracker.records) == list(range(1, 11))
+    assert [values["rl/reward/mean"] for _, values in sorted(tracker.records.items())] == [n / 10 for n in range(1, 11)]
+    assert [values["rl/step"] for _, values in sorted(tracker.records.items())] == [float(n) for n in range(1, 11)]
+    assert len(list(read_metrics(path))) == 10
+
+
+def test_a_tracker_that_fails_costs_nothing_but_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    good, bad = InMemory(), InMemory(fails_at=3)
+    trackers = Trackers({"good": good, "bad": bad})
+    written(tmp_path / "metrics.jsonl", range(1, 6), trackers, None)
+    assert (len(good.sent), len(bad.sent), trackers.names) == (5, 2, ("good",))
+    assert "bad no longer follows this run: OSError: the server is gone" in caplog.text
+
+
+def test_settings_of_trackers_are_no_settings_of_the_recipe(tmp_path: Path) -> None:
+    settings, rest = split_tracking(("tracking.mlflow=mine", "rl.steps=3"))
+    assert (settings.mlflow, settings.has_any, rest) == ("mine", True, ("rl.steps=3",))
+    for wrong in ("tracking.pictures=-1", "tracking.pictures=9", "tracking.mlflw=x"):
+        with pytest.raises(UserError, match="tracking"):
+            split_tracking((wrong,))
+    with pytest.raises(UserError, match="pictures_every"):
+        apply_overrides(TrackingSettings(), ("pictures_every=0",))
+    assert open_trackers(TrackingSettings(), RunPaths(root=tmp_path)).names == ()
+
+
+def test_a_tracker_that_cannot_be_opened_ends_the_run_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "ftp://nothing")
+    out = tmp_path / "run"
+    assert run_command(["demo", *DEMO, "--set", "tracking.mlflow=x", "--out", str(out), "--quiet"]) == 2
+    assert "mlflow cannot be opened" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_wandb_offline_keeps_its_files_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    paths = RunPaths(root=tmp_path)
+    for _ in range(2):
+        with open_trackers(TrackingSettings(wandb="demos"), paths, values={"rl": {"steps": 3}}) as trackers:
+            assert trackers.names == ("wandb",)
+            trackers.log(Position(stage="rl", step=1), {"reward/mean": 0.5})
+            trackers.summarise({"after_rl/accuracy": 0.5})
+            assert trackers.names == ("wandb",)
+    kept = [one.name for one in (tmp_path / "wandb").glob("offline-run-*")]
+    known = json.loads(paths.trackers.read_text())["wandb"]
+    assert kept
+    assert all(name.endswith(known) for name in kept)
+
+
+def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trackio = pytest.importorskip("trackio", reason="Trackio is not installed: `make setup` installs it")
+    from trackio.sqlite_storage import SQLiteStorage
+
+    base, out = f"sqlite:///{tmp_path}/mlflow.db", tmp_path / "followed"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", base)
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    monkeypatch.chdir(tmp_path)
+    tracked = [
+        "--set",
+        "tracking.mlflow=demos",
+        "--set",
+        "tracking.trackio=demos",
+        "--set",
+        "tracking.pictures_every=1",
+    ]
+    command = ["demo", *DEMO, *tracked, "--out", str(out), "--quiet", "--resume"]
+    metrics = out / "metrics.jsonl"
+    with subprocess.Popen([sys.executable, "-m", "saccade", *command]) as run:
+        while run.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < 5):
+            time.sleep(0.02)
+        run.kill()
+    assert run_command(command) == 0
+    count = len(list(read_metrics(metrics)))
+    assert count >= 7
+    client = MlflowClient(tracking_uri=base)
+    runs = client.search_runs([client.get_experiment_by_name("demos").experiment_id])
+    assert [run.info.status for run in runs] == ["FINISHED"]
+    numbers = [int(one.value) for one in client.get_metric_history(runs[0].info.run_id, "record")]
+    assert sorted(numbers) == list(range(1, count + 1))
+    assert {"after_rl/accuracy", "rl/reward/mean"} <= set(runs[0].data.metrics)
+    assert [one.path for one in client.list_artifacts(runs[0].info.run_id) if one.path == "report.html"]
+    logs = [one for one in SQLiteStorage.get_logs("demos", "followed") if "record" in one]
+    assert sorted(int(one["record"]) for one in logs) == list(range(1, count + 1))
+    assert len(list(trackio.Api().runs("demos"))) == 1
+    assert json.loads((out / "trackers.json").read_text()) == {"mlflow": runs[0].info.run_id, "trackio": "followed"}
