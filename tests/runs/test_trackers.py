@@ -149,7 +149,9 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     count = len(list(read_metrics(metrics)))
     assert count >= 7
     client = MlflowClient(tracking_uri=base)
-    runs = client.search_runs([client.get_experiment_by_name("demos").experiment_id])
+    experiment = client.get_experiment_by_name("demos")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id])
     assert [run.info.status for run in runs] == ["FINISHED"]
     numbers = [int(one.value) for one in client.get_metric_history(runs[0].info.run_id, "record")]
     assert sorted(numbers) == list(range(1, count + 1))

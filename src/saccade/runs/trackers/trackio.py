@@ -52,4 +52,4 @@ class TrackioTracker:
 
     def close(self, *, is_finished: bool) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
-            self._run.finish()
+            self._run.finish()  # type: ignore[no-untyped-call]
