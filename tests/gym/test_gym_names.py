@@ -97,3 +97,13 @@ def test_a_family_split_by_state_draws_no_picture_in_vain(tmp_path: Path) -> Non
         assert scene.split_key
         example = generate(f"{file}:by_state/count_all", split=split, index=0, seed=0, media=MediaStore())
         assert example.task.buckets[0] == "program count_all"
+
+
+def test_the_family_of_the_page_is_drawn_by_name(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gym.md").read_text(encoding="utf-8")
+    (tmp_path / "own.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    name = f"{tmp_path / 'own.py'}:letters/count_by_colour?clutter=1"
+    task = generate(name, split="held_out", index=1, seed=0, media=MediaStore()).task
+    assert task.family == "letters/count_by_colour?clutter=1"
+    assert len(task.objects) == 8
+    assert int(task.answer) == len(task.targets)
