@@ -52,6 +52,8 @@ EVERY_LOOK = (MATPLOTLIB, VEGA, PYGAL)
 WIDE = ((520, 380), (620, 420), (760, 480))
 LETTERS = tuple("ABCDEFGHJKLM")
 SERIES = (2, 3, 4)
+NEED_CLOSER = frozenset({"grouped", "pie", "donut", "heat", "scatter", "bubble", "box"})
+"""Charts of which every question needs words or numbers that a view of 64 pixels does not show."""
 
 
 def _chart(
@@ -70,7 +72,7 @@ def _chart(
         more_renderers=worn_looks(*looks),
         programs=programs,
         is_split_by_state=True,
-        needs_closer=True,
+        needs_closer=form in NEED_CLOSER,
     )
 
 
@@ -98,7 +100,7 @@ FAMILIES = (
         "groups of bars, a colour for each series",
         _of("grouped", measures=SERIES, entries=(3, 4, 6), sizes=WIDE),
         EVERY_LOOK,
-        (VALUE, BEST_MEASURE, GAP, WIDEST, WINS, FOLLOW, BEST_AMONG, ENTRY_TOTAL, MEASURE_COUNT),
+        (VALUE, BEST_MEASURE, GAP, WIDEST, WINS, FOLLOW, BEST_AMONG, ENTRY_TOTAL),
     ),
     _chart(
         "stacked",
@@ -119,7 +121,7 @@ FAMILIES = (
         "several lines that cross, told apart by colour",
         _of("lines", is_ordered=True, measures=SERIES, entries=(5, 7, 10), sizes=WIDE),
         EVERY_LOOK,
-        (VALUE, BEST_MEASURE, WINS, WIDEST, GAP, HIGHEST, FIRST_ABOVE, STEEPEST, FOLLOW),
+        (VALUE, MEASURE_COUNT, BEST_MEASURE, WINS, WIDEST, GAP, HIGHEST, FIRST_ABOVE, STEEPEST, FOLLOW),
     ),
     _chart(
         "area",
@@ -133,14 +135,14 @@ FAMILIES = (
         "slices with printed numbers",
         _of("pie", reading="printed", is_ordered=False, entries=(3, 5, 8), low=15, step=1),
         EVERY_LOOK,
-        (VALUE, HIGHEST, LOWEST, PAIR_SUM, TOTAL, DIFFERENCE, HOLDER, PLACE, SIZE),
+        (VALUE, HIGHEST, LOWEST, PAIR_SUM, TOTAL, DIFFERENCE, HOLDER, PLACE),
     ),
     _chart(
         "donut",
         "slices of a ring without numbers: sizes are compared",
         _of("donut", reading="compared", is_ordered=False, entries=(3, 4, 5), low=20, high=140, step=20),
         EVERY_LOOK,
-        (HIGHEST, LOWEST, SECOND, GREATER, PLACE, SIZE),
+        (HIGHEST, LOWEST, SECOND, GREATER, PLACE),
     ),
     _chart(
         "histogram",
@@ -154,14 +156,14 @@ FAMILIES = (
         "box plots: five numbers for each entry",
         changed_grammar("chart_box", QuantityLayout(form="box", entries=(3, 4, 6), is_ordered=False), spreads),
         (MATPLOTLIB, VEGA),
-        (VALUE, HIGHEST, GAP, WIDEST, FOLLOW, GREATER, COUNT_ABOVE),
+        (VALUE, HIGHEST, GAP, WIDEST, FOLLOW, GREATER),
     ),
     _chart(
         "heat",
         "a grid of shaded cells with printed numbers",
         _of("heat", measures=(3, 4, 5), entries=(3, 5, 8), reading="printed", step=1, relation="in the column"),
         (MATPLOTLIB, VEGA),
-        (VALUE, BEST_MEASURE, FOLLOW, HOLDER, COUNT_ABOVE, GREATEST_TOTAL, BEST_AMONG, PEAK),
+        (VALUE, BEST_MEASURE, FOLLOW, HOLDER, GREATEST_TOTAL, BEST_AMONG, PEAK),
     ),
     _chart(
         "radar",
@@ -183,7 +185,7 @@ FAMILIES = (
             points,
         ),
         (MATPLOTLIB, VEGA),
-        (VALUE, HIGHEST, LOWEST, FOLLOW, BEST_AMONG, COUNT_ABOVE, DIFFERENCE, SIZE),
+        (VALUE, HIGHEST, LOWEST, FOLLOW, BEST_AMONG, DIFFERENCE),
     ),
     _chart(
         "bubble",

@@ -14,6 +14,5 @@ FAMILIES = (
         renderers=(CHESS,),
         programs=CHESS_PROGRAMS,
         is_split_by_state=True,
-        needs_closer=True,
     ),
 )

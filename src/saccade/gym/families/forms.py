@@ -27,6 +27,5 @@ FAMILIES = (
         more_renderers=worn_looks(SCREEN),
         programs=FIELD_PROGRAMS,
         is_split_by_state=True,
-        needs_closer=True,
     ),
 )

@@ -7,7 +7,7 @@ from saccade.gym.grammars.receipts import paid
 from saccade.gym.grammars.words import GOODS
 from saccade.gym.looks.degraded import worn_looks
 from saccade.gym.looks.tables import RECEIPT, TABLE
-from saccade.gym.programs.quantity_order import CLOSEST, GREATER, HIGHEST, LOWEST, PLACE, SECOND, SIZE
+from saccade.gym.programs.quantity_order import CLOSEST, GREATER, HIGHEST, LOWEST, PLACE, SECOND
 from saccade.gym.programs.quantity_pairs import (
     BEST_AMONG,
     BEST_MEASURE,
@@ -58,7 +58,7 @@ FAMILIES = (
         ),
         renderers=(TABLE,),
         more_renderers=worn_looks(TABLE),
-        programs=(VALUE, HIGHEST, LOWEST, SECOND, HOLDER, FOLLOW, BEST_AMONG, COUNT_ABOVE, NEXT, SIZE),
+        programs=(VALUE, HIGHEST, LOWEST, SECOND, HOLDER, FOLLOW, BEST_AMONG, COUNT_ABOVE, NEXT),
         is_split_by_state=True,
         needs_closer=True,
     ),
