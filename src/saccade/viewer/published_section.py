@@ -117,7 +117,9 @@ def _published_row(model: str, figures: Sequence[PublishedFigure]) -> SpreadRow:
         low=low,
         high=high,
         sources=tuple(
-            visible(f"{one.value:g}{' with tools' if one.tools else ''}: {one.source}, {one.date}", 300)
+            visible(
+                f"{one.value:g}{' with tools' if one.tools else ''}: {one.source}, {one.date or 'no date told'}", 300
+            )
             for one in figures[:MAX_SHOWN]
         ),
     )
