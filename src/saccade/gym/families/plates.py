@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from saccade.gym.family import GymFamily
 from saccade.gym.fine import ARROWS, DIGITS, LETTERS, TEXTURES
 from saccade.gym.grammars.codes import CODES
-from saccade.gym.grammars.plates import Marks, plates_grammar
+from saccade.gym.grammars.plates import PlateMarks, plates_grammar
 from saccade.gym.looks.codes import CODED, CODED_TABLE
 from saccade.gym.looks.plates import PLATES, TABLE
 from saccade.gym.program import Program
@@ -43,7 +43,7 @@ def _close(programs: Iterable[Program]) -> tuple[Program, ...]:
     return tuple(one for one in programs if one.name not in SEEN_FROM_AFAR)
 
 
-def _family(name: str, about: str, domain: str, marks: Marks, programs: Iterable[Program]) -> GymFamily:
+def _family(name: str, about: str, domain: str, marks: PlateMarks, programs: Iterable[Program]) -> GymFamily:
     return GymFamily(
         name=name,
         about=about,
@@ -66,18 +66,18 @@ def _placed(population: Population) -> tuple[Program, ...]:
     )
 
 
-TEXTURE_MARKS = Marks(attribute="texture", symbols=TEXTURES, kinds=(6, 5, 3))
-LETTER_MARKS = Marks(attribute="letter", symbols=LETTERS)
-FEW_LETTERS = Marks(attribute="letter", symbols=LETTERS, counts=(3, 6, 10))
-DIGIT_MARKS = Marks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 6))
-ARROW_MARKS = Marks(attribute="arrow", symbols=ARROWS, kinds=(4, 4, 3))
+TEXTURE_MARKS = PlateMarks(attribute="texture", symbols=TEXTURES, kinds=(6, 5, 3))
+LETTER_MARKS = PlateMarks(attribute="letter", symbols=LETTERS)
+FEW_LETTERS = PlateMarks(attribute="letter", symbols=LETTERS, counts=(3, 6, 10))
+DIGIT_MARKS = PlateMarks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 6))
+ARROW_MARKS = PlateMarks(attribute="arrow", symbols=ARROWS, kinds=(4, 4, 3))
 
 FAMILIES = (
     _family(
         "fine_textures",
         "plates with textures: what single ones bear, and which are alike",
         "search",
-        Marks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 9), kinds=(6, 5, 4)),
+        PlateMarks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 9), kinds=(6, 5, 4)),
         attribute_programs(TEXTURED),
     ),
     _family(
@@ -140,7 +140,7 @@ FAMILIES = (
         "fine_arrows",
         "plates with arrows: where single ones point, and which agree",
         "search",
-        Marks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 9), kinds=(4, 4, 4)),
+        PlateMarks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 9), kinds=(4, 4, 4)),
         attribute_programs(ARROWED),
     ),
     _family(
@@ -154,42 +154,42 @@ FAMILIES = (
         "fine_texture_absence",
         "plates with textures: which are there and which are not",
         "absence",
-        Marks(attribute="texture", symbols=TEXTURES, kinds=(4, 4, 3)),
+        PlateMarks(attribute="texture", symbols=TEXTURES, kinds=(4, 4, 3)),
         absence_programs(TEXTURED),
     ),
     _family(
         "fine_texture_places",
         "plates with textures: what is borne by the plate that lies somewhere",
         "space in two dimensions",
-        Marks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 10), kinds=(6, 6, 4)),
+        PlateMarks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 10), kinds=(6, 6, 4)),
         _placed(TEXTURED),
     ),
     _family(
         "fine_arrow_places",
         "plates with arrows: where the plate points that lies somewhere",
         "space in two dimensions",
-        Marks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 10), kinds=(4, 4, 4)),
+        PlateMarks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 10), kinds=(4, 4, 4)),
         _placed(ARROWED),
     ),
     _family(
         "fine_digit_counts",
         "plates with digits: how many bear which",
         "counting",
-        Marks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 3)),
+        PlateMarks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 3)),
         (*counting_programs(NUMBERED), *comparing_programs(NUMBERED)),
     ),
     _family(
         "fine_digit_absence",
         "plates with digits: which are there and which are not",
         "absence",
-        Marks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 4)),
+        PlateMarks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 4)),
         absence_programs(NUMBERED),
     ),
     _family(
         "fine_digit_places",
         "plates with digits: what is borne by the plate that lies somewhere",
         "space in two dimensions",
-        Marks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 5)),
+        PlateMarks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 5)),
         _placed(NUMBERED),
     ),
     _family(

@@ -24,7 +24,7 @@ HOLE = "hole"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BoardState(SceneState):
+class CellBoardState(SceneState):
     """A board; its cells are elements with ``numbers["row"]`` and ``["column"]``, from 0."""
 
     rows: int = 0
@@ -51,7 +51,7 @@ def board_cell(row: int, column: int, kind: str = "cell", **attributes: str) -> 
     )
 
 
-def board_state(cells: list[Element], rows: int, columns: int, side_px: int = SIDE_PX) -> BoardState:
+def board_state(cells: list[Element], rows: int, columns: int, side_px: int = SIDE_PX) -> CellBoardState:
     """The board of these cells, on a square canvas. Fine print lies in the middle of squares that a crop shows."""
     grid = FINE_PX if side_px == CANVAS_PX else 8
     pitch = side_px // max(rows, columns) // grid * grid
@@ -65,10 +65,10 @@ def board_state(cells: list[Element], rows: int, columns: int, side_px: int = SI
         )
         for one in cells
     )
-    return BoardState(elements=placed, width=side_px, height=side_px, rows=rows, columns=columns)
+    return CellBoardState(elements=placed, width=side_px, height=side_px, rows=rows, columns=columns)
 
 
-def with_hole(state: BoardState, row: int, column: int) -> BoardState:
+def with_hole(state: CellBoardState, row: int, column: int) -> CellBoardState:
     """The board with one cell made a hole."""
     one = state.cell(row, column)
     hole = replace(one, kind=HOLE, attributes={}, name="hole")
@@ -76,7 +76,7 @@ def with_hole(state: BoardState, row: int, column: int) -> BoardState:
     return replace(state, elements=elements, hidden=tuple(sorted(one.attributes.items())))
 
 
-def draw_sequence(rng: Generator, levels: Levels) -> BoardState:
+def draw_sequence(rng: Generator, levels: Levels) -> CellBoardState:
     """Two rows of things that repeat: their colours with one period, their shapes with the same or another."""
     periods = [int(rng.integers(2, levels.whole("rule", 2, 3, 4) + 1)) for _ in range(2)]
     if levels["rule"] < 0.7:
@@ -95,7 +95,7 @@ def draw_sequence(rng: Generator, levels: Levels) -> BoardState:
     return with_hole(state, *divmod(hole, columns))
 
 
-def draw_letter_sequence(rng: Generator, levels: Levels) -> BoardState:
+def draw_letter_sequence(rng: Generator, levels: Levels) -> CellBoardState:
     """Letters in fine print that repeat, in three rows."""
     period = int(rng.integers(2, levels.whole("rule", 3, 4, 5) + 1))
     letters = shuffled(rng, LETTERS)[:period]
@@ -113,7 +113,7 @@ def _lines(rng: Generator, options: tuple[str, ...], rule: str) -> list[list[str
     return [[three[(steps[0] * row + steps[1] * column) % 3] for column in range(3)] for row in range(3)]
 
 
-def draw_matrix(rng: Generator, levels: Levels) -> BoardState:
+def draw_matrix(rng: Generator, levels: Levels) -> CellBoardState:
     """Three by three things: a rule for their colours, another for their shapes, and a hole anywhere."""
     easy, hard = ("row", "column"), ("latin", "slant")
     rules = shuffled(rng, easy) if levels["rule"] < 0.35 else [chosen(rng, hard), chosen(rng, easy)]
@@ -134,7 +134,7 @@ def _latin(rng: Generator, options: tuple[str, ...]) -> list[list[str]]:
     return [[four[base[row][column]] for column in columns] for row in rows]
 
 
-def _sudoku(rng: Generator, levels: Levels, attribute: str, options: tuple[str, ...], side_px: int) -> BoardState:
+def _sudoku(rng: Generator, levels: Levels, attribute: str, options: tuple[str, ...], side_px: int) -> CellBoardState:
     """A square with some cells left empty and a hole that its row, its column and its quarter determine."""
     values = _latin(rng, options)
     hole = (int(rng.integers(4)), int(rng.integers(4)))
@@ -160,17 +160,17 @@ def meets(hole: tuple[int, int], row: int, column: int) -> bool:
     return quarter or hole[0] == row or hole[1] == column
 
 
-def draw_colour_sudoku(rng: Generator, levels: Levels) -> BoardState:
+def draw_colour_sudoku(rng: Generator, levels: Levels) -> CellBoardState:
     """Four colours, each once in every row, column and quarter."""
     return _sudoku(rng, levels, "colour", COLOUR_NAMES, SIDE_PX)
 
 
-def draw_digit_sudoku(rng: Generator, levels: Levels) -> BoardState:
+def draw_digit_sudoku(rng: Generator, levels: Levels) -> CellBoardState:
     """The digits 1 to 4 in fine print, each once in every row, column and quarter."""
     return _sudoku(rng, levels, "digit", DIGITS[1:5], CANVAS_PX)
 
 
-def draw_mosaic(rng: Generator, levels: Levels) -> BoardState:
+def draw_mosaic(rng: Generator, levels: Levels) -> CellBoardState:
     """Coloured squares that are symmetric about the upright middle, but for some."""
     size = 2 * levels.whole("clutter", 2, 3, 4)
     colours = shuffled(rng, COLOUR_NAMES)[: levels.whole("rule", 4, 3, 3)]
@@ -184,14 +184,14 @@ def draw_mosaic(rng: Generator, levels: Levels) -> BoardState:
     return board_state(cells, size, size)
 
 
-def draw_digit_table(rng: Generator, levels: Levels) -> BoardState:
+def draw_digit_table(rng: Generator, levels: Levels) -> CellBoardState:
     """Digits in fine print, in rows and columns."""
     rows, columns = levels.whole("clutter", 2, 3, 4), levels.whole("clutter", 2, 3, 5)
     cells = [board_cell(r, c, digit=chosen(rng, DIGITS)) for r in range(rows) for c in range(columns)]
     return board_state(cells, rows, columns, CANVAS_PX)
 
 
-def draw_walk(rng: Generator, levels: Levels) -> BoardState:
+def draw_walk(rng: Generator, levels: Levels) -> CellBoardState:
     """Arrows in fine print in cells with coloured frames; one walks from cell to cell as they point."""
     size = levels.whole("clutter", 3, 4, 5)
     cells = [
@@ -202,7 +202,7 @@ def draw_walk(rng: Generator, levels: Levels) -> BoardState:
     return board_state(cells, size, size, CANVAS_PX)
 
 
-def _sliding(rng: Generator, side_px: int) -> BoardState:
+def _sliding(rng: Generator, side_px: int) -> CellBoardState:
     order = shuffled(rng, (*DIGITS[1:9], ""))
     cells = [
         board_cell(*divmod(i, 3), digit=digit) if digit else board_cell(*divmod(i, 3), kind="empty")
@@ -211,12 +211,12 @@ def _sliding(rng: Generator, side_px: int) -> BoardState:
     return board_state(cells, 3, 3, side_px)
 
 
-def draw_sliding(rng: Generator, levels: Levels) -> BoardState:
+def draw_sliding(rng: Generator, levels: Levels) -> CellBoardState:
     """Eight tiles with digits and a gap."""
     return _sliding(rng, SIDE_PX)
 
 
-def draw_fine_sliding(rng: Generator, levels: Levels) -> BoardState:
+def draw_fine_sliding(rng: Generator, levels: Levels) -> CellBoardState:
     """Eight tiles with digits in fine print and a gap."""
     return _sliding(rng, CANVAS_PX)
 

@@ -19,7 +19,7 @@ SIDE_PX = 384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scale:
+class InstrumentScale:
     """A scale from ``low`` to ``high`` with a number at every ``major`` and a tick at every ``minor`` step."""
 
     low: int
@@ -33,42 +33,42 @@ class Instrument:
     """A sort of instrument, and its scales at the levels 0, 0.5 and 1."""
 
     one: str
-    scales: tuple[Scale, Scale, Scale]
+    scales: tuple[InstrumentScale, InstrumentScale, InstrumentScale]
     most: int = 4
 
 
 DIAL = Instrument(
     one="dial",
     scales=(
-        Scale(low=0, high=10, major=2, minor=1),
-        Scale(low=0, high=100, major=20, minor=10),
-        Scale(low=0, high=60, major=10, minor=2),
+        InstrumentScale(low=0, high=10, major=2, minor=1),
+        InstrumentScale(low=0, high=100, major=20, minor=10),
+        InstrumentScale(low=0, high=60, major=10, minor=2),
     ),
 )
 THERMOMETER = Instrument(
     one="thermometer",
     scales=(
-        Scale(low=0, high=50, major=10, minor=10),
-        Scale(low=-20, high=40, major=10, minor=5),
-        Scale(low=-20, high=40, major=10, minor=2),
+        InstrumentScale(low=0, high=50, major=10, minor=10),
+        InstrumentScale(low=-20, high=40, major=10, minor=5),
+        InstrumentScale(low=-20, high=40, major=10, minor=2),
     ),
     most=5,
 )
 TANK = Instrument(
     one="tank",
     scales=(
-        Scale(low=0, high=100, major=20, minor=20),
-        Scale(low=0, high=100, major=20, minor=10),
-        Scale(low=0, high=50, major=10, minor=2),
+        InstrumentScale(low=0, high=100, major=20, minor=20),
+        InstrumentScale(low=0, high=100, major=20, minor=10),
+        InstrumentScale(low=0, high=50, major=10, minor=2),
     ),
     most=5,
 )
 RULED = Instrument(
     one="bar",
     scales=(
-        Scale(low=0, high=10, major=1, minor=1),
-        Scale(low=0, high=20, major=2, minor=1),
-        Scale(low=0, high=40, major=5, minor=1),
+        InstrumentScale(low=0, high=10, major=1, minor=1),
+        InstrumentScale(low=0, high=20, major=2, minor=1),
+        InstrumentScale(low=0, high=40, major=5, minor=1),
     ),
     most=5,
 )

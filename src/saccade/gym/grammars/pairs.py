@@ -23,7 +23,7 @@ CHANGES = ("colour", "shape", "place", "gone", "new")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class ThingChange:
     """A change from the first picture to the second; ids are "" where the thing is not there."""
 
     kind: str
@@ -35,7 +35,7 @@ class Change:
 class PairState(SceneState):
     """Two views, and what has changed."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ThingChange, ...] = ()
 
 
 def _count_of_changes(rng: Generator, levels: Levels) -> int:
@@ -68,14 +68,14 @@ def draw_pairs(rng: Generator, levels: Levels) -> PairState:
         taken = {element.name for element in elements}
         made = _changed(rng, one, kind, free.pop(), taken)
         if made is None:
-            found.append(Change(kind="gone", first=one.id, second=""))
+            found.append(ThingChange(kind="gone", first=one.id, second=""))
         elif kind == "new":
             elements.append(_second(one))
             elements.append(made)
-            found.append(Change(kind="new", first="", second=made.id))
+            found.append(ThingChange(kind="new", first="", second=made.id))
         else:
             elements.append(made)
-            found.append(Change(kind=kind, first=one.id, second=made.id))
+            found.append(ThingChange(kind=kind, first=one.id, second=made.id))
     return PairState(elements=tuple(elements), width=SIDE_PX, height=SIDE_PX, views=2, changes=tuple(found))
 
 
@@ -111,7 +111,7 @@ def draw_plate_pairs(rng: Generator, levels: Levels) -> PairState:
     for index, one in enumerate(firsts):
         if index in changed:
             seconds.append(_second(one, letter=chosen(rng, others(LETTERS, one.attributes["letter"]))))
-            found.append(Change(kind="letter", first=one.id, second=seconds[-1].id))
+            found.append(ThingChange(kind="letter", first=one.id, second=seconds[-1].id))
         else:
             seconds.append(_second(one))
     return PairState(elements=(*firsts, *seconds), width=CANVAS_PX, height=CANVAS_PX, views=2, changes=tuple(found))

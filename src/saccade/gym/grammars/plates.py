@@ -20,7 +20,7 @@ PLATE_PX = 48
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Marks:
+class PlateMarks:
     """What plates bear."""
 
     attribute: str
@@ -29,10 +29,10 @@ class Marks:
     counts: tuple[int, int, int] = (4, 9, 18)
     """Plates at the levels 0, 0.5 and 1."""
     kinds: tuple[int, int, int] = (8, 5, 3)
-    """Marks that occur, at the levels of ``likeness``."""
+    """PlateMarks that occur, at the levels of ``likeness``."""
 
 
-def plates_grammar(marks: Marks) -> Grammar:
+def plates_grammar(marks: PlateMarks) -> Grammar:
     """The grammar of plates with such marks."""
 
     def draw(rng: Generator, levels: Levels) -> SceneState:

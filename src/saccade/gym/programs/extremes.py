@@ -13,7 +13,7 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class ThingOrder:
     """An order of elements by a quantity."""
 
     name: str
@@ -28,7 +28,7 @@ class Order:
     """Two quantities that differ by less are not told apart."""
 
 
-RIGHT = Order(
+RIGHT = ThingOrder(
     name="across",
     most="farthest to the right",
     least="farthest to the left",
@@ -37,7 +37,7 @@ RIGHT = Order(
     quantity=lambda one: at(one).x,
     margin=lambda elements: _least_radius(elements),
 )
-DOWN = Order(
+DOWN = ThingOrder(
     name="down",
     most="lowest",
     least="highest up",
@@ -46,7 +46,7 @@ DOWN = Order(
     quantity=lambda one: at(one).y,
     margin=lambda elements: _least_radius(elements),
 )
-SIZE = Order(
+SIZE = ThingOrder(
     name="size",
     most="largest",
     least="smallest",
@@ -62,7 +62,7 @@ def _least_radius(elements: Sequence[Element]) -> float:
     return 0.6 * min(one.numbers.get("radius", 8.0) for one in elements)
 
 
-def extreme_programs(population: Population, order: Order) -> tuple[Program, ...]:
+def extreme_programs(population: Population, order: ThingOrder) -> tuple[Program, ...]:
     """All programs of this module for a population in an order."""
     return (
         _extreme(population, order, is_most=True),
@@ -74,7 +74,7 @@ def extreme_programs(population: Population, order: Order) -> tuple[Program, ...
     )
 
 
-def ordinal_program(population: Population, order: Order) -> Program:
+def ordinal_program(population: Population, order: ThingOrder) -> Program:
     """The n-th of all in an order, from its beginning."""
 
     def ask(asking: Asking) -> ProgramQuestion | None:
@@ -103,13 +103,13 @@ def ordinal_program(population: Population, order: Order) -> Program:
     )
 
 
-def _clear(order: Order, elements: Sequence[Element], one: Element) -> bool:
+def _clear(order: ThingOrder, elements: Sequence[Element], one: Element) -> bool:
     """Whether the quantity of one is far enough from that of every other."""
     margin = order.margin(elements)
     return all(other is one or abs(order.quantity(other) - order.quantity(one)) >= margin for other in elements)
 
 
-def _extreme(population: Population, order: Order, *, is_most: bool) -> Program:
+def _extreme(population: Population, order: ThingOrder, *, is_most: bool) -> Program:
     asked_for = order.most if is_most else order.least
 
     def ask(asking: Asking) -> ProgramQuestion | None:
@@ -136,7 +136,7 @@ def _extreme(population: Population, order: Order, *, is_most: bool) -> Program:
     )
 
 
-def _extreme_of_group(population: Population, order: Order) -> Program:
+def _extreme_of_group(population: Population, order: ThingOrder) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements, is_most = population.seen(asking), bool(asking.rng.integers(2))
         for tint in shuffled(asking.rng, sorted(values(elements, population.tint))):
@@ -168,7 +168,7 @@ def _extreme_of_group(population: Population, order: Order) -> Program:
     )
 
 
-def _pair(asking: Asking, population: Population, order: Order) -> tuple[Element, Element] | None:
+def _pair(asking: Asking, population: Population, order: ThingOrder) -> tuple[Element, Element] | None:
     """Two elements with names of their own whose quantities differ clearly, in random order."""
     named = shuffled(asking.rng, named_once(population.seen(asking)))
     margin = order.margin(population.seen(asking))
@@ -179,7 +179,7 @@ def _pair(asking: Asking, population: Population, order: Order) -> tuple[Element
     return None
 
 
-def _which_of_two(population: Population, order: Order) -> Program:
+def _which_of_two(population: Population, order: ThingOrder) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         pair = _pair(asking, population, order)
         if pair is None:
@@ -203,7 +203,7 @@ def _which_of_two(population: Population, order: Order) -> Program:
     )
 
 
-def _is_more(population: Population, order: Order) -> Program:
+def _is_more(population: Population, order: ThingOrder) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         pair = _pair(asking, population, order)
         if pair is None:
@@ -242,7 +242,7 @@ def _is_more(population: Population, order: Order) -> Program:
     )
 
 
-def _count_beyond(population: Population, order: Order) -> Program:
+def _count_beyond(population: Population, order: ThingOrder) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         named = [one for one in named_once(elements) if _clear(order, elements, one)]

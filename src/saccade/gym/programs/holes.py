@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterable
 
-from saccade.gym.grammars.boards import HOLE, BoardState, meets
+from saccade.gym.grammars.boards import HOLE, CellBoardState, meets
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import shuffled
 from saccade.gym.state import Element, SceneState, as_state
 
-Solver = Callable[[BoardState, str], str]
+Solver = Callable[[CellBoardState, str], str]
 """Works out an attribute of the hole from the cells that are seen."""
 
 
-def board_of(state: SceneState) -> BoardState:
+def board_of(state: SceneState) -> CellBoardState:
     """The state as a board."""
-    return as_state(state, BoardState)
+    return as_state(state, CellBoardState)
 
 
 def the_hole(state: SceneState) -> Element:
@@ -27,12 +27,12 @@ def seen_cells(state: SceneState) -> tuple[Element, ...]:
     return state.of_kind("cell")
 
 
-def place_in_order(board: BoardState, one: Element) -> int:
+def place_in_order(board: CellBoardState, one: Element) -> int:
     """The number of a cell in reading order, from 0."""
     return int(one.numbers["row"]) * board.columns + int(one.numbers["column"])
 
 
-def by_period(board: BoardState, attribute: str) -> str:
+def by_period(board: CellBoardState, attribute: str) -> str:
     """The value that the shortest period of the sequence puts into the hole."""
     hole = place_in_order(board, the_hole(board))
     period = period_of(board, (attribute,))
@@ -40,7 +40,7 @@ def by_period(board: BoardState, attribute: str) -> str:
     return values[hole % period]
 
 
-def period_of(board: BoardState, attributes: Iterable[str]) -> int:
+def period_of(board: CellBoardState, attributes: Iterable[str]) -> int:
     """The shortest period that no cell contradicts and that says what belongs into the hole."""
     names, hole = tuple(attributes), place_in_order(board, the_hole(board))
     for period in range(1, board.rows * board.columns):
@@ -55,7 +55,7 @@ def period_of(board: BoardState, attributes: Iterable[str]) -> int:
     raise ValueError("the cells have no period")
 
 
-def by_lines(board: BoardState, attribute: str) -> str:
+def by_lines(board: CellBoardState, attribute: str) -> str:
     """The value of a square of three: the row's, the column's, or the one that neither has."""
     hole = the_hole(board)
     row, column = (
@@ -71,7 +71,7 @@ def by_lines(board: BoardState, attribute: str) -> str:
     return missing
 
 
-def by_sudoku(board: BoardState, attribute: str) -> str:
+def by_sudoku(board: CellBoardState, attribute: str) -> str:
     """The one value that row, column and quarter of the hole lack."""
     hole = the_hole(board)
     place = (int(hole.numbers["row"]), int(hole.numbers["column"]))
@@ -173,7 +173,7 @@ def far_program(attribute: str, options: tuple[str, ...]) -> Program:
     )
 
 
-def _at(board: BoardState, attribute: str, number: int) -> str:
+def _at(board: CellBoardState, attribute: str, number: int) -> str:
     period = period_of(board, (attribute,))
     values = {place_in_order(board, one) % period: one.get(attribute) for one in seen_cells(board)}
     return values[(number - 1) % period]

@@ -1,6 +1,6 @@
 """Programs on two pictures of the same things: what has changed from the first to the second."""
 
-from saccade.gym.grammars.pairs import Change, PairState
+from saccade.gym.grammars.pairs import PairState, ThingChange
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import at, shuffled
@@ -43,12 +43,12 @@ def _differences(state: SceneState) -> list[tuple[Element | None, Element | None
     ]
 
 
-def _shown(state: SceneState, *changes: Change) -> list[Element]:
+def _shown(state: SceneState, *changes: ThingChange) -> list[Element]:
     """Things that a change speaks of, in the first picture, then in the second."""
     return [state.element(name) for change in changes for name in (change.first, change.second) if name]
 
 
-def _single(asking: Asking, *kinds: str) -> Change | None:
+def _single(asking: Asking, *kinds: str) -> ThingChange | None:
     """The one change of a pair that has no other, where it is of such a kind."""
     changes = _pair(asking.state).changes
     return changes[0] if len(changes) == 1 and changes[0].kind in kinds else None

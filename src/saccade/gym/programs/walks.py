@@ -1,7 +1,7 @@
 """Programs on walks from cell to cell as arrows point."""
 
 from saccade.gym.fine import ARROWS, MEANINGS
-from saccade.gym.grammars.boards import BoardState
+from saccade.gym.grammars.boards import CellBoardState
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import chosen
@@ -13,7 +13,7 @@ SIDES = ("top", "right", "bottom", "left")
 MOST_STEPS = 60
 
 
-def _path(board: BoardState, start: Element) -> tuple[list[Element], str]:
+def _path(board: CellBoardState, start: Element) -> tuple[list[Element], str]:
     """The cells of a walk, and the side at which it leaves the board; "" where it goes in circles."""
     path, one = [start], start
     for _ in range(MOST_STEPS):
