@@ -33,6 +33,7 @@ MAX_OPEN = 16
 MAX_KEPT = 128
 """Samples that can be edited or looked at again; older ones are in the run alone."""
 MAX_PICTURES = 1000
+_LISTED_TRIES = 100
 _STOP_S = 1.0
 """An agent that has not ended a stopped sample by then is cancelled: it waits for a tool."""
 
@@ -141,12 +142,23 @@ class Talk:
             try:
                 path = await loop.run_in_executor(None, self.run.keep, step, attempts, pictures)
                 kept = {"run": self.shown.id, "file": file_identity(path, self.shown.source.root)}
+                await self._until_listed(f"{kept['file']}.0")
             except SaccadeError as error:
                 kept = {"why": visible(str(error), 300)}
         finally:
             pictures.close()
         for index, sample in enumerate(samples):
             sample.keep({**kept, "id": f"{kept['file']}.{index}"} if "file" in kept else kept)
+
+    async def _until_listed(self, identity: str) -> None:
+        """The viewer looks for new files by itself; a link to a record should lead to it."""
+        for _ in range(_LISTED_TRIES):
+            try:
+                self.shown.locate(identity)
+            except GoneError:
+                await asyncio.sleep(0.1)
+            else:
+                return
 
     async def _play(
         self,
