@@ -14,7 +14,7 @@ export async function chatPage() {
   /** @type {Map<string, EventSource>} */
   const running = new Map();
   const preview = h("p.chat-picture", "Drop, paste or choose a picture; or ask without one.");
-  const file = h("input", { type: "file", accept: "image/*", "aria-label": "Picture", onchange: () => void take(/** @type {HTMLInputElement} */ (file).files?.[0]) });
+  const file = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", "aria-label": "Picture", onchange: () => void take(/** @type {HTMLInputElement} */ (file).files?.[0]) });
   const question = h("textarea", { name: "question", rows: 3, required: true, maxlength: 20000 });
   const tools = h("fieldset.row");
   const protocol = choice({}, Object.fromEntries(about.protocols.map((/** @type {any} */ one) => [one.name, one.name])), about.protocol, offerTools);
