@@ -84,7 +84,8 @@ def _check(steps: "list[Step]", rates: "Rates", own: "Layout", held_out: "Mappin
     _compare("every other step, by those between", said_s, [one.step_s for one in steps[1::2]])
     for path, theirs in held_out.items():
         layout = layout_of(path)
-        said_s = modelled(steps, rates, layout).step_s
+        # By the batches that it had: another number of questions or longer answers are no error of the model's.
+        said_s = modelled(theirs, rates, layout, count=len(theirs)).step_s
         _compare(f"held out: {path.name} ({layout.name})", said_s, [one.step_s for one in theirs])
     for row in VERL:
         alone = ", learning alone" if row.is_of_learning_alone else ""
