@@ -22,14 +22,14 @@ JUMPS = ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BoardState(SceneState):
+class ChessState(SceneState):
     """Elements of the kind "piece", whose id is their square ("e4"), with ``side`` and ``piece``."""
 
     def piece_on(self, square: str) -> Element | None:
         return next((one for one in self.elements if one.id == square), None)
 
 
-def draw_board(rng: Generator, levels: Levels) -> BoardState:
+def draw_board(rng: Generator, levels: Levels) -> ChessState:
     """Both kings, not beside each other, and pieces of the usual set; no pawn on the first or the last rank."""
     most = levels.whole("pieces", 6, 12, 24)
     count = int(rng.integers(max(4, most - 4), most + 1))
@@ -49,7 +49,7 @@ def draw_board(rng: Generator, levels: Levels) -> BoardState:
         Element(id=square, kind="piece", name=f"{side} {piece}", attributes={"side": side, "piece": piece})
         for square, (side, piece) in sorted(found.items())
     )
-    return BoardState(elements=elements, width=400, height=400)
+    return ChessState(elements=elements, width=400, height=400)
 
 
 def square_of(column: int, row: int) -> str:
@@ -67,7 +67,7 @@ def _beside_king(found: dict[str, tuple[str, str]], column: int, row: int) -> bo
     return any(abs(column - x) <= 1 and abs(row - y) <= 1 for x, y in kings)
 
 
-def attacked_from(state: BoardState, square: str) -> set[str]:
+def attacked_from(state: ChessState, square: str) -> set[str]:
     """The squares that the piece on a square attacks or guards."""
     piece = state.piece_on(square)
     assert piece is not None

@@ -2,7 +2,7 @@
 
 from numpy.random import Generator
 
-from saccade.gym.grammars.chess_boards import FILES, BoardState, place_of_square
+from saccade.gym.grammars.chess_boards import FILES, ChessState, place_of_square
 from saccade.gym.levels import Levels
 from saccade.gym.looks.svg import MODULES, Sheet
 from saccade.gym.rendering import Renderer, Rendering
@@ -24,7 +24,7 @@ OUTLINED = 6
 
 def render_board(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """White plays upwards; files and ranks are named at the edge."""
-    known = as_state(state, BoardState)
+    known = as_state(state, ChessState)
     light, dark = WOODS[int(rng.integers(len(WOODS)))]
     side = (known.width - 2 * EDGE_PX) / 8
     sheet = Sheet(known.width, known.height, "#3a3632")

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from saccade.gym.grammars.chess_boards import SIDES, WORTH, BoardState, attacked_from, place_of_square, square_of
+from saccade.gym.grammars.chess_boards import SIDES, WORTH, ChessState, attacked_from, place_of_square, square_of
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.state import Element, SceneState, as_state
 from saccade.types import AnswerKind
 
 
-def _board(asking: Asking) -> BoardState:
-    return as_state(asking.state, BoardState)
+def _board(asking: Asking) -> ChessState:
+    return as_state(asking.state, ChessState)
 
 
 def _pieces(asking: Asking) -> list[Element]:
@@ -92,7 +92,7 @@ def _attackers(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-def attackers_of(state: BoardState, piece: Element) -> list[Element]:
+def attackers_of(state: ChessState, piece: Element) -> list[Element]:
     """The pieces of the other side that attack a piece."""
     others = [one for one in state.elements if one.attributes["side"] != piece.attributes["side"]]
     return [one for one in others if piece.id in attacked_from(state, one.id)]
@@ -179,7 +179,7 @@ CHESS_PROGRAMS = (
         wordings=("Does the {first} attack the {second}?", "Can the {first} take the {second} by its way of moving?"),
         ask=_reaches,
         solve=lambda state, words: (
-            "yes" if words["to"] in attacked_from(as_state(state, BoardState), words["from"]) else "no"
+            "yes" if words["to"] in attacked_from(as_state(state, ChessState), words["from"]) else "no"
         ),
     ),
     Program(
