@@ -9,7 +9,7 @@ from PIL import Image
 
 from saccade.evaluation.audit.blind import MARGIN, Patterns, chance_of
 from saccade.evaluation.audit.drawn import DrawnFamily
-from saccade.evaluation.audit.findings import Finding, none_of, share_at_most
+from saccade.evaluation.audit.findings import Checked, none_of, share_at_most
 from saccade.evaluation.audit.thumbnail import ThumbnailProbe
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.claims import SecondSolver
@@ -24,13 +24,13 @@ GREY = (128, 128, 128)
 
 def other_picture_finding(
     drawn: DrawnFamily, probe_of: Callable[[], ThumbnailProbe], patterns: Patterns, prior: float
-) -> Finding:
+) -> Checked:
     """How often a question keeps its answer on the picture of another task."""
     check = "other picture"
     tasks = [example.task for example in drawn.held_out if example.task.images]
     swapped = [(one, other) for one, other in _others(tasks)]
     if not swapped:
-        return Finding(check=check, verdict="not applicable", note="there are no two tasks with different pictures")
+        return Checked(check=check, verdict="not applicable", note="there are no two tasks with different pictures")
     if (solver := drawn.claims.solver) is not None:
         return _by_solver(drawn, solver, swapped, max(prior, chance_of(tasks, patterns)) + MARGIN)
     pairs = _same_question([example.task for example in drawn.all])
@@ -43,7 +43,7 @@ def other_picture_finding(
     probe = probe_of()
     hits = [probe.guess(one, one) == probe.guess(one, other) for one, other in swapped]
     note = "no solver, and too few questions come twice: the share in which the thumbnail probe keeps its answer"
-    return Finding(check=check, verdict="reported", figure=sum(hits) / len(hits), note=note)
+    return Checked(check=check, verdict="reported", figure=sum(hits) / len(hits), note=note)
 
 
 def _others(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:
@@ -55,7 +55,7 @@ def _others(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:
                 break
 
 
-def _by_solver(drawn: DrawnFamily, solver: SecondSolver, swapped: Sequence[tuple[Task, Task]], bound: float) -> Finding:
+def _by_solver(drawn: DrawnFamily, solver: SecondSolver, swapped: Sequence[tuple[Task, Task]], bound: float) -> Checked:
     said = [(one, solver(one, drawn.pictures(other))) for one, other in swapped]
     hits = [answer_is_right(one, answer) for one, answer in said]
     kept = next((f"{one.question} {one.answer}" for (one, _), hit in zip(said, hits) if hit), "")
@@ -71,7 +71,7 @@ def _same_question(tasks: Sequence[Task]) -> list[tuple[Task, Task]]:
     return [(one, other) for group in asked.values() for one, other in pairwise(group) if one.images != other.images]
 
 
-def options_finding(drawn: DrawnFamily) -> Finding:
+def options_finding(drawn: DrawnFamily) -> Checked:
     """Tasks whose answer their own rule refuses, or of whose options not exactly one is right."""
     hits, example = [], ""
     for task in (one.task for one in drawn.all):
@@ -88,7 +88,7 @@ def options_finding(drawn: DrawnFamily) -> Finding:
     return none_of("options", hits, example=example)
 
 
-def ambiguity_finding(drawn: DrawnFamily) -> Finding:
+def ambiguity_finding(drawn: DrawnFamily) -> Checked:
     """Tasks that the second solver answers otherwise, or that are asked twice of one picture with two answers."""
     check = "ambiguous"
     answers: dict[tuple[object, ...], Task] = {}
@@ -97,10 +97,10 @@ def ambiguity_finding(drawn: DrawnFamily) -> Finding:
         if not answer_is_right(first, task.answer):
             example = f"{first.id} and {task.id}: {task.question} {first.answer}, {task.answer}"
             note = "the same question on the same pictures has two answers"
-            return Finding(check=check, verdict="convicted", bound=0.0, note=note, example=example)
+            return Checked(check=check, verdict="convicted", bound=0.0, note=note, example=example)
     if (solver := drawn.claims.solver) is None:
         note = "the family names no second solver; see expert"
-        return Finding(check=check, verdict="not applicable", bound=0.0, note=note)
+        return Checked(check=check, verdict="not applicable", bound=0.0, note=note)
     hits, example = [], ""
     for task in (one.task for one in drawn.held_out):
         said = solver(replace(task, answer="", targets=(), objects=()), drawn.pictures(task))
@@ -110,15 +110,15 @@ def ambiguity_finding(drawn: DrawnFamily) -> Finding:
     return none_of(check, hits, note=f"second solver, {len(hits)} of {len(drawn.held_out)} tasks", example=example)
 
 
-def evidence_finding(drawn: DrawnFamily) -> Finding:
+def evidence_finding(drawn: DrawnFamily) -> Checked:
     """Targets that lie outside of their picture, or where the picture shows one colour and no edge."""
     tasks = [one.task for one in drawn.all if one.task.images]
     targets = [(task, target) for task in tasks for target in task.targets]
     bare = sum(not task.targets for task in tasks)
     if not tasks:
-        return Finding(check="evidence", verdict="not applicable", note="there are no pictures")
+        return Checked(check="evidence", verdict="not applicable", note="there are no pictures")
     if not targets:
-        return Finding(check="evidence", verdict="convicted", bound=0.0, note="no task says where its evidence is")
+        return Checked(check="evidence", verdict="convicted", bound=0.0, note="no task says where its evidence is")
     hits, example = [], ""
     for task, target in targets:
         why = _what_is_wrong(drawn, task, target)
@@ -140,12 +140,12 @@ def _what_is_wrong(drawn: DrawnFamily, task: Task, target: Target) -> str:
     return "shows nothing" if pixels.size and (pixels == pixels[0, 0]).all() else ""
 
 
-def erased_finding(drawn: DrawnFamily, patterns: Patterns, prior: float) -> Finding:
+def erased_finding(drawn: DrawnFamily, patterns: Patterns, prior: float) -> Checked:
     """How often the second solver is still right when the evidence is painted over: then it lies elsewhere."""
     check = "evidence matters"
     examples = [one for one in drawn.held_out if one.task.images and one.task.targets]
     if (solver := drawn.claims.solver) is None or not examples:
-        return Finding(check=check, verdict="not applicable", note="the family names no second solver")
+        return Checked(check=check, verdict="not applicable", note="the family names no second solver")
     hits = [_still_right(drawn, solver, one) for one in examples]
     bound = max(prior, chance_of([one.task for one in examples], patterns)) + MARGIN
     kept = next((f"{one.task.id}: {one.task.question}" for one, hit in zip(examples, hits) if hit), "")

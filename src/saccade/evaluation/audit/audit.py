@@ -16,7 +16,7 @@ from saccade.evaluation.audit.blind import Patterns, prior_finding, words_findin
 from saccade.evaluation.audit.difficulty import difficulty_finding
 from saccade.evaluation.audit.drawn import DrawnFamily, drawn_family
 from saccade.evaluation.audit.experts import expert_finding
-from saccade.evaluation.audit.findings import FamilyAudit, Finding
+from saccade.evaluation.audit.findings import Checked, FamilyAudit
 from saccade.evaluation.audit.golden import GoldenHashes, bytes_finding
 from saccade.evaluation.audit.gym_programs import (
     axes_finding,
@@ -26,7 +26,7 @@ from saccade.evaluation.audit.gym_programs import (
     second_solver_finding,
 )
 from saccade.evaluation.audit.likeness import (
-    Look,
+    FamilyLook,
     copies_across_finding,
     copies_within_finding,
     look_of,
@@ -59,7 +59,7 @@ class Audited:
     """An audit with what further checks and pages need of the family."""
 
     audit: FamilyAudit
-    look: Look
+    look: FamilyLook
     drawn: DrawnFamily
 
 
@@ -77,7 +77,7 @@ def audited_family(family: Family, settings: AuditSettings, golden: GoldenHashes
 
 def _checks(
     family: Family, drawn: DrawnFamily, settings: AuditSettings, golden: GoldenHashes | None
-) -> Mapping[str, Callable[[], Finding]]:
+) -> Mapping[str, Callable[[], Checked]]:
     """The checks by name; what several of them need is worked out once, when the first one asks."""
     train, test = [one.task for one in drawn.train], [one.task for one in drawn.held_out]
     patterns = Patterns([*train, *test])
@@ -88,7 +88,7 @@ def _checks(
     def blind() -> float:
         return max(prior().figure or 0.0, words().figure or 0.0)
 
-    checks: dict[str, Callable[[], Finding]] = {
+    checks: dict[str, Callable[[], Checked]] = {
         "prior": prior,
         "question's words": words,
         "thumbnail": lambda: thumbnail_finding(drawn, probe(), patterns, blind()),
@@ -115,7 +115,7 @@ def _checks(
     return checks
 
 
-def compared(audits: Sequence[FamilyAudit], looks: Sequence[Look]) -> list[FamilyAudit]:
+def compared(audits: Sequence[FamilyAudit], looks: Sequence[FamilyLook]) -> list[FamilyAudit]:
     """The audits with what each family shares with the others."""
     return [
         replace(
@@ -126,16 +126,16 @@ def compared(audits: Sequence[FamilyAudit], looks: Sequence[Look]) -> list[Famil
     ]
 
 
-def _costs(drawn: DrawnFamily) -> tuple[Finding, Finding]:
+def _costs(drawn: DrawnFamily) -> tuple[Checked, Checked]:
     per_task_ms = 1000 * drawn.cpu_s / len(drawn.all)
     return (
-        Finding(
+        Checked(
             check="speed",
             verdict="reported",
             figure=per_task_ms,
             note="milliseconds of processor time a task, drawn for its split",
         ),
-        Finding(
+        Checked(
             check="memory",
             verdict="reported",
             figure=drawn.memory_mib,

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.evaluation.audit.findings import Finding, share_at_most
+from saccade.evaluation.audit.findings import Checked, share_at_most
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.rules import options_named
 from saccade.types import Task
@@ -86,7 +86,7 @@ def chance_of(tasks: Sequence[Task], patterns: Patterns) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Guess:
     text: str
     place: int
     """Among the options; -1 where there are none."""
@@ -120,14 +120,14 @@ class BlindGuesser:
                     self._seen[candidate.text] += 1
                     self._cues_of.setdefault(candidate.text, Counter()).update(said)
 
-    def _candidates(self, task: Task) -> list[_Candidate]:
+    def _candidates(self, task: Task) -> list[_Guess]:
         if len(task.choices) > 1:
-            return [_Candidate(text=text, place=place) for place, text in enumerate(task.choices)]
+            return [_Guess(text=text, place=place) for place, text in enumerate(task.choices)]
         words = re.findall(r"[\w.]+", task.question)[-MOST_QUESTION_WORDS:]
         texts = dict.fromkeys([*self._answers, *(word.rstrip(".") for word in words)])
-        return [_Candidate(text=text, place=-1) for text in texts if text]
+        return [_Guess(text=text, place=-1) for text in texts if text]
 
-    def _features(self, task: Task, candidates: Sequence[_Candidate]) -> Numbers:
+    def _features(self, task: Task, candidates: Sequence[_Guess]) -> Numbers:
         said, question = set(cues(task)), f" {' '.join(words_in(task.question))} "
         lengths = np.array([len(one.text) for one in candidates], dtype=np.float64)
         values = np.array([_value(one.text) for one in candidates])
@@ -206,7 +206,7 @@ def constant_answer(tasks: Sequence[Task]) -> str:
     return max(dict.fromkeys(texts), key=lambda text: sum(answer_is_right(task, text) for task in tasks))
 
 
-def prior_finding(train: Sequence[Task], test: Sequence[Task], patterns: Patterns) -> Finding:
+def prior_finding(train: Sequence[Task], test: Sequence[Task], patterns: Patterns) -> Checked:
     """Accuracy of always giving the answer that is most often right."""
     answer = constant_answer(train)
     hits = [answer_is_right(task, answer) for task in test]
@@ -215,7 +215,7 @@ def prior_finding(train: Sequence[Task], test: Sequence[Task], patterns: Pattern
     )
 
 
-def words_finding(train: Sequence[Task], test: Sequence[Task], patterns: Patterns) -> Finding:
+def words_finding(train: Sequence[Task], test: Sequence[Task], patterns: Patterns) -> Checked:
     """Accuracy of the guesser that reads everything but the pixels."""
     guesser = BlindGuesser(train)
     guesses = [guesser.guess(task) for task in test]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from saccade.evaluation.audit.drawn import LEVELS, DrawnFamily
-from saccade.evaluation.audit.findings import Finding
+from saccade.evaluation.audit.findings import Checked
 from saccade.seeding import generator_for
 from saccade.types import Example
 
@@ -22,7 +22,7 @@ CLAIMED_DRAWS = 20
 Measures = Mapping[str, Sequence[Sequence[float]]]
 
 
-def difficulty_finding(drawn: DrawnFamily) -> Finding:
+def difficulty_finding(drawn: DrawnFamily) -> Checked:
     """The number of measures that rise with difficulty all the way; at least one must, and evidence must not grow."""
     check = "difficulty"
     measures = _claimed(drawn) or _measured(drawn)
@@ -41,7 +41,7 @@ def difficulty_finding(drawn: DrawnFamily) -> Finding:
     parts = [("rises", rising), ("falls", falling), ("goes up and down", bent)]
     note = "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names)
     is_wrong = not rising or "smallness of the evidence" in falling
-    return Finding(
+    return Checked(
         check=check,
         verdict="convicted" if is_wrong else "passes",
         figure=float(len(rising)),

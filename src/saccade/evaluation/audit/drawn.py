@@ -24,7 +24,7 @@ MOST_PICTURES = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SeenPicture:
+class PictureLook:
     """What an audit keeps of a picture."""
 
     thumbnail: NDArray[np.uint8]
@@ -44,7 +44,7 @@ class DrawnFamily:
     train: tuple[Example, ...]
     held_out: tuple[Example, ...]
     media: MediaStore
-    seen: Mapping[str, SeenPicture]
+    seen: Mapping[str, PictureLook]
     """By image hash."""
     cpu_s: float
     """Processor time of drawing all of them."""
@@ -95,10 +95,10 @@ def _examples(family: Family, split: str, count: int, seed: int, media: MediaSto
         yield generate(family, split=split, index=index, seed=seed, media=media, difficulty=level)
 
 
-def seen_picture(image: ImageRef, media: MediaStore) -> SeenPicture:
+def seen_picture(image: ImageRef, media: MediaStore) -> PictureLook:
     picture = media.get(image)
     small = picture.resize((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.BOX)
-    return SeenPicture(
+    return PictureLook(
         thumbnail=np.asarray(small, dtype=np.uint8),
         # The hash looks at 64 x 64 pixels, so a thumbnail's is the picture's and takes a tenth of the time.
         hashes=perceptual_hashes(small),

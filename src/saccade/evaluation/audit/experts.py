@@ -7,7 +7,7 @@ from pathlib import Path
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.evaluation.audit.drawn import DrawnFamily
-from saccade.evaluation.audit.findings import Finding, none_of
+from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.protocols.tagged import tagged_protocol
 from saccade.sandbox.sandbox import Sandbox
 from saccade.tools import IMAGE_TOOLS
@@ -19,7 +19,7 @@ from saccade.types import Example, ToolCall
 CODE = "execute_python_code"
 
 
-def expert_finding(drawn: DrawnFamily, *, most: int) -> Finding:
+def expert_finding(drawn: DrawnFamily, *, most: int) -> Checked:
     """Experts whose turns the environment or a tool refuses, or whose answer is not rewarded."""
     step = max(1, len(drawn.all) // most)
     examples = drawn.all[::step][:most]

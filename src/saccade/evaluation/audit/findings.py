@@ -12,7 +12,7 @@ Verdict = Literal["passes", "convicted", "reported", "not applicable"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Checked:
     """What one check says of a family."""
 
     check: str
@@ -42,13 +42,13 @@ class FamilyAudit:
 
     family: str
     tasks: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Checked, ...]
 
     @property
-    def convictions(self) -> tuple[Finding, ...]:
+    def convictions(self) -> tuple[Checked, ...]:
         return tuple(one for one in self.findings if one.verdict == "convicted")
 
-    def finding(self, check: str) -> Finding:
+    def finding(self, check: str) -> Checked:
         """The finding of this check; KeyError where it was not run."""
         for one in self.findings:
             if one.check == check:
@@ -64,12 +64,12 @@ class FamilyAudit:
         }
 
 
-def share_at_most(check: str, hits: Sequence[bool], bound: float, *, note: str = "", example: str = "") -> Finding:
+def share_at_most(check: str, hits: Sequence[bool], bound: float, *, note: str = "", example: str = "") -> Checked:
     """A share that may not exceed its bound: convicted where the whole 95 % interval lies above it."""
     if not hits:
-        return Finding(check=check, verdict="not applicable", bound=bound, note=note or "there is nothing to count")
+        return Checked(check=check, verdict="not applicable", bound=bound, note=note or "there is nothing to count")
     low, _ = wilson_interval(sum(hits), len(hits))
-    return Finding(
+    return Checked(
         check=check,
         verdict="convicted" if low > bound else "passes",
         figure=sum(hits) / len(hits),
@@ -79,9 +79,9 @@ def share_at_most(check: str, hits: Sequence[bool], bound: float, *, note: str =
     )
 
 
-def none_of(check: str, hits: Sequence[bool], *, note: str = "", example: str = "") -> Finding:
+def none_of(check: str, hits: Sequence[bool], *, note: str = "", example: str = "") -> Checked:
     """A share that must be 0: a single hit convicts."""
     if not hits:
-        return Finding(check=check, verdict="not applicable", bound=0.0, note=note or "there is nothing to count")
+        return Checked(check=check, verdict="not applicable", bound=0.0, note=note or "there is nothing to count")
     verdict: Verdict = "convicted" if any(hits) else "passes"
-    return Finding(check=check, verdict=verdict, figure=sum(hits) / len(hits), bound=0.0, note=note, example=example)
+    return Checked(check=check, verdict=verdict, figure=sum(hits) / len(hits), bound=0.0, note=note, example=example)

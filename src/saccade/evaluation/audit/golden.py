@@ -16,7 +16,7 @@ from pathlib import Path
 
 from saccade.atomic import write_text_atomic
 from saccade.errors import UserError
-from saccade.evaluation.audit.findings import Finding, none_of
+from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.media.store import MediaStore
 from saccade.runs.task_json import task_to_json
 from saccade.tasks.procedural import Family, generate
@@ -67,12 +67,12 @@ def task_hashes(family: Family, *, seed: int, is_backwards: bool = False) -> dic
     return found
 
 
-def bytes_finding(family: Family, name: str, *, seed: int, golden: GoldenHashes | None) -> Finding:
+def bytes_finding(family: Family, name: str, *, seed: int, golden: GoldenHashes | None) -> Checked:
     """Tasks that differ in another process with other threads, drawn in the other order, or from the golden hashes."""
     check = "bytes"
     if not isinstance(family, str):
         note = "a function cannot be handed to another process; name it FILE.py:NAME"
-        return Finding(check=check, verdict="not applicable", note=note)
+        return Checked(check=check, verdict="not applicable", note=note)
     here, there = task_hashes(family, seed=seed), _elsewhere(family, seed)
     differing = [place for place in here if here[place] != there.get(place)]
     if differing:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.audit.blind import words_in
-from saccade.evaluation.audit.findings import Finding, none_of
+from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.gym.extras import missing_modules
 from saccade.gym.family import GymFamily, GymSample
 from saccade.gym.levels import Levels
@@ -50,7 +50,7 @@ def gym_draw(draw: FamilyFunction) -> GymDraw | None:
     return GymDraw(draw=draw) if isinstance(draw, GymFamily | NamedDraw) else None
 
 
-def second_solver_finding(samples: Sequence[GymSample]) -> Finding:
+def second_solver_finding(samples: Sequence[GymSample]) -> Checked:
     """Answers on which the program's second solver, from state and words alone, disagrees."""
     solved = [(one, one.program.solve) for one in samples if one.program.solve is not None and one.is_answerable]
     hits, example = [], ""
@@ -66,7 +66,7 @@ def second_solver_finding(samples: Sequence[GymSample]) -> Finding:
     return none_of("ambiguous", hits, note=note, example=example)
 
 
-def negatives_finding(samples: Sequence[GymSample]) -> Finding:
+def negatives_finding(samples: Sequence[GymSample]) -> Checked:
     """Hard negatives that the task's own rule calls right."""
     hits, example = [], ""
     for one in samples:
@@ -76,7 +76,7 @@ def negatives_finding(samples: Sequence[GymSample]) -> Finding:
     return none_of("hard negatives", hits, example=example)
 
 
-def paraphrases_finding(samples: Sequence[GymSample]) -> Finding:
+def paraphrases_finding(samples: Sequence[GymSample]) -> Checked:
     """Paraphrases in which the answer stands where another paraphrase of the same question lacks it."""
     hits, example = [], ""
     for one in samples:
@@ -88,7 +88,7 @@ def paraphrases_finding(samples: Sequence[GymSample]) -> Finding:
     return none_of("paraphrases", hits, example=example)
 
 
-def axes_finding(drawn: GymDraw, seed: int) -> Finding:
+def axes_finding(drawn: GymDraw, seed: int) -> Checked:
     """Named axes of difficulty that change nothing of what is drawn: no program, look or grammar reads them."""
     axes = drawn.family.axes
     dead = [axis for axis in axes if not any(_changes(drawn, axis, seed, index) for index in range(AXIS_DRAWS))]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.evaluation.audit.drawn import DrawnFamily, SeenPicture
-from saccade.evaluation.audit.findings import Finding, none_of, share_at_most
+from saccade.evaluation.audit.drawn import DrawnFamily, PictureLook
+from saccade.evaluation.audit.findings import Checked, none_of, share_at_most
 from saccade.evaluation.contamination import picture_pairs, words_of
 from saccade.types import ImageRef, Task
 
@@ -23,21 +23,21 @@ KEPT_PICTURES = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class FamilyLook:
     """Some of a family's pictures, kept to be compared with those of other families."""
 
     family: str
     images: tuple[ImageRef, ...]
-    seen: Mapping[str, SeenPicture]
+    seen: Mapping[str, PictureLook]
 
 
-def look_of(drawn: DrawnFamily) -> Look:
+def look_of(drawn: DrawnFamily) -> FamilyLook:
     images = [task.images[0] for task in (one.task for one in drawn.train) if task.images][:KEPT_PICTURES]
     kept = tuple(dict.fromkeys(images))
-    return Look(family=drawn.name, images=kept, seen={image.hash: drawn.seen[image.hash] for image in kept})
+    return FamilyLook(family=drawn.name, images=kept, seen={image.hash: drawn.seen[image.hash] for image in kept})
 
 
-def splits_finding(drawn: DrawnFamily) -> Finding:
+def splits_finding(drawn: DrawnFamily) -> Checked:
     """Held-out tasks that show a picture of the training split, pixel by pixel; without pictures, its words."""
     train = {key for one in drawn.train for key in _content(one.task)}
     hits = [any(key in train for key in _content(one.task)) for one in drawn.held_out]
@@ -49,12 +49,12 @@ def _content(task: Task) -> tuple[str, ...]:
     return tuple(image.hash for image in task.images) or (words_of(task),)
 
 
-def copies_across_finding(drawn: DrawnFamily) -> Finding:
+def copies_across_finding(drawn: DrawnFamily) -> Checked:
     """Held-out tasks with a copy in the training split."""
     return _copies("copies across splits", drawn, drawn_train(drawn), drawn_held_out(drawn), COPIES_ACROSS)
 
 
-def copies_within_finding(drawn: DrawnFamily) -> Finding:
+def copies_within_finding(drawn: DrawnFamily) -> Checked:
     """Training tasks with an earlier copy: a family that has few different tasks."""
     return _copies("copies within", drawn, drawn_train(drawn), drawn_train(drawn), COPIES_WITHIN)
 
@@ -67,7 +67,7 @@ def drawn_held_out(drawn: DrawnFamily) -> list[Task]:
     return [one.task for one in drawn.held_out]
 
 
-def _copies(check: str, drawn: DrawnFamily, known: Sequence[Task], tested: Sequence[Task], bound: float) -> Finding:
+def _copies(check: str, drawn: DrawnFamily, known: Sequence[Task], tested: Sequence[Task], bound: float) -> Checked:
     is_same_list = known[:1] == tested[:1]
     by_image: dict[str, list[int]] = {}
     for place, task in enumerate(known):
@@ -90,7 +90,7 @@ def _is_asked(one: Task, other: Task) -> bool:
 
 
 def _alike(
-    known: Sequence[ImageRef], tested: Sequence[ImageRef], seen: Mapping[str, SeenPicture]
+    known: Sequence[ImageRef], tested: Sequence[ImageRef], seen: Mapping[str, PictureLook]
 ) -> dict[str, tuple[str, ...]]:
     """For each tested picture those known that look the same, itself among them."""
     known, tested = list(dict.fromkeys(known)), list(dict.fromkeys(tested))
@@ -102,16 +102,16 @@ def _alike(
     return found
 
 
-def _looks_same(one: SeenPicture, other: SeenPicture) -> bool:
+def _looks_same(one: PictureLook, other: PictureLook) -> bool:
     difference = np.abs(one.thumbnail.astype(np.int16) - other.thumbnail.astype(np.int16))
     return int(difference.max()) <= MOST_DIFFERENCE
 
 
-def other_families_finding(look: Look, others: Sequence[Look]) -> Finding:
+def other_families_finding(look: FamilyLook, others: Sequence[FamilyLook]) -> Checked:
     """The largest share of a family's pictures that another family shows as well."""
     check = "copies in another family"
     if not look.images or not others:
-        return Finding(check=check, verdict="not applicable", bound=LIKE_OTHER_FAMILY, note="nothing to compare with")
+        return Checked(check=check, verdict="not applicable", bound=LIKE_OTHER_FAMILY, note="nothing to compare with")
     best, hits = "", [False] * len(look.images)
     for other in others:
         like = _alike(other.images, look.images, {**other.seen, **look.seen})

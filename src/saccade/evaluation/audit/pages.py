@@ -8,7 +8,7 @@ from PIL import Image
 
 from saccade.atomic import disk_errors, write_text_atomic
 from saccade.evaluation.audit.drawn import LEVELS, DrawnFamily
-from saccade.evaluation.audit.findings import FamilyAudit, Finding
+from saccade.evaluation.audit.findings import Checked, FamilyAudit
 from saccade.tasks.scene import FamilyFunction
 from saccade.types import Answer, Example, ExpertTurn, ToolCall
 
@@ -60,14 +60,14 @@ def write_page(drawn: DrawnFamily, audit: FamilyAudit, folder: Path) -> Path:
     return page
 
 
-def _figures(one: Finding) -> str:
+def _figures(one: Checked) -> str:
     if one.figure is None:
         return ""
     figure = f"{one.figure:.3g}"
     return figure if one.bound is None else f"{figure} ({'>=' if one.is_least else '<='} {one.bound:.3g})"
 
 
-def _cell(one: Finding) -> str:
+def _cell(one: Checked) -> str:
     if one.figure is None:
         return MARKS[one.verdict]
     mark = MARKS[one.verdict]

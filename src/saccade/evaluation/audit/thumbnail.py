@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.evaluation.audit.blind import MARGIN, Patterns, answer_text, chance_of, words_in
 from saccade.evaluation.audit.drawn import MOST_PICTURES, DrawnFamily
-from saccade.evaluation.audit.findings import Finding, share_at_most
+from saccade.evaluation.audit.findings import Checked, share_at_most
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
 from saccade.types import Task
@@ -78,16 +78,16 @@ def _reduced(pixels: NDArray[np.float64], by: int) -> NDArray[np.float64]:
     return means
 
 
-def thumbnail_finding(drawn: DrawnFamily, probe: ThumbnailProbe, patterns: Patterns, blind: float) -> Finding:
+def thumbnail_finding(drawn: DrawnFamily, probe: ThumbnailProbe, patterns: Patterns, blind: float) -> Checked:
     """Accuracy of the probe on held-out tasks; judged where the family claims that one must look closer."""
     tasks = [example.task for example in drawn.held_out]
     if not any(task.images for task in tasks):
-        return Finding(check="thumbnail", verdict="not applicable", note="there are no pictures")
+        return Checked(check="thumbnail", verdict="not applicable", note="there are no pictures")
     hits = [answer_is_right(task, probe.guess(task, task)) for task in tasks]
     seen = next((f"{task.question} {task.answer}" for task, hit in zip(tasks, hits) if hit), "")
     bound = max(chance_of(tasks, patterns), blind) + MARGIN
     if drawn.claims.needs_closer:
         return share_at_most("thumbnail", hits, bound, note=f"claims to need a closer look; {CANNOT_SEE}", example=seen)
-    return Finding(
+    return Checked(
         check="thumbnail", verdict="reported", figure=sum(hits) / len(hits), bound=bound, note=CANNOT_SEE, example=seen
     )
