@@ -1,4 +1,4 @@
-"""What the README shows runs as it stands there."""
+"""What the README and the guide show runs as it stands there."""
 
 import json
 import re
@@ -16,7 +16,8 @@ from saccade.types import Answer, Group, Task, Trajectory, Turn
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIRST, RECIPE, SANDBOX = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+FIRST, RECIPE, SANDBOX = re.findall(r"```python\n(.*?)```", README + GUIDE, flags=re.DOTALL)
 
 
 def test_the_first_example_runs_and_prints_a_question_and_a_reward() -> None:
@@ -65,8 +66,14 @@ def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
     assert score.total == 1.0 + 0.1 - 0.01
 
 
-def test_every_recipe_and_file_that_it_names_exists() -> None:
-    for name in re.findall(r"saccade train ([a-z_]+)[ :]", README):
-        assert name in recipe_names()
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+def test_every_recipe_and_file_that_they_name_exists() -> None:
+    measured = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
+    for text, folder in ((README, ROOT), (GUIDE, ROOT / "docs"), (measured, ROOT / "docs")):
+        for name in re.findall(r"saccade train ([a-z_]+)[ :]", text):
+            assert name in recipe_names()
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            assert (folder / target).exists(), target
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 90
