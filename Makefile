@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check bench gpu ray cluster test-cluster chromium setup clean
+.PHONY: demo test check docs bench gpu ray cluster test-cluster chromium setup clean
 
 setup: $(READY)
 
@@ -33,6 +33,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST) --quick
+
+# The documentation as a site, built strictly: a broken link ends it.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py

@@ -21,7 +21,7 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
     """List task families: domain, programs, looks, extra, and whether they need a closer look.
 
     Each can be named wherever a family is named, as can a part of it:
-    FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE].
+    `FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE]`.
     """
     import json
 
