@@ -1,11 +1,12 @@
 """Whether copies of pictures are found by their look, and how many different pictures are taken for one.
 
-    python benchmarks/contamination.py [--pictures 1000] [--json FILE]
+    python benchmarks/contamination.py [--pictures 1000] [--gym] [--json FILE]
 
 Drawn pictures of every family, and photographs of scikit-image and scikit-learn (examples/photos), whole and in tiles
 that do not overlap, but for those of bare sky. Each is copied by JPEG of quality 75, in half its size, and with a
-border; every copy is sought among all originals. Exit status 1 when a copy is missed, or when more than one pair in
-10,000 different pictures is taken for one.
+border; every copy is sought among all originals. With ``--gym`` the pictures are those of the gym's families, none of
+which was there when the distance was chosen. Exit status 1 when a copy is missed, or when more than one pair in 10,000
+different pictures is taken for one.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import random
 import resource
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -25,6 +26,7 @@ import sklearn
 from PIL import Image, ImageOps, ImageStat
 
 from saccade.evaluation.contamination import MAX_DISTANCE, perceptual_hashes, picture_pairs
+from saccade.gym.registry import gym_families
 from saccade.media.decode import MediaError, decode_image
 from saccade.media.store import MediaStore
 from saccade.tasks import FAMILIES, generate
@@ -41,11 +43,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--gym", action="store_true", help="Pictures of the gym alone.")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     media = MediaStore()
-    photographs = list(photographed(media))[: arguments.pictures // 2]
-    drawn = list(drawn_pictures(media, arguments.pictures - len(photographs), arguments.seed))
+    photographs = [] if arguments.gym else list(photographed(media))[: arguments.pictures // 2]
+    families = sorted(gym_families() if arguments.gym else FAMILIES)
+    drawn = list(drawn_pictures(media, families, arguments.pictures - len(photographs), arguments.seed))
     originals = list({image.hash: image for image in [*photographs, *drawn]}.values())
     hashes = {image.hash: perceptual_hashes(media.get(image)) for image in originals}
     plain = sum(not found for found in hashes.values())
@@ -130,9 +134,8 @@ def photographed(media: MediaStore) -> Iterator[ImageRef]:
                     yield media.add(tile)
 
 
-def drawn_pictures(media: MediaStore, count: int, seed: int) -> Iterator[ImageRef]:
+def drawn_pictures(media: MediaStore, families: Sequence[str], count: int, seed: int) -> Iterator[ImageRef]:
     """The first pictures of every family's held-out questions, in turn."""
-    families = sorted(FAMILIES)
     given: set[str] = set()
     index = 0
     while len(given) < count and index < 40 * count:

@@ -204,7 +204,7 @@ def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) 
     )
     write_bytes_atomic(folder / package / "__init__.py", source.encode())
     use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{package.removeprefix("saccade_")}-v0")'
-    _finish(questions, folder, "gymnasium", (f"saccade>={__version__}",), use)
+    _finish(questions, folder, "gymnasium", (f"saccade-vlm>={__version__}",), use)
 
 
 def write_openenv(questions: ExportedQuestions, folder: Path, family: Family) -> None:
@@ -224,7 +224,7 @@ def write_openenv(questions: ExportedQuestions, folder: Path, family: Family) ->
     write_bytes_atomic(folder / "openenv.yaml", _OPENENV_YAML.format(package=package).encode())
     scripts = f'\n[project.scripts]\nserver = "{package}.server.app:main"\n'
     use = f"pip install {folder} && python -m {package}.server.app --port 8000"
-    _finish(questions, folder, "openenv", (f"saccade[openenv]>={__version__}", "openenv-core>=0.2.1"), use, scripts)
+    _finish(questions, folder, "openenv", (f"saccade-vlm[openenv]>={__version__}", "openenv-core>=0.2.1"), use, scripts)
 
 
 def copied_family(family: Family, folder: Path) -> str:
