@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from saccade.evaluation.statistics import wilson_interval
@@ -79,16 +80,18 @@ def run_all(
     """
     results = arguments.out / "results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
+    lock = Lock()
 
     def made(variant: str, seed: int) -> Row:
         # A variant is what it is whatever else is set.
         settings = [*arguments.overrides, *variants[variant]]
-        found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
+        with lock:
+            found = [row for row in read(results) if (row["variant"], row["seed"]) == (variant, seed)]
         if found and found[-1]["settings"] == settings:
             return found[-1]
         row = {"variant": variant, "seed": seed, "settings": settings}
         row |= run(variant, seed, arguments.out, arguments.threads, settings)
-        with results.open("a", encoding="utf-8") as file:
+        with lock, results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{variant}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
         return row
