@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from saccade.gym.program import ProgramQuestion
 from saccade.gym.state import Element
+from saccade.types import AnswerKind
 
 Words = Mapping[str, str]
 
@@ -71,3 +72,24 @@ def near_counts(count: int, *counts: int) -> tuple[str, ...]:
     """Counts that are wrong by a little or by mistake, each once."""
     wrong = dict.fromkeys([*counts, count + 1, count - 1])
     return tuple(str(one) for one in wrong if one >= 0 and one != count)
+
+
+def told_of(
+    answer: str,
+    seen: Sequence[Element],
+    *,
+    kind: AnswerKind = "exact",
+    words: Mapping[str, str] | None = None,
+    near: Sequence[str] = (),
+    choices: Sequence[str] = (),
+) -> ProgramQuestion:
+    """A question on the elements that it depends on, in order; the right answer is none of its near misses."""
+    return ProgramQuestion(
+        answer=answer,
+        kind=kind,
+        words=words or {},
+        near=tuple(dict.fromkeys(text for text in near if text != answer)),
+        choices=tuple(choices),
+        evidence=tuple(dict.fromkeys(element.id for element in seen)),
+        conclusion=answer,
+    )

@@ -1,11 +1,11 @@
 """Programs on chess boards: what stands where, how many, what attacks what."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.chess_boards import SIDES, WORTH, ChessState, attacked_from, place_of_square, square_of
 from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.answers import told_of
 from saccade.gym.state import Element, SceneState, as_state
-from saccade.types import AnswerKind
 
 
 def _board(asking: Asking) -> ChessState:
@@ -18,36 +18,16 @@ def _pieces(asking: Asking) -> list[Element]:
     return [pieces[int(at)] for at in asking.rng.permutation(len(pieces))]
 
 
-def _told(
-    answer: str,
-    seen: Sequence[Element],
-    *,
-    kind: AnswerKind = "exact",
-    words: Mapping[str, str] | None = None,
-    near: Sequence[str] = (),
-    choices: Sequence[str] = (),
-) -> ProgramQuestion:
-    return ProgramQuestion(
-        answer=answer,
-        kind=kind,
-        words=words or {},
-        near=tuple(dict.fromkeys(text for text in near if text != answer)),
-        choices=tuple(choices),
-        evidence=tuple(piece.id for piece in seen),
-        conclusion=answer,
-    )
-
-
 def _on_square(asking: Asking) -> ProgramQuestion | None:
     pieces = _pieces(asking)
     other = next(piece for piece in pieces if piece.name != pieces[0].name)
-    return _told(pieces[0].name, pieces[:1], words={"square": pieces[0].id}, near=[other.name])
+    return told_of(pieces[0].name, pieces[:1], words={"square": pieces[0].id}, near=[other.name])
 
 
 def _nothing_there(asking: Asking) -> ProgramQuestion | None:
     square = square_of(*(int(v) for v in asking.rng.integers(0, 8, size=2)))
     pieces = _pieces(asking)
-    return None if _board(asking).piece_on(square) else _told("", pieces[:1], words={"square": square})
+    return None if _board(asking).piece_on(square) else told_of("", pieces[:1], words={"square": square})
 
 
 def _where(asking: Asking) -> ProgramQuestion | None:
@@ -56,14 +36,14 @@ def _where(asking: Asking) -> ProgramQuestion | None:
     found = next(piece for piece in pieces if names.count(piece.name) == 1)
     column, row = place_of_square(found.id)
     near = [square_of(column, 7 - row)]
-    return _told(found.id, [found], words={"name": found.name}, near=near)
+    return told_of(found.id, [found], words={"name": found.name}, near=near)
 
 
 def _count_side(asking: Asking) -> ProgramQuestion | None:
     side = SIDES[int(asking.rng.integers(2))]
     found = [piece for piece in _board(asking).elements if piece.attributes["side"] == side]
     near = [str(len(_board(asking).elements) - len(found)), str(len(found) + 1)]
-    return _told(str(len(found)), found, kind="integer", words={"side": side}, near=near)
+    return told_of(str(len(found)), found, kind="integer", words={"side": side}, near=near)
 
 
 def _count_kind(asking: Asking) -> ProgramQuestion | None:
@@ -71,14 +51,14 @@ def _count_kind(asking: Asking) -> ProgramQuestion | None:
     if wanted == "king":
         return None
     found = [piece for piece in _board(asking).elements if piece.attributes["piece"] == wanted]
-    return _told(str(len(found)), found, kind="integer", words={"piece": wanted}, near=[str(len(found) + 1)])
+    return told_of(str(len(found)), found, kind="integer", words={"piece": wanted}, near=[str(len(found) + 1)])
 
 
 def _worth(asking: Asking) -> ProgramQuestion | None:
     side = SIDES[int(asking.rng.integers(2))]
     found = [piece for piece in _board(asking).elements if piece.attributes["side"] == side]
     total = sum(WORTH.get(piece.attributes["piece"], 0) for piece in found)
-    return _told(str(total), found, kind="integer", words={"side": side}, near=[str(total + 2), str(total + 1)])
+    return told_of(str(total), found, kind="integer", words={"side": side}, near=[str(total + 2), str(total + 1)])
 
 
 def _attackers(asking: Asking) -> ProgramQuestion | None:
@@ -88,7 +68,7 @@ def _attackers(asking: Asking) -> ProgramQuestion | None:
         found = attackers_of(state, piece)
         if len(found) == wanted:
             words = {"name": piece.name, "square": piece.id, "others": _other(piece)}
-            return _told(str(wanted), [piece, *found], kind="integer", words=words, near=[str(wanted + 1)])
+            return told_of(str(wanted), [piece, *found], kind="integer", words=words, near=[str(wanted + 1)])
     return None
 
 
@@ -112,7 +92,7 @@ def _reaches(asking: Asking) -> ProgramQuestion | None:
         return None
     a, b = pairs[int(asking.rng.integers(len(pairs)))]
     words = {"first": f"{a.name} on {a.id}", "second": f"{b.name} on {b.id}", "from": a.id, "to": b.id}
-    return _told("yes" if wanted else "no", [a, b], kind="choice", words=words, choices=("yes", "no"))
+    return told_of("yes" if wanted else "no", [a, b], kind="choice", words=words, choices=("yes", "no"))
 
 
 def _on_line(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
@@ -120,7 +100,7 @@ def _on_line(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
         at = 0 if kind == "file" else 1
         line = _pieces(asking)[0].id[at]
         found = [piece for piece in _board(asking).elements if piece.id[at] == line]
-        return _told(str(len(found)), found, kind="integer", words={"line": line}, near=[str(len(found) + 1)])
+        return told_of(str(len(found)), found, kind="integer", words={"line": line}, near=[str(len(found) + 1)])
 
     return ask
 

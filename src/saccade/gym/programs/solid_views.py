@@ -2,6 +2,7 @@
 
 from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import (
     APART,
     across,
@@ -11,7 +12,6 @@ from saccade.gym.programs.solids import (
     pair_by,
     picked,
     solids_of,
-    told_of,
     visible,
 )
 from saccade.gym.state import as_state

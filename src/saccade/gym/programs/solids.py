@@ -1,7 +1,7 @@
 """Programs on solids in one view: depth, sides, distances on the floor, what hides what, what stands on what."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from saccade.gym.grammars.solids import SolidsState, Viewpoint, seen_from
 from saccade.gym.looks.raycast import bodies_shown
 from saccade.gym.looks.solids import body_of
 from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.answers import told_of
 from saccade.gym.rendering import SeenRegion
 from saccade.gym.state import Element, SceneState, as_state
-from saccade.types import AnswerKind
 
 APART = 0.7
 """Depths, sides and distances are compared where they differ by so much."""
@@ -21,27 +21,6 @@ LEAST_HIDDEN, MOSTLY = 0.12, 0.9
 
 LEAST_SEEN_PX = 60
 """Only solids of which so much is seen are spoken of."""
-
-
-def told_of(
-    answer: str,
-    seen: Sequence[Element],
-    *,
-    kind: AnswerKind = "exact",
-    words: Mapping[str, str] | None = None,
-    near: Sequence[str] = (),
-    choices: Sequence[str] = (),
-) -> ProgramQuestion:
-    """A question on solids, those that it depends on in order."""
-    return ProgramQuestion(
-        answer=answer,
-        kind=kind,
-        words=words or {},
-        near=tuple(dict.fromkeys(text for text in near if text != answer)),
-        choices=tuple(choices),
-        evidence=tuple(dict.fromkeys(element.id for element in seen)),
-        conclusion=answer,
-    )
 
 
 def solids_of(state: SceneState) -> tuple[Element, ...]:
