@@ -1,5 +1,7 @@
 """The strict reading beside math-verify, and ANLS beside the ``anls`` package."""
 
+from collections import Counter
+
 import pytest
 
 from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow
@@ -39,7 +41,73 @@ def test_strict_reads_an_answer_behind_tags_and_thoughts() -> None:
         assert reading.read(row("14"), said).is_right
     for said in ("It may be 14 or 15", "<think>14", "13, and not 14", "", "<answer></answer> 14", "14 15"):
         assert reading.read(row("14"), said).is_right is False
-    assert strict_answer("<answer>1</answer> then <answer>2</answer>") == "2"
+    assert strict_answer("<answer>1</answer> then <answer>2</answer>") == ""
+    assert strict_answer("<think><answer>1</answer>? No.</think><answer>2</answer> so <answer>2.</answer>") == "2."
+
+
+HEDGES = (
+    "{0} or {1}",
+    "{1} or {0}",
+    "{1}... no, {0}",
+    "{0}... no, {1}",
+    "{0}, {1}",
+    "{0}/{1}",
+    "{0}\n{1}",
+    "Either {0} or {1}",
+    "The answer is not {0}",
+    "not {0}",
+    "{0} is wrong",
+    "{0} isn't right",
+    "{0} seems unlikely",
+    "maybe {0}",
+    "anything but {0}",
+    "The answer is {1}. Wait, the answer is {0}",
+    "\\boxed{{{0}}} \\boxed{{{1}}}",
+    "It is not {1}, it is {0}",
+    "{0}, not {1}",
+    "<answer>{1}</answer><answer>{0}</answer>",
+    "<answer>{0}</answer><answer>{1}</answer>",
+    "<answer>{0} or {1}</answer>",
+    "{0} rather than {1}",
+    "A B C D",
+    "A, B, C, D",
+    "A or B or C or D",
+    "all of them",
+    "yes and no",
+)
+COLOURS = {"A": "red", "B": "blue", "C": "green", "D": "grey", "answer": "B", "category": "x", "source": "COCO"}
+HEDGED = (
+    ("vstar", {"A": "red", "B": "blue", "answer": "B"}, "B", "A"),
+    ("vstar", {"A": "red", "B": "blue", "answer": "B"}, "blue", "red"),
+    ("pope", {"answer": "Yes"}, "Yes", "No"),
+    ("chartqa-test", {"answer": "14"}, "14", "20"),
+    ("docvqa", {"answer": "the patient is allergic to nuts"}, "the patient is allergic to nuts", "to milk"),
+    ("mathvision-test", {"answer": "14"}, "14", "15"),
+    ("countbench", {"answer": "2"}, "2", "3"),
+    *((name, {**COLOURS, "split": "validation"}, "B", "A") for name in ("mmmu-val", "realworldqa", "mmstar", "blink")),
+    *((name, COLOURS, "B", "A") for name in ("hrbench-4k", "cv-bench-2d", "ai2d-test", "mme-realworld-lite")),
+)
+
+
+@pytest.mark.parametrize(("benchmark", "fields", "right", "other"), HEDGED)
+def test_strict_pays_no_reply_that_hedges_or_denies(
+    benchmark: str, fields: dict[str, str], right: str, other: str
+) -> None:
+    question = row_of(BENCHMARKS[benchmark], {"index": "1", "question": "Which?", **fields}, ())
+    strict = BENCHMARKS[benchmark].reading("strict")
+    assert strict.read(question, right).is_right
+    assert [said for hedge in HEDGES if strict.read(question, said := hedge.format(right, other)).is_right] == []
+
+
+def test_the_harness_rules_pay_a_third_of_what_hedges() -> None:
+    paid: Counter[str] = Counter()
+    for benchmark, fields, right, other in HEDGED:
+        question = row_of(BENCHMARKS[benchmark], {"index": "1", "question": "Which?", **fields}, ())
+        for reading in BENCHMARKS[benchmark].readings:
+            paid[reading.name] += sum(
+                bool(reading.read(question, hedge.format(right, other)).credit) for hedge in HEDGES
+            )
+    assert (len(HEDGED) * len(HEDGES), paid) == (420, {"vlmevalkit": 126, "lmms-eval": 126, "strict": 0})
 
 
 @pytest.mark.parametrize("said", ["Harry Truman", "harry truman", "J. Truman", "Hary Trumann", "Barack Obama", ""])

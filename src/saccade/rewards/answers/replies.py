@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_quantity
+from saccade.rewards.answers.doubts import is_doubt
 
 MAX_REPLY_CHARACTERS = 1000
 MAX_LAYERS = 12
@@ -49,13 +50,13 @@ _COUNTING = re.compile(
 )
 _NOUN_WORD = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*,?")
 _OTHER_AMOUNTS = """
-or and not no nor but maybe perhaps possibly probably about approximately around roughly plus minus times more fewer
-less than least most to through out if unless either both neither without except per each every half quarter other
-others instead rather versus vs dozen dozens hundred hundreds thousand thousands million millions billion billions
-trillion thirty forty fifty sixty seventy eighty ninety
+and plus minus times more fewer less than most to through out both per each every half quarter other others versus
+vs dozen dozens hundred hundreds thousand thousands million millions billion billions trillion
+thirty forty fifty sixty seventy eighty ninety
 """
 _SECOND_THOUGHTS = frozenset(_OTHER_AMOUNTS.split()) | frozenset(NUMBER_WORDS)
 """A number before one of these is not all that is said of how many there are."""
+_JUDGING = ("is", "was", "has", "seems", "looks", "sounds")
 
 
 @lru_cache(maxsize=256)
@@ -109,7 +110,11 @@ def _is_noun(words: list[str]) -> bool:
         return False
     plain = [word.removesuffix(",").casefold() for word in words]
     named = all(_NOUN_WORD.fullmatch(word) for word in words)
-    return named and not any(part in _SECOND_THOUGHTS for word in plain for part in (word, *word.split("-")))
+    # "14 is wrong", in whatever words, judges the number and counts nothing.
+    if plain and plain[0] in _JUDGING:
+        return False
+    parts = [part for word in plain for part in (word, *word.split("-"))]
+    return named and not any(part in _SECOND_THOUGHTS or is_doubt(part) for part in parts)
 
 
 def _without_a_layer(text: str) -> str:

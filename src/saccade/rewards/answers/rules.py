@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
+from saccade.rewards.answers.doubts import doubts_of
 from saccade.rewards.answers.expressions import evaluate, normal_form
 from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
 from saccade.types import Task
@@ -182,8 +183,12 @@ def _same_integer(prediction: str, gold: str) -> bool:
 
 
 def is_nearly(said: str, gold: str) -> bool:
-    """Whether a text is similar to the gold, from ``TEXT_SIMILARITY`` on, with the same digits in the same order."""
-    return _DIGITS.findall(said) == _DIGITS.findall(gold) and anls(said, [gold]) >= TEXT_SIMILARITY
+    """Whether a text is similar to the gold, from ``TEXT_SIMILARITY`` on, with the same digits in the same order.
+
+    It denies, doubts and offers no more than the gold: ``not Paris``, ``Paris?`` are not nearly ``Paris``.
+    """
+    has_digits = _DIGITS.findall(said) == _DIGITS.findall(gold)
+    return has_digits and anls(said, [gold]) >= TEXT_SIMILARITY and doubts_of(said) == doubts_of(gold)
 
 
 def _plain(text: str) -> str:

@@ -10,16 +10,19 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.replies import bare
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
 _TAG = re.compile(r"</?(?:think|answer|tool_call|box|point)>")
 
 
 def strict_answer(reply: str) -> str:
-    """The last ``<answer>``, else what follows the thought, else the reply; empty where a thought never ends."""
-    before, closing, _ = reply.rpartition("</answer>")
-    _, opening, answer = before.rpartition("<answer>")
-    if closing and opening:
-        return answer.strip()
+    """The ``<answer>``, else what follows the thought, else the reply; empty where a thought never ends.
+
+    Answers in several tags that are not the same are none.
+    """
     outside = (_THOUGHT.sub("", reply) if "</think>" in reply else reply).strip()
+    # A thought that never ends may hold the answer in its tags.
+    if answers := [one.strip() for one in _ANSWER.findall(outside) or _ANSWER.findall(reply)]:
+        return answers[-1] if len({bare(one).casefold() for one in answers}) == 1 else ""
     return "" if "<think>" in outside else _TAG.sub("", outside).strip()
 
 
