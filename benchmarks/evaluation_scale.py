@@ -21,16 +21,8 @@ import numpy as np
 
 from saccade.evaluation.compare import compare
 from saccade.evaluation.figures import figures, table
-from saccade.evaluation.samples import (
-    SampleHeader,
-    SampleSet,
-    SampleTimes,
-    StoredSample,
-    read_samples,
-    read_times,
-    write_samples,
-    write_times,
-)
+from saccade.evaluation.sample_files import read_samples, read_times, write_samples, write_times
+from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
 from saccade.types import Json
 
 

@@ -24,7 +24,7 @@ import pandas as pd
 from serve_agent_harnesses import OPTIONS, newest, run
 
 from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
-from saccade.evaluation.samples import read_samples
+from saccade.evaluation.sample_files import read_samples
 from saccade.media import MediaStore
 from saccade.tasks import generate
 

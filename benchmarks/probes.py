@@ -18,7 +18,8 @@ from pathlib import Path
 
 from saccade.evaluation.compare import compare
 from saccade.evaluation.figures import EvaluationFigures, figures
-from saccade.evaluation.samples import SampleSet, read_samples, sample_files
+from saccade.evaluation.sample_files import read_samples, sample_files
+from saccade.evaluation.samples import SampleSet
 from saccade.types import Json
 
 PROBES = ("blank", "other-image", "withheld-results")

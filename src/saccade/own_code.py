@@ -10,6 +10,8 @@ from types import ModuleType
 
 from saccade.errors import SaccadeError, UserError
 
+_PREFIX = "saccade_custom_"
+
 
 def module_of_file(path: Path, *, what: str) -> ModuleType:
     """Runs the file as a module; ``what`` says in messages what is sought in it: ``recipe``.
@@ -18,7 +20,7 @@ def module_of_file(path: Path, *, what: str) -> ModuleType:
     """
     if not path.is_file():
         raise UserError(f"there is no {what} file {path}; check the path (it is looked for from {Path.cwd()})")
-    name = f"saccade_custom_{what.replace(' ', '_')}"
+    name = f"{_PREFIX}{what.replace(' ', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -35,6 +37,14 @@ def module_of_file(path: Path, *, what: str) -> ModuleType:
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}") from error
     return module
+
+
+def file_of_own(value: object) -> Path | None:
+    """The file of the user's own in which a function, or the class of an object, is defined; None for any other."""
+    defined = value if hasattr(value, "__qualname__") else type(value)
+    name = getattr(defined, "__module__", "")
+    file = getattr(sys.modules.get(name), "__file__", None) if name.startswith(_PREFIX) else None
+    return Path(file) if isinstance(file, str) else None
 
 
 def named_in(module: ModuleType, name: str, place: str, *, what: str, parameters: int) -> object:

@@ -1,11 +1,14 @@
 """Comparison of stored samples: paired, corrected, with what flipped, and refused where it was asked differently."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from saccade.errors import UserError
 from saccade.evaluation.compare import compare
+from saccade.evaluation.sample_files import read_samples, write_samples
 from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample
 from saccade.types import Json
 
@@ -94,3 +97,46 @@ def test_several_samples_of_a_question_are_its_share() -> None:
     second = replace(first, samples=(*first.samples, *(replace(one, sample=1, right=True) for one in first.samples)))
     [found] = compare([second, second], ["a", "b"])
     assert (found.before.mean, found.difference.mean, found.p_value) == (0.75, 0.0, 1.0)
+
+
+def test_other_right_answers_another_grading_and_other_samples_are_refused() -> None:
+    first = stored("+-+")
+    other_gold = replace(first, samples=(replace(first.samples[0], gold="2"), *first.samples[1:]))
+    with pytest.raises(UserError, match="answers: 1 of 3 questions have another right answer"):
+        compare([first, other_gold], ["a", "b"])
+    graded = [replace(first, samples=tuple(replace(one, graded=name) for one in first.samples)) for name in "xy"]
+    with pytest.raises(UserError, match="answers: 3 of 3 questions are graded by another kind"):
+        compare(graded, ["a", "b"])
+    # An older run does not say how it was graded.
+    assert compare([first, graded[0]], ["a", "b"])[0].difference.n == 3
+    twice = replace(first, samples=(*first.samples, replace(first.samples[0], sample=1)))
+    with pytest.raises(UserError, match="samples: 1 of 3 questions have other samples"):
+        compare([first, twice], ["a", "b"])
+
+
+def test_what_a_server_was_sent_beside_the_question_is_part_of_what_was_asked() -> None:
+    first = stored("+-")
+    sent = [
+        replace(first, header=replace(first.header, model={"name": "m", "extra_body": body}))
+        for body in ({"top_p": 0.5}, {"top_p": 0.5, "enable_thinking": True})
+    ]
+    with pytest.raises(UserError, match=r"extra_body: None and \{'enable_thinking': True\}"):
+        compare(sent, ["a", "b"])
+    assert compare([first, sent[0]], ["a", "b"])[0].difference.n == 2
+
+
+def test_a_file_of_samples_that_was_cut_or_changed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "direct.jsonl"
+    write_samples(path, stored("+-+"))
+    assert read_samples(path) == stored("+-+")
+    lines = path.read_bytes().splitlines(keepends=True)
+    forged = lines[0].replace(b'"protocol": "direct"', b'"protocol": "tagged"')
+    for changed in (lines[:3], [*lines, lines[1]], [forged, *lines[1:]], [lines[0], lines[2], lines[1], lines[3]]):
+        path.write_bytes(b"".join(changed))
+        with pytest.raises(UserError, match="was cut or changed after it was written"):
+            read_samples(path)
+    head = json.loads(lines[0])
+    del head["sha256"]
+    path.write_bytes(json.dumps(head).encode() + b"\n" + b"".join([*lines[1:], lines[1]]))
+    with pytest.raises(UserError, match="holds a sample of a question twice"):
+        read_samples(path)

@@ -10,10 +10,12 @@ from PIL import Image
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.journal import SampleJournal
-from saccade.evaluation.samples import SampleSet, read_samples, read_times
+from saccade.evaluation.sample_files import read_samples, read_times
+from saccade.evaluation.samples import SampleSet
 from saccade.media.store import MediaStore
 from saccade.recipes.evaluation import evaluation
 from saccade.recipes.evaluation_settings import ServedModel
+from saccade.rewards.reward import own_reward
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.train.run import run_plan
 from saccade.train.state import Keeping
@@ -206,3 +208,26 @@ def test_a_picture_of_the_journal_that_was_changed_is_told(tmp_path: Path) -> No
         Image.new("RGB", (8, 8)).save(run / "media" / f"{shown[0]}.png")
         with pytest.raises(UserError, match="another picture than its name says"):
             measure(run, server.url, resume=True)
+
+
+def test_a_reward_of_ones_own_is_known_by_its_source(tmp_path: Path) -> None:
+    hashes = []
+    with ChatServer(sometimes(lambda _: False)) as server:
+        for number, rule in enumerate(("trajectory.answer == task.answer", "True")):
+            (tmp_path / "mine.py").write_text(
+                "from saccade.rewards.reward import Score, Term\n\ndef mine(task, trajectory):\n"
+                f"    return Score(terms=(Term(name='mine', value=1.0),), is_right={rule})\n"
+            )
+            context = RecipeContext()
+            plan = evaluation(
+                context,
+                family="counting",
+                count=1,
+                protocols=("direct",),
+                reward=own_reward(f"{tmp_path}/mine.py:mine"),
+                server=ServedModel(url=server.url, name="stub"),
+            )
+            run_plan(plan, out=tmp_path / str(number), media=context.media, seed=0)
+            kept = read_samples(tmp_path / str(number) / "samples" / "direct.jsonl")
+            hashes.append(kept.header.asked["reward_sha256"])
+    assert hashes[0] != hashes[1]

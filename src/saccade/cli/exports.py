@@ -92,7 +92,7 @@ def export(
 
 def _export_table(run: Path, form: RunForm, out: Path, name: str | None) -> None:
     from saccade.evaluation.exports import tables
-    from saccade.evaluation.samples import read_samples, sample_files
+    from saccade.evaluation.sample_files import read_samples, sample_files
 
     files = sample_files(run)
     if name is not None and name not in files:

@@ -68,7 +68,7 @@ def show_figures(run: Path, prices: Path | None) -> "list[EvaluationFigures]":
     from saccade.evaluation.figures import figures as figures_of
     from saccade.evaluation.figures import table
     from saccade.evaluation.prices import read_price
-    from saccade.evaluation.samples import read_samples, read_times, sample_files
+    from saccade.evaluation.sample_files import read_samples, read_times, sample_files
 
     found = []
     for path in sample_files(run).values():
@@ -102,7 +102,7 @@ def existing_run(path: Path) -> Path:
 
 
 def _sets(run: Path) -> "dict[str, SampleSet]":
-    from saccade.evaluation.samples import read_samples, sample_files
+    from saccade.evaluation.sample_files import read_samples, sample_files
 
     return {name: read_samples(path) for name, path in sample_files(run).items()}
 

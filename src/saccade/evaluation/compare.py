@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from saccade.errors import UserError
+from saccade.evaluation.asked_alike import asked_differences
 from saccade.evaluation.samples import SampleSet, StoredSample
 from saccade.evaluation.statistics import (
     ClusteredMean,
@@ -19,8 +20,6 @@ from saccade.evaluation.statistics import (
     smallest_difference,
 )
 from saccade.types import Json
-
-_MAX_SHOWN = 90
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,23 +128,6 @@ def with_holm(results: Sequence[PairedResult]) -> list[PairedResult]:
     return [replace(one, p_holm=p) for one, p in zip(results, holm([one.p_value for one in results]))]
 
 
-def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
-    """What was asked otherwise, by its name: both values."""
-    before, after = first.header.asked, second.header.asked
-    found = {
-        name: f"{_shown(before.get(name))} and {_shown(after.get(name))}"
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    }
-    of_first, of_second = _hashes(first), _hashes(second)
-    both = of_first.keys() & of_second.keys()
-    if changed := sum(of_first[name] != of_second[name] for name in both):
-        found["questions"] = f"{changed:,} of {len(both):,} questions of one id have other words, options or pictures"
-    elif missing := len(of_first.keys() ^ of_second.keys()):
-        found["questions"] = f"{missing:,} questions were asked of one of them only, {len(both):,} of both"
-    return found
-
-
 def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], although: Collection[str]) -> PairedResult:
     differences = asked_differences(first, second)
     if refused := {name: how for name, how in differences.items() if name not in although}:
@@ -236,15 +218,6 @@ def _by_category(pairs: Sequence[PairedQuestion]) -> dict[str, ClusteredMean]:
     }
 
 
-def _hashes(found: SampleSet) -> dict[str, str]:
-    return {one.id: one.q for one in found.samples}
-
-
 def _points(change: ClusteredMean) -> str:
     low, high = change.ci95
     return f"{100 * (change.mean or 0.0):+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
-
-
-def _shown(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

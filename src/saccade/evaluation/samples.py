@@ -1,28 +1,18 @@
-"""Stored samples of an evaluation: ``samples/NAME.jsonl``, a compact line for each, for statistics and exports.
-
-The first line is the header, which says of whom what was asked. The lines are in the order of the questions, hold no
-tokens and are the same bytes however often the run was killed and resumed. Seconds, which no two runs share, stand in
-``samples/NAME.times.jsonl``.
-"""
+"""Stored samples of an evaluation: what was asked of whom, and a compact record of each sample for statistics."""
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from saccade.atomic import disk_errors, write_bytes_atomic
-from saccade.errors import UserError
 from saccade.evaluation.errors import rule_errors
+from saccade.rewards.answers.metrics_by_set import METRICS
 from saccade.rewards.answers.rules import options_named
 from saccade.rewards.reward import counts_as_right
 from saccade.rewards.tool_use import call_outcome
 from saccade.types import Attempt, Json, Task, ToolCall, ToolSpec
 
-FOLDER = "samples"
-_TIMES = ".times.jsonl"
-_VERSION = 1
 MAX_REPLY_CHARS = 20_000
 
 
@@ -78,6 +68,8 @@ class StoredSample:
     pixels: int = 0
     """Of the largest picture of the question."""
     failure: str = ""
+    graded: str = ""
+    """A hash of all that answers are held against: right answers, their kind, tolerance and data set."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +101,13 @@ def question_hash(task: Task) -> str:
         *(["interleaved"] if task.is_interleaved else []),
     ]
     return hashlib.sha256(json.dumps(asked).encode("ascii")).hexdigest()[:32]
+
+
+def grading_hash(task: Task) -> str:
+    """A hash of what decides whether an answer to the question is right."""
+    metric = task.source if task.source in METRICS else None
+    graded: Json = [task.answer, list(task.accepted), task.answer_kind, task.tolerance, metric]
+    return hashlib.sha256(json.dumps(graded).encode("ascii")).hexdigest()[:16]
 
 
 def default_cluster(task: Task) -> str:
@@ -151,122 +150,9 @@ def stored_sample(
         images=len(task.images) + len(shown),
         pixels=max((image.width * image.height for image in task.images), default=0),
         failure=trajectory.failure,
+        graded=grading_hash(task),
     )
 
 
 def _only(places: Collection[int]) -> int:
     return next(iter(places)) if len(places) == 1 else -1
-
-
-def write_samples(path: Path, found: SampleSet) -> None:
-    """Writes ``NAME.jsonl``, whole or not at all."""
-    head: dict[str, Json] = {"kind": "header", "version": _VERSION, **asdict(found.header)}
-    _write_lines(path, [head, *map(_sample_json, found.samples)])
-
-
-def write_times(path: Path, times: Iterable[SampleTimes]) -> None:
-    """Writes the seconds beside the samples in ``path``."""
-    _write_lines(times_path(path), map(asdict, times))
-
-
-def times_path(path: Path) -> Path:
-    return path.with_name(path.stem + _TIMES)
-
-
-def read_samples(path: Path) -> SampleSet:
-    """The samples of a file; UserError that names file and line of what is none."""
-    lines = _lines(path)
-    _, head = next(lines, (1, {}))
-    if head.get("kind") != "header" or head.get("version") != _VERSION:
-        raise UserError(f"{path}:1 is no header of samples of version {_VERSION}; give a file that saccade eval wrote")
-    name, model, asked = head.get("name"), head.get("model"), head.get("asked")
-    if not isinstance(name, str) or not isinstance(model, Mapping) or not isinstance(asked, Mapping):
-        raise UserError(f"{path}:1: the header lacks name, model or asked")
-    header = SampleHeader(name=name, model=model, asked=asked)
-    return SampleSet(header=header, samples=tuple(_sample_from(path, number, line) for number, line in lines))
-
-
-def read_times(path: Path) -> tuple[SampleTimes, ...]:
-    """The seconds beside the samples in ``path``; none where they were not kept."""
-    if not times_path(path).exists():
-        return ()
-    try:
-        return tuple(SampleTimes(**line) for _, line in _lines(times_path(path)))  # type: ignore[arg-type]
-    except TypeError as error:
-        raise UserError(f"{times_path(path)}: {error}") from None
-
-
-def sample_files(run: Path) -> dict[str, Path]:
-    """The files of samples of a run by the names of its evaluations, or the one file that ``run`` is.
-
-    UserError where there are none.
-    """
-    if run.is_file():
-        return {run.stem: run}
-    found = {path.stem: path for path in sorted((run / FOLDER).glob("*.jsonl")) if not path.name.endswith(_TIMES)}
-    if not found:
-        raise UserError(f"{run} holds no samples of an evaluation (samples/NAME.jsonl); give the --out of saccade eval")
-    return found
-
-
-def _sample_json(sample: StoredSample) -> dict[str, Json]:
-    """Without fields that say nothing; not by ``asdict``, which copies all that is in them."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name in _FIELDS
-        if (value := getattr(sample, name)) != _DEFAULTS.get(name, _NO_DEFAULT)
-    }
-
-
-_NO_DEFAULT = object()
-_FIELDS = tuple(one.name for one in fields(StoredSample))
-_TUPLES = ("buckets", "errors")
-_DEFAULTS: Mapping[str, object] = {
-    "buckets": (),
-    "choices": 0,
-    "option": -1,
-    "picked": -1,
-    "turns": 0,
-    "calls": {},
-    "calls_ok": 0,
-    "errors": (),
-    "tokens_in": 0,
-    "tokens_out": 0,
-    "images": 0,
-    "pixels": 0,
-    "failure": "",
-}
-
-
-def _sample_from(path: Path, number: int, line: dict[str, Json]) -> StoredSample:
-    try:
-        for name in _TUPLES:
-            if name in line:
-                line[name] = tuple(line[name])  # type: ignore[arg-type]
-        sample = StoredSample(**line)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise UserError(f"{path}:{number} is no sample: {error}") from None
-    if not isinstance(sample.id, str) or not (sample.right is None or isinstance(sample.right, bool)):
-        raise UserError(f"{path}:{number} is no sample: id must be a text, right true, false or null")
-    return sample
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Json]]]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    for number, line in enumerate(content.splitlines(), start=1):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}:{number}: not JSON ({error}); was the file cut?") from None
-        if not isinstance(value, dict):
-            raise UserError(f"{path}:{number}: a line must be a JSON object")
-        yield number, value
-
-
-def _write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes_atomic(path, "".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))

@@ -3,20 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from saccade.config.sources import recipe_source
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.evaluation.journal import FOLDER as JOURNALS
 from saccade.evaluation.journal import SampleJournal, play_missing, sample_key
-from saccade.evaluation.samples import FOLDER as SAMPLES
-from saccade.evaluation.samples import (
-    SampleHeader,
-    SampleSet,
-    SampleTimes,
-    question_hash,
-    stored_sample,
-    write_samples,
-    write_times,
-)
+from saccade.evaluation.sample_files import FOLDER as SAMPLES
+from saccade.evaluation.sample_files import write_samples, write_times
+from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, question_hash, stored_sample
 from saccade.media.resize import ResizeRule
+from saccade.own_code import file_of_own
 from saccade.rewards.groups import score_attempts
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
@@ -110,6 +105,7 @@ class KeptPasses:
                 "samples": self.stage.samples,
                 "views": _views(self.stage, name),
                 "reward": value_record(self.stage.reward),
+                **_own_source("reward_sha256", self.stage.reward),
                 **self.stage.set_apart,
             },
         )
@@ -131,6 +127,7 @@ class KeptPasses:
         return {
             **way_of(episodes, view).as_json(),
             "environment": episodes.environment_name,
+            **_own_source("environment_sha256", episodes.make_env),
             "temperature": self.stage.temperature,
             **pixels,
         }
@@ -138,6 +135,12 @@ class KeptPasses:
 
 def _place(task: Task, sample: int) -> _Place:
     return task.id, question_hash(task), sample
+
+
+def _own_source(name: str, value: object) -> dict[str, Json]:
+    """The hash of the user's own file that holds a reward or an environment, for it decides what a figure is."""
+    file = file_of_own(value)
+    return {} if file is None else {name: recipe_source(file.name, file).sha256}
 
 
 def _views(stage: Evaluate, name: str) -> Json:

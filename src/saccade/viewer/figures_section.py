@@ -7,7 +7,8 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.evaluation.figures import EvaluationFigures, figures
 from saccade.evaluation.prices import Price, read_price
-from saccade.evaluation.samples import FOLDER, SampleHeader, read_samples, read_times, sample_files
+from saccade.evaluation.sample_files import FOLDER, read_samples, read_times, sample_files
+from saccade.evaluation.samples import SampleHeader
 from saccade.evaluation.statistics import ClusteredMean
 from saccade.viewer.words import readable, visible
 

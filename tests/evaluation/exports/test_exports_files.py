@@ -17,7 +17,7 @@ from saccade.evaluation.exports import lmms_eval, tables, vlmevalkit
 from saccade.evaluation.exports.harness_tasks import write_lmms_eval_task, write_vlmevalkit_tsv
 from saccade.evaluation.exports.imported import imported_samples, write_imported
 from saccade.evaluation.exports.predictions import Prediction, evaluation_records, predictions_of
-from saccade.evaluation.samples import read_samples
+from saccade.evaluation.sample_files import read_samples
 from saccade.media.store import MediaStore
 from saccade.types import Answer, Attempt, Task, Trajectory, Turn
 

@@ -9,8 +9,9 @@ from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.rules.strict import strict
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import exact_matching
 from saccade.evaluation.exports.predictions import Prediction
-from saccade.evaluation.samples import FOLDER, SampleHeader, SampleSet, StoredSample, default_cluster, question_hash
-from saccade.evaluation.samples import write_samples as write_sample_set
+from saccade.evaluation.sample_files import FOLDER
+from saccade.evaluation.sample_files import write_samples as write_sample_set
+from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample, default_cluster, question_hash
 from saccade.tasks.rows.answers import infer_kind
 from saccade.tasks.rows.fields import RowError
 from saccade.types import Json, Task
