@@ -110,15 +110,6 @@ def test_the_defaults_of_questions_go_by_the_size_of_the_model(tmp_path: Path) -
     assert settings_of(recipe, RecipeContext(model=tmp_path)) == QuestionsSettings()
 
 
-def test_a_name_on_the_hub_is_told_how_to_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["train", "questions", "--data", str(tmp_path), "--out", str(tmp_path / "run"), "--model"]
-    assert run_command([*command, "Qwen/Qwen3-VL-4B-Instruct"]) == 2
-    said = capsys.readouterr().err
-    assert "`hf download Qwen/Qwen3-VL-4B-Instruct --local-dir Qwen3-VL-4B-Instruct` and give --model" in said
-    assert run_command([*command, "/absent/Qwen3"]) == 2
-    assert "hf download" not in capsys.readouterr().err
-
-
 def test_the_folder_of_images_can_be_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").mkdir()
     row = {"question": "What is it?", "answer": "a cat", "image": "../pictures/x.png"}

@@ -158,6 +158,7 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     assert sorted(numbers) == list(range(1, count + 1))
     assert {"after_rl/accuracy", "rl/reward/mean"} <= set(runs[0].data.metrics)
     assert [one.path for one in client.list_artifacts(runs[0].info.run_id) if one.path == "report.html"]
+    assert [one.path for one in client.list_artifacts(runs[0].info.run_id, "images") if one.path.endswith(".png")]
     logs = [one for one in SQLiteStorage.get_logs("demos", "followed") if "record" in one]
     assert sorted(int(one["record"]) for one in logs) == list(range(1, count + 1))
     assert len(list(trackio.Api().runs("demos"))) == 1

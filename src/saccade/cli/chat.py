@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.running import PATH, existing, prepare_machine
 from saccade.errors import UserError
 from saccade.protocols import PROTOCOLS
 
@@ -123,7 +123,6 @@ def _policy_at(model: str, server_model: str | None) -> "Path | ServedModel":
         return ServedModel(url=model, name=server_model)
     if server_model is not None:
         raise UserError(f"--server-model {server_model} has no effect on a checkpoint")
-    path = Path(model)
-    if not path.exists():
-        raise UserError(f"{model} is not there; give the directory of a checkpoint, or a server's http://.../v1")
+    path = existing("--model", Path(model))
+    assert path is not None
     return path

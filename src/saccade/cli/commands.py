@@ -22,6 +22,7 @@ from saccade.cli.judge_agreement import judge_agreement
 from saccade.cli.measured import compare, figures
 from saccade.cli.plan_fleet import plan_fleet
 from saccade.cli.plan_memory import plan_memory
+from saccade.cli.push import push
 from saccade.cli.recipes import recipes, settings
 from saccade.cli.retrieve import retrieve
 from saccade.cli.running import PATH, prepare_machine, run_options, start, task_context
@@ -55,6 +56,7 @@ saccade.add_command(search)
 saccade.add_command(retrieve)
 saccade.add_command(plan_fleet)
 saccade.add_command(plan_memory)
+saccade.add_command(push)
 saccade.add_command(recipes)
 saccade.add_command(settings)
 saccade.add_command(show)

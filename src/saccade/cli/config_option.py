@@ -81,9 +81,12 @@ def _kept(context: click.Context) -> Mapping[str, click.Parameter]:
 
 def _from_folder(folder: Path, text: str) -> str:
     """A relative path begins in the folder of the file that names it; names on the hub stay as they are."""
+    from saccade.interop.hub import hub_name
+
     if text.startswith("hf:") or Path(text).expanduser().is_absolute():
         return text
-    return str(folder / text)
+    is_elsewhere = hub_name(text) is not None and not (folder / text).exists() and not (folder / text).parent.is_dir()
+    return text if is_elsewhere else str(folder / text)
 
 
 def _plain(value: object, *, is_recipe: bool) -> Json:

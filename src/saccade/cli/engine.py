@@ -57,7 +57,7 @@ def serve(
     under the name saccade. What follows -- goes to vLLM.
     """
     log_to_stderr(is_quiet=False)
-    existing("--model", model)
+    model = existing("--model", model) or model
     _check_whole(model)
     from saccade.engines.vllm.environment import find_environment
     from saccade.engines.vllm.server import ServerSettings, VllmServer

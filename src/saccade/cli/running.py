@@ -3,7 +3,6 @@
 import dataclasses
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from saccade.cli.config_option import config_option, options_given, with_file
-from saccade.errors import UserError
+from saccade.errors import MachineError, SaccadeError, UserError
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
     from saccade.config.tracking import TrackingSettings
     from saccade.evaluation.summary import StageSummary
+    from saccade.interop.hub import HubName
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
@@ -30,8 +30,6 @@ DEFAULT_THREADS = 1
 Command = TypeVar("Command", bound=Callable[..., None])
 
 PATH = click.Path(path_type=Path)
-
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
@@ -296,20 +294,42 @@ def prepare_machine(threads: int | None) -> int:
 
 
 def existing(option: str, path: Path | None) -> Path | None:
-    """The path itself; UserError when it is given and not there."""
-    is_data_set_name = option == "--data" and str(path).startswith("hf:")
-    if path is None or is_data_set_name or path.exists():
+    """The path itself, or where the hub's cache has what ``--model`` or ``--data`` name there.
+
+    UserError when it is given and neither there nor a name on the hub.
+    """
+    if path is None or path.exists():
         return path
-    help_with_name = ""
-    if _HUB_NAME.fullmatch(str(path)):
-        kind = "" if option == "--model" else " --repo-type dataset"
-        name = path.name
-        help_with_name = (
-            f". If it is a name on the Hugging Face hub: Saccade downloads nothing; run `hf download {path}{kind} "
-            f"--local-dir {name}` and give {option} {name}"
-            + (f", or {option} hf:{path} for the `datasets` library" if option == "--data" else "")
-        )
-    raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){help_with_name}")
+    text = str(path)
+    if option == "--data" and text.startswith("hf:"):
+        return path  # Read by the library `datasets`.
+    if option in ("--model", "--data") and (name := _name_on_hub(text)) is not None:
+        return _fetched(option, name)
+    is_name = option in ("--model", "--data") and _name_on_hub(f"hf:{text}") is not None
+    elsewhere = f"; hf:{text} would be the one on the hub" if is_name else ""
+    raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){elsewhere}")
+
+
+def _name_on_hub(text: str) -> "HubName | None":
+    """The name on a hub that an option gives; a path into a folder that is there is a wrong path."""
+    from saccade.interop.hub import hub_name
+    from saccade.tasks.files import FILE_KINDS
+
+    name = hub_name(text)
+    if name is None or text.startswith("hf:"):
+        return name
+    is_path = Path(text).parent.is_dir() or Path(text).suffix.lower() in FILE_KINDS
+    return None if is_path else name
+
+
+def _fetched(option: str, name: "HubName") -> Path:
+    from saccade.interop.hub import fetched, fetched_data
+
+    try:
+        return fetched(name, "model") if option == "--model" else fetched_data(name)
+    except SaccadeError as error:
+        kind = UserError if isinstance(error, UserError) else MachineError
+        raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error
 
 
 def log_to_stderr(*, is_quiet: bool) -> None:

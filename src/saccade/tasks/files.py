@@ -168,7 +168,7 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
     if text.startswith(HUB_PREFIX):
         name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
         directory = Path(name)
-        if not directory.is_dir() or is_saved_dataset(directory):
+        if not directory.is_dir() or is_saved_dataset(directory) or split or not task_files(directory):
             root = image_root or (directory if directory.is_dir() else Path.cwd())
             yield _FileSource(text, directory.name, dataset_rows(name, split or None), root)
             return
@@ -178,15 +178,18 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
         if is_saved_dataset(path):
             yield _FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
             return
-        files = sorted(
-            file for file in path.iterdir() if file.suffix.lower() in FILE_KINDS and file.name not in NO_TASKS
-        )
+        files = task_files(path)
         if not files:
             raise UserError(f"{path}: the folder holds no file of tasks ({', '.join(FILE_KINDS)})")
     else:
         files = [path]
     for file in files:
         yield _FileSource(str(file), file.stem, _rows_of(file), image_root or file.parent)
+
+
+def task_files(folder: Path) -> list[Path]:
+    """Files of a folder that hold tasks, by their names."""
+    return sorted(file for file in folder.iterdir() if file.suffix.lower() in FILE_KINDS and file.name not in NO_TASKS)
 
 
 def _rows_of(file: Path) -> Iterator[NumberedRow]:

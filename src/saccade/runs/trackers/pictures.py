@@ -18,7 +18,7 @@ def tracked_pictures(attempts: Sequence[Attempt], media: MediaStore, stage: str)
     """One picture for each trajectory that saw any."""
     found = []
     for index, attempt in enumerate(attempts):
-        seen = [media.get(one) for one in _seen(attempt)[:MOST] if one in media]
+        seen = [media.get(one) for one in _seen(attempt)[:MOST] if one.hash in media]
         if seen:
             found.append(
                 TrackedPicture(name=f"{stage}/trajectory_{index}", image=_in_a_row(seen), caption=_caption(attempt))

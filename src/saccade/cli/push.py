@@ -1,0 +1,121 @@
+"""``saccade push``: a checkpoint of a run as a repository on a Hugging Face hub, with its model card."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli.running import PATH
+from saccade.errors import UserError
+
+if TYPE_CHECKING:
+    from saccade.runs.runinfo import RunPaths
+
+_TRAINER = "trainer"
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN_DIR")
+@click.argument("repo", metavar="OWNER/NAME")
+@click.option("--checkpoint", metavar="NAME", help="One of RUN_DIR/checkpoints; by default the last one.")
+@click.option("--branch", metavar="NAME", help="A branch that is there; by default main.")
+@click.option("--private", is_flag=True, help="Make the repository private, if it is made now.")
+@click.option("--report", is_flag=True, help="Push report.html too, which has questions, pictures and the command.")
+@click.option("--message", default="A run of Saccade", show_default=True, help="Message of the commit.")
+@click.option("--only-write", type=PATH, metavar="DIR", help="Write the repository's files here, and push nothing.")
+def push(
+    run_directory: Path,
+    repo: str,
+    checkpoint: str | None,
+    branch: str | None,
+    private: bool,
+    report: bool,
+    message: str,
+    only_write: Path | None,
+) -> None:
+    """Put a checkpoint on the Hugging Face hub: weights, model card with figures and a trajectory, settings."""
+    from saccade.interop.hub import publish
+    from saccade.runs.runinfo import RunPaths
+
+    paths = RunPaths(root=run_directory)
+    files = _files(paths, _chosen(paths, checkpoint), repo, with_report=report)
+    if only_write is not None:
+        _write(files, only_write)
+        click.echo(f"Written: {len(files)} files in {only_write}; nothing was pushed")
+        return
+    click.echo(f"Pushed: {publish(repo, files, message=message, branch=branch, is_private=private)}")
+
+
+def _chosen(paths: "RunPaths", name: str | None) -> Path:
+    from saccade.runs.checkpoints import checkpoints, latest_checkpoint
+    from saccade.runs.runinfo import read_info, read_json_object
+
+    read_info(paths)
+    there = {one.path.name: one for one in checkpoints(paths.checkpoints)}
+    if not there:
+        raise UserError(f"{paths.root} has no checkpoint; it was stopped before the first one")
+    if name is not None:
+        if name not in there:
+            raise UserError(f"{paths.checkpoints} has no checkpoint {name!r}; it has {', '.join(sorted(there))}")
+        return there[name].path
+    stages = read_json_object(paths.settings).get("stages")
+    order = tuple(stages) if isinstance(stages, dict) else tuple(one.position.stage for one in there.values())
+    latest = latest_checkpoint(paths.checkpoints, order)
+    return there[max(there)].path if latest is None else latest.path
+
+
+def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool) -> dict[str, Path | bytes]:
+    """Files of the repository by their names there."""
+    import yaml
+
+    from saccade.viewer.evidence import collect
+    from saccade.viewer.model_card import PICTURE, model_card, short_paths
+
+    files: dict[str, Path | bytes] = {
+        str(file.relative_to(checkpoint)): file
+        for file in sorted(checkpoint.rglob("*"))
+        if file.is_file() and file.relative_to(checkpoint).parts[0] != _TRAINER
+    }
+    files |= _adapter(checkpoint)
+    card = model_card(collect(paths), repo=repo, checkpoint=checkpoint)
+    files["README.md"] = card.text.encode()
+    if card.picture is not None:
+        files[PICTURE] = card.picture
+    if paths.config.is_file():
+        text = paths.config.read_text("utf-8")
+        head = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
+        settings = short_paths(yaml.safe_load(text))
+        files["config.yaml"] = (head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).encode()
+    if with_report:
+        if not paths.report_html.is_file():
+            raise UserError(f"{paths.root} has no report.html; run `saccade report {paths.root}` first")
+        files["report.html"] = paths.report_html
+    return files
+
+
+def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
+    """The configuration of an adapter with the name of its base on the hub; nothing for a whole model."""
+    from saccade.viewer.model_card import hub_base
+
+    file = checkpoint / "adapter_config.json"
+    if not file.is_file():
+        return {}
+    config = json.loads(file.read_text("utf-8"))
+    base = str(config.get("base_model_name_or_path", ""))
+    name = hub_base(base)
+    if name is None:
+        raise UserError(
+            f"{checkpoint} is an adapter of {base}, which others do not have: run `saccade merge {checkpoint} DIR` and "
+            "push DIR by `hf upload`, or train from a name on the hub (--model OWNER/NAME)"
+        )
+    return {file.name: json.dumps({**config, "base_model_name_or_path": name}, indent=2).encode()}
+
+
+def _write(files: dict[str, Path | bytes], folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"--only-write {folder}: the folder is not empty; give another one")
+    for name, content in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content if isinstance(content, bytes) else content.read_bytes())

@@ -1,0 +1,194 @@
+"""The model card of a run: what was trained, its figures with intervals, its settings, and a trajectory as a picture.
+
+Texts of models and tasks stand in fenced blocks with invisible characters spelled out, so that none of them becomes
+markup; of paths the last part alone is shown.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from saccade.media.store import MediaStore
+from saccade.rewards.reward import counts_as_right
+from saccade.runs.records import images_of
+from saccade.runs.trackers.pictures import tracked_pictures
+from saccade.types import Attempt, Json
+from saccade.viewer.evidence import Evidence
+from saccade.viewer.story import comparisons_of, story
+from saccade.viewer.words import percent_text, readable, visible
+
+PICTURE = "trajectory.png"
+_TURN_CHARACTERS = 1500
+_TURNS = 8
+_CACHED = re.compile(r"/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[0-9a-f]{7,40})(?:/|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCard:
+    """``README.md`` of a repository, and the picture that it shows; None where no trajectory saw any."""
+
+    text: str
+    picture: bytes | None
+
+
+def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
+    """The card of a checkpoint of a run."""
+    shown = _example(evidence)
+    picture = None if shown is None else _picture(evidence, shown)
+    parts = [
+        f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint), sort_keys=False, allow_unicode=True)}---\n",
+        f"# {_inline(repo.rpartition('/')[2])}\n",
+        f"{_inline(evidence.info.title)}. Checkpoint `{checkpoint.name}` of a run of "
+        "Saccade, which post-trains vision-language models to think with images.\n",
+        *_figures(evidence),
+        *([] if shown is None else _trajectory(shown, has_picture=picture is not None)),
+        "## Use\n",
+        _use(repo, checkpoint),
+        "## Settings\n",
+        f"`config.yaml` has all of them for `saccade train --config`. Seed {evidence.settings.get('seed', '?')}; "
+        f"versions: {', '.join(f'{name} {version}' for name, version in sorted(evidence.info.versions.items()))}.\n",
+        f"<details><summary>Settings of the recipe</summary>\n\n{_fenced(_settings(evidence), 'yaml')}\n</details>\n",
+    ]
+    return ModelCard(text="\n".join(parts), picture=picture)
+
+
+def hub_base(path: str) -> str | None:
+    """The repository whose cached copy a path is, as ``OWNER/NAME``; None for a folder of somebody's own."""
+    match = _CACHED.search(path)
+    return None if match is None else f"{match['owner']}/{match['name']}"
+
+
+def short_paths(value: Json) -> Json:
+    """The value with absolute paths cut to their last part, and those of the hub's cache to the name there."""
+    if isinstance(value, str) and value.startswith(("/", "~")):
+        return hub_base(value) or Path(value).name
+    if isinstance(value, Mapping):
+        return {key: short_paths(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [short_paths(one) for one in value]
+    return value
+
+
+def _head(evidence: Evidence, repo: str, checkpoint: Path) -> dict[str, Json]:
+    is_adapter = (checkpoint / "adapter_config.json").is_file()
+    inputs = evidence.settings.get("inputs")
+    base = hub_base(str(inputs.get("model", ""))) if isinstance(inputs, Mapping) else None
+    results: list[Json] = [
+        {
+            "task": {"type": "image-text-to-text"},
+            "dataset": {"name": readable(one.name), "type": one.name},
+            "metrics": [{"type": "accuracy", "value": round(one.summary.overall.accuracy, 4)}],
+        }
+        for one in evidence.evaluations
+        if one.summary.overall.accuracy is not None
+    ]
+    head: dict[str, Json] = {
+        "library_name": "peft" if is_adapter else "transformers",
+        "pipeline_tag": "image-text-to-text",
+        "tags": ["saccade", "thinking-with-images", "reinforcement-learning"],
+    }
+    if base is not None:
+        head["base_model"] = base
+    if results:
+        head["model-index"] = [{"name": repo.rpartition("/")[2], "results": results}]
+    return head
+
+
+def _figures(evidence: Evidence) -> Iterator[str]:
+    if not evidence.evaluations:
+        return
+    yield "## Figures\n"
+    yield f"{_inline(story(evidence))}\n"
+    lines = ["| evaluation | questions | right | 95 % interval | tool used |", "|---|---|---|---|---|"]
+    for one in evidence.evaluations:
+        overall = one.summary.overall
+        low, high = overall.ci95
+        lines.append(
+            f"| {_inline(readable(one.name))} | {overall.n} | {percent_text(overall.accuracy)} | "
+            f"{percent_text(low)} to {percent_text(high)} | {percent_text(one.summary.tool_rate)} |"
+        )
+    yield "\n".join(lines) + "\n"
+    compared = [
+        f"- {_inline(readable(one.after))} minus {_inline(readable(one.before))}, on {one.difference.n} questions of "
+        f"both: {100 * one.difference.mean:+.1f} points ({100 * one.difference.ci95[0]:+.1f} to "
+        f"{100 * one.difference.ci95[1]:+.1f})"
+        for one in comparisons_of(evidence.evaluations)
+    ]
+    if compared:
+        yield "Differences with 95 % bootstrap intervals over questions:\n"
+        yield "\n".join(compared) + "\n"
+
+
+def _example(evidence: Evidence) -> Attempt | None:
+    """A trajectory to show: one that is right and saw more than its question's pictures, where there is one."""
+    attempts = [one for evaluation in reversed(evidence.evaluations) for one in evaluation.attempts]
+    return max(attempts, key=_worth_showing, default=None)
+
+
+def _worth_showing(attempt: Attempt) -> tuple[bool, bool, bool]:
+    looked = any(turn.observation is not None and turn.observation.images for turn in attempt.trajectory.turns)
+    right = attempt.trajectory.score is not None and counts_as_right(attempt.task, attempt.trajectory)
+    return right and looked, right, looked
+
+
+def _picture(evidence: Evidence, attempt: Attempt) -> bytes | None:
+    media = MediaStore()
+    for image in images_of(attempt):
+        file = evidence.paths.media / f"{image.hash}.png"
+        if file.is_file():
+            media.add_file(file)
+    drawn = tracked_pictures([attempt], media, "shown")
+    if not drawn:
+        return None
+    written = io.BytesIO()
+    drawn[0].image.save(written, format="PNG")
+    return written.getvalue()
+
+
+def _trajectory(attempt: Attempt, *, has_picture: bool) -> Iterator[str]:
+    yield "## A trajectory\n"
+    if has_picture:
+        yield f"![What the policy saw, in this order: the question's pictures and those that it asked for]({PICTURE})\n"
+    yield _fenced(attempt.task.question)
+    for turn in attempt.trajectory.turns[:_TURNS]:
+        yield f"The policy, turn {turn.index + 1}:\n"
+        yield _fenced(turn.text)
+        if turn.observation is not None and turn.observation.text:
+            yield "It was shown:\n"
+            yield _fenced(turn.observation.text)
+    is_right = counts_as_right(attempt.task, attempt.trajectory)
+    verdict = "not scored" if attempt.trajectory.score is None else "right" if is_right else "wrong"
+    yield f"This is {verdict}; the answer is:\n"
+    yield _fenced(str(attempt.task.answer))
+
+
+def _use(repo: str, checkpoint: Path) -> str:
+    asked = (
+        f"saccade chat {repo}          # ask it about your own picture\n"
+        f"saccade eval --model {repo} --data my.jsonl --out runs/measured"
+    )
+    if (checkpoint / "adapter_config.json").is_file():
+        return _fenced(asked, "bash")
+    loaded = f'AutoModelForImageTextToText.from_pretrained("{repo}")'
+    python = f"from transformers import AutoModelForImageTextToText\n\nmodel = {loaded}"
+    return f"{_fenced(asked, 'bash')}\n{_fenced(python, 'python')}"
+
+
+def _settings(evidence: Evidence) -> str:
+    return yaml.safe_dump(short_paths(evidence.settings.get("recipe", {})), sort_keys=False, allow_unicode=True)
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    """A code block whose fence is longer than any run of backticks inside."""
+    shown = visible(text.strip("\n"), 20_000 if language == "yaml" else _TURN_CHARACTERS)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
+    return f"{fence}{language}\n{shown}\n{fence}\n"
+
+
+def _inline(text: str) -> str:
+    """Text of a line, with what markdown and HTML would read escaped."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!~$])", r"\\\1", visible(" ".join(text.split()), 400))

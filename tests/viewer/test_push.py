@@ -1,0 +1,253 @@
+"""Runs on a hub and back: pushed, fetched by name, by us and by huggingface_hub, ``hf``, transformers and datasets."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+from viewer_fake_run import hostile_attempt, make_run
+
+import saccade.models
+from saccade.cli import run_command
+from saccade.media.store import MediaStore
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
+from saccade.testing.hub_server import FakeHub
+
+BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
+REPO = "me/looker"
+
+
+@pytest.fixture
+def hub() -> Iterator[FakeHub]:
+    with FakeHub({"hf_writes": ("me", True), "hf_reads": ("me", False)}) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = make_run(tmp_path_factory.mktemp("push") / "looker", n=12)
+    checkpoint = root / "checkpoints" / "rl-000030"
+    shutil.copytree(BASE, checkpoint)
+    (checkpoint / "trainer").mkdir()
+    (checkpoint / "trainer" / "position.json").write_text('{"stage": "rl", "step": 30}')
+    (checkpoint / "trainer" / "optimizer.pt").write_bytes(b"large")
+    (root / "config.yaml").write_text("# A title\nrun:\n  model: /home/somebody/base\n  seed: 0\nrl:\n  steps: 30\n")
+    return root
+
+
+def environment(hub: FakeHub, home: Path, **others: str) -> dict[str, str]:
+    known = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGING"))}
+    quiet = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return {**known, **quiet, "HF_ENDPOINT": hub.state.url, "HF_HOME": str(home), **others}
+
+
+def python(code: str, env: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+COMMANDS = """
+import contextlib, io, json, os, sys
+from saccade.cli import run_command
+said = []
+for token, command in json.loads(sys.stdin.read() if len(sys.argv) < 2 else sys.argv[1]):
+    os.environ.pop("HF_TOKEN", None)
+    if token:
+        os.environ["HF_TOKEN"] = token
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = run_command(command)
+    said.append([status, out.getvalue() + err.getvalue()])
+print(json.dumps(said))
+"""
+
+
+def commands(asked: list[tuple[str, list[str]]], env: dict[str, str], folder: Path) -> list[tuple[int, str]]:
+    """Status and words of commands of ours, each with its token."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(asked)],
+        env=env, cwd=folder, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [(status, said) for status, said in json.loads(done.stdout.splitlines()[-1])]
+
+
+def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    env = environment(hub, tmp_path / "home")
+    push = ("hf_writes", ["push", str(run), REPO])
+    (status, said), (again, _) = commands([push, push], env, tmp_path)
+    assert (status, again) == (0, 0), said
+    repo = hub.state.repos["model", REPO]
+    assert said.startswith(f"Pushed: {hub.state.url}/{REPO}/commit/")
+    assert repo.messages == ["A run of Saccade"]  # The second push had nothing new.
+    assert sum(one.startswith("PUT /blobs/") for one in hub.asked) == 2
+    files = hub.state.files("model", REPO)
+    assert set(files) == {*(file.name for file in BASE.iterdir()), "README.md", "trajectory.png", "config.yaml"}
+    assert files["model.safetensors"] == (BASE / "model.safetensors").read_bytes()
+    assert files["config.yaml"] == b"# A title\nrun:\n  model: base\n  seed: 0\nrl:\n  steps: 30\n"
+    opened = (
+        "import huggingface_hub as h, transformers as t; m = t.AutoModelForImageTextToText.from_pretrained('me/looker')"
+    )
+    told = python(f"{opened}; print(h.snapshot_download('me/looker'), type(m).__name__)", env, tmp_path).split()
+    assert told[1] == "Qwen3VLForConditionalGeneration"
+    assert {one.name for one in Path(told[0]).iterdir()} >= set(files)
+
+
+def test_the_card_has_figures_with_intervals_settings_and_a_trajectory(run: Path, tmp_path: Path) -> None:
+    assert run_command(["push", str(run), REPO, "--only-write", str(tmp_path / "files")]) == 0
+    text = (tmp_path / "files" / "README.md").read_text()
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert head["model-index"][0]["name"] == "looker"
+    assert [one["dataset"]["type"] for one in head["model-index"][0]["results"]] == [
+        "after_sft",
+        "after_rl",
+        "after_rl_without_tool",
+    ]
+    figures = "| after rl | 12 | 66.7 % | 39.1 % to 86.2 % | 100 % |"  # Wilson's interval of 8 of 12.
+    assert figures in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "![What the policy saw" in text
+    assert "learning_rate: 0.002" in text
+    with Image.open(io.BytesIO((tmp_path / "files" / "trajectory.png").read_bytes())) as picture:
+        assert picture.height == 256
+        assert picture.width > 400  # The question's picture and the crop beside it.
+    assert run_command(["push", str(run), REPO, "--only-write", str(tmp_path / "files")]) == 2
+
+
+def test_nothing_that_a_model_wrote_becomes_markup(run: Path, tmp_path: Path) -> None:
+    root = tmp_path / "hostile"
+    shutil.copytree(run, root)
+    paths, media = RunPaths(root=root), MediaStore()
+    for file in paths.evaluations.iterdir():
+        file.unlink()
+    attempt = hostile_attempt(media.add(Image.new("RGB", (32, 32))))
+    place = Position(stage="after_rl", step=1)
+    write_records(paths.evaluations / "after_rl.jsonl", place, [attempt], media=media, media_directory=paths.media)
+    assert run_command(["push", str(root), REPO, "--only-write", str(tmp_path / "files")]) == 0
+    text = (tmp_path / "files" / "README.md").read_text()
+    outside = "".join(text.split("```")[::2])
+    assert "<script>" in text
+    assert "<script>" not in outside
+    assert "\u202e" not in text
+    assert len(text) < 30_000
+
+
+def test_what_the_hub_refuses_is_told(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    hub.state.add("model", "them/hidden", {"config.json": b"{}"}, is_private=True)
+    hub.state.add("model", REPO, {"config.json": b"{}"})
+    (tmp_path / "them" / "folder").mkdir(parents=True)
+    (tmp_path / "runs").mkdir()
+    plan = ["plan-memory", "--gpus", "1", "--model"]
+    asked = [
+        ("", ["push", str(run), REPO], "needs a token that may write: set HF_TOKEN"),
+        ("hf_reads", ["push", str(run), "me/new"], "does not let this token write to me/new"),
+        ("hf_writes", ["push", str(run), "them/new"], "does not let this token write to them/new"),
+        ("hf_wrong", ["push", str(run), REPO], "refuses the token"),
+        ("hf_writes", ["push", str(run), REPO, "--branch", "next"], "has no branch, tag or commit 'next'"),
+        ("hf_writes", ["push", str(run), "no name"], "give OWNER/NAME"),
+        ("hf_writes", ["push", str(run), REPO, "--checkpoint", "rl-1"], "it has rl-000030"),
+        ("", [*plan, "me/nothing"], "there is no such file or folder here, and there is no model me/nothing on http"),
+        ("hf_reads", [*plan, "hf:them/hidden"], "your token may not read it"),
+        ("", [*plan, f"{REPO}@v9"], "has no branch, tag or commit 'v9'"),
+        ("hf_wrong", [*plan, REPO], "refuses the token"),
+        ("", [*plan, "runs/mine"], "; hf:runs/mine would be the one on the hub"),
+    ]
+    told = commands([(token, command) for token, command, _ in asked], environment(hub, tmp_path / "home"), tmp_path)
+    assert [(status, part in said) for (status, said), (_, _, part) in zip(told, asked)] == [(2, True)] * len(asked), (
+        told
+    )
+    # A folder of that name is the folder, with no question to the hub; hf: means the hub.
+    before = len(hub.asked)
+    (_, own), (_, far) = commands(
+        [("", [*plan, "them/folder"]), ("", [*plan, "hf:them/folder"])], environment(hub, tmp_path / "home"), tmp_path
+    )
+    assert "config.json" in own
+    assert "there is no model them/folder on" in far
+    assert len(hub.asked) == before + 1
+
+
+def test_without_a_connection_the_cache_is_enough(hub: FakeHub, tmp_path: Path) -> None:
+    hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
+    command = ("", ["plan-memory", "--gpus", "1", "--model", "me/base"])
+    home = tmp_path / "home"
+    [(first, said)] = commands([command], environment(hub, home), tmp_path)
+    assert first == 0, said
+    gone = {**environment(hub, home), "HF_ENDPOINT": "http://127.0.0.1:9"}
+    [(second, _), (status, told)] = commands([command, ("", [*command[1][:-1], "me/other"])], gone, tmp_path)
+    assert (second, status) == (0, 3)
+    assert "http://127.0.0.1:9 cannot be reached and the cache" in told
+    [(offline, why)] = commands(
+        [("", [*command[1][:-1], "me/other"])], environment(hub, home, HF_HUB_OFFLINE="1"), tmp_path
+    )
+    assert (offline, "HF_HUB_OFFLINE is set" in why) == (3, True)
+
+
+def test_a_download_that_is_cut_off_or_killed_goes_on(hub: FakeHub, tmp_path: Path) -> None:
+    hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
+    env = environment(hub, tmp_path / "home")
+    hub.waits.set()
+    code = "from saccade.interop.hub import *; print(fetched(hub_name('me/base'), 'model'))"
+    child = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.DEVNULL)
+    while not any(one.startswith("GET /blobs/") for one in hub.asked):
+        assert child.poll() is None
+        time.sleep(0.02)
+    waited_for = {one.split("/")[-1] for one in hub.asked if one.startswith("GET ") and "/resolve/" in one}
+    child.kill()
+    child.wait()
+    hub.waits.clear()
+    hub.asked.clear()
+    hub.cuts.append(100_000)
+    folder = Path(python(code, env, tmp_path).strip())
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == hub.state.files("model", "me/base")
+    # The weights were asked for twice: once cut off, once from there on.
+    assert sum(one.startswith("GET /blobs/") for one in hub.asked) == 2
+    assert {one.split("/")[-1] for one in hub.asked if one.startswith("GET ") and "/resolve/" in one} <= (
+        {file.name for file in BASE.iterdir()} - waited_for
+    ) | waited_for
+
+
+def test_questions_are_read_from_the_hub(hub: FakeHub, tmp_path: Path) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (40, 40), "red").save(picture, format="PNG")
+    row = {"question": "Which colour?", "answer": "red", "image": "pictures/a.png"}
+    plain = {"rows.jsonl": json.dumps(row).encode(), "pictures/a.png": picture.getvalue()}
+    hub.state.add("dataset", "me/plain", plain)
+    deep = {
+        f"data/{name}-0.jsonl": json.dumps({"question": name, "answer": "a"}).encode() for name in ("train", "test")
+    }
+    hub.state.add("dataset", "me/deep", deep)
+    code = """
+from pathlib import Path
+from saccade.cli.running import existing
+from saccade.media.store import MediaStore
+from saccade.tasks.files import read_tasks
+for name in ("me/plain", "me/deep", "me/deep:test", "me/deep@main:test"):
+    read = read_tasks(existing("--data", Path(name)), media=MediaStore()).tasks
+    print([(one.question, len(one.images)) for one in read])
+"""
+    told = python(code, environment(hub, tmp_path / "home"), tmp_path).splitlines()
+    assert told == ["[('Which colour?', 1)]", "[('train', 0)]", "[('test', 0)]", "[('test', 0)]"]
+
+
+def test_the_hub_of_the_tests_serves_the_hf_command(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    env = environment(hub, tmp_path / "home", HF_TOKEN="hf_writes")
+    tool = str(Path(sys.executable).parent / "hf")
+    for words in (
+        ["upload", "me/by-hf", str(BASE), "."],
+        ["download", "me/by-hf", "--local-dir", str(tmp_path / "got")],
+    ):
+        done = subprocess.run([tool, *words], env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "got" / "model.safetensors").read_bytes() == (BASE / "model.safetensors").read_bytes()
