@@ -108,7 +108,8 @@ def agreement(
 
 def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, opened: ExitStack) -> "Verifier":
     from saccade.config import apply_overrides
-    from saccade.recipes.argos_back_ends import BackEndSettings, back_ends
+    from saccade.recipes.argos_back_end_settings import BackEndSettings
+    from saccade.recipes.argos_back_ends import back_ends
     from saccade.rewards.argos import VerifierForms
     from saccade.rewards.judges import JudgeSettings
     from saccade.rollout.conversation import ORIGINAL_VIEW

@@ -14,7 +14,8 @@ from dataclasses import replace
 from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
-from saccade.recipes.argos_back_ends import back_ends, check_scorers
+from saccade.recipes.argos_back_end_settings import check_scorers
+from saccade.recipes.argos_back_ends import back_ends
 from saccade.recipes.argos_data import traces_to_imitate
 from saccade.recipes.argos_settings import ArgosSettings, PointingSettings
 from saccade.rewards.argos import Verifier

@@ -8,7 +8,7 @@ from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.protocols import Style, pointed_protocol, pointed_with_tools_protocol
-from saccade.recipes.argos_back_ends import BackEndSettings
+from saccade.recipes.argos_back_end_settings import BackEndSettings
 from saccade.rewards.argos import ArgosReward, VerifierForms
 from saccade.rewards.judges import JudgeSettings
 from saccade.rollout import RolloutSettings

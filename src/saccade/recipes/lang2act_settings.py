@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.protocols import ChatProtocol
-from saccade.recipes.argos_back_ends import ModelAt
+from saccade.recipes.argos_back_end_settings import ModelAt
 from saccade.retrieval.task_pages import Scope
 from saccade.rewards import Lang2ActReward
 from saccade.rewards.judges import JudgeSettings
