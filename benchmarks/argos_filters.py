@@ -3,7 +3,7 @@ right and grounded ones.
 
 A teacher answers questions several times; the verifier scores each trace, and each filter keeps as many traces as the
 strictest. The beginner imitated for a quarter of the steps. It is taught by itself, and by a model that imitated to the
-end and is careless. Both are checkpoints of benchmarks/argos_seeds.py, which is run first, with its --out.
+end and is careless. Both are checkpoints of benchmarks/argos_seeds.py, which is run first; its --out is --starts here.
 
 python benchmarks/argos_filters.py --seeds 0 1 2 --json docs/results/argos_filters.json
 """
@@ -11,6 +11,7 @@ python benchmarks/argos_filters.py --seeds 0 1 2 --json docs/results/argos_filte
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -31,7 +32,6 @@ from saccade.train import Demonstration, Evaluate, ImitationSettings, Plan, SFTS
 from saccade.types import Example, Task
 
 UNTAUGHT = "untaught"
-IMITATIONS = Path("runs/argos_seeds")
 TEACHERS = {"itself": SHORT, "a careless model": BASE}
 FILTERS: tuple[TraceFilter, ...] = ("all", "right", "grounded")
 VARIANTS: Variants = {UNTAUGHT: (), **{f"{who}, {by}": () for who in TEACHERS for by in FILTERS}}
@@ -49,26 +49,26 @@ REWARD = ArgosReward(verifier=Verifier(regions=ExactRegions(), teacher=RuleTeach
 
 
 def main() -> None:
-    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/argos_filters"))
-
-    rows = run_all(taught, arguments, VARIANTS, base=UNTAUGHT)
+    starts = Path("runs/argos_seeds")
+    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/argos_filters"), starts=starts)
+    rows = run_all(partial(taught, starts=arguments.starts), arguments, VARIANTS, base=UNTAUGHT)
     print(f"{table(rows)}\n")
     if arguments.json:
         write_results(arguments.json, "argos_filters.py", rows)
 
 
-def taught(variant: str, seed: int, out: Path, threads: int, _: list[str]) -> Row:
+def taught(variant: str, seed: int, out: Path, threads: int, _: list[str], *, starts: Path) -> Row:
     """The beginner, imitating what the variant keeps, as measured on held-out questions."""
     start = time.monotonic()
     directory = directory_of(variant, seed, out)
     media = MediaStore()
     asked = PointedQuestions(settings=SETTINGS, seed=seed_for(seed, "argos"), media=media)
-    beginner = imitation_of(directory_of(SHORT, seed, IMITATIONS))
+    beginner = imitation_of(directory_of(SHORT, seed, starts))
     made: Row = {}
     shown: Sequence[PointedTrace] = ()
     if variant != UNTAUGHT:
         who, by = variant.rsplit(", ", 1)
-        teacher = imitation_of(directory_of(TEACHERS[who], seed, IMITATIONS))
+        teacher = imitation_of(directory_of(TEACHERS[who], seed, starts))
         every = traces(teacher, asked, directory_of(f"traces of {who}", seed, out), seed, threads)
         sets = equal_sets(every, distinct=False, seed=seed)
         shown = sets[cast(TraceFilter, by)]

@@ -41,7 +41,10 @@ def train(recipe: str, seed: int, directory: Path, settings: Sequence[str], *, t
 
 def imitation_of(directory: Path) -> Path:
     """The last checkpoint of a run's imitation."""
-    return sorted((directory / "checkpoints").glob("sft-*"))[-1]
+    found = sorted((directory / "checkpoints").glob("sft-*"))
+    if not found:
+        sys.exit(f"{directory} has no checkpoint of an imitation; run the benchmark that makes it, or give --starts")
+    return found[-1]
 
 
 def arguments_of(
