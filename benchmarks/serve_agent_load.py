@@ -5,9 +5,10 @@
 Clients are threads of another process, each on its own connection, which ask questions of ``visual_search`` in their
 own order by seeds of their own, sampled at temperature 1, every fourth as a stream. A reply is the whole transcript and
 must be that of the same question by the same seed in a direct rollout, for an episode has the same tokens in any
-company; one of another question would be seen. The direct rollout plays the same questions by the same engine in a
-process of its own, 64 at a time. Compared is processor time of the processes for each episode (wall time is shared with
-the clients).
+company; one of another question would be seen. The direct rollout plays the same questions by the same seeds at the
+same engine in a process of its own, with as many rows and threads, once before the load and once after it. Compared is
+processor time of the processes for each episode (wall time is shared with the clients). There are fewer rows than
+clients, so that somebody always waits for a row and the batches stay full.
 
 The demo's model has a quarter of a million parameters, and an episode of it costs less than a request over HTTP.
 ``--millions 50`` widens its multilayer perceptrons to so many parameters by units that add exactly nothing: the same
@@ -54,9 +55,9 @@ def drawn(count: int, media: MediaStore) -> list:
     ]
 
 
-def direct(checkpoint: Path, count: int, clients: int, rounds: int) -> None:
+def direct(checkpoint: Path, count: int, rows: int, rounds: int) -> None:
     """Prints the answers, and the processor time of each episode, for the process that compares."""
-    policy = served_policy(checkpoint, local_engine, temperature=1.0, overrides=[f"model.engine.max_rows={clients}"])
+    policy = served_policy(checkpoint, local_engine, temperature=1.0, overrides=[f"model.engine.max_rows={rows}"])
     tasks = drawn(count, policy.media)
     spec, model = policy.episodes, policy.model
     spent = []
@@ -172,6 +173,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--episodes", type=int, default=1 << 40, help="Stop after so many.")
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--rows", type=int, default=32, help="Rows of the engine, served and directly.")
     parser.add_argument("--questions", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--millions", type=float, help="Parameters of the model, widened without effect.")
@@ -181,7 +183,7 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part == "direct":
-        direct(given.checkpoint, given.questions, given.clients, given.rounds)
+        direct(given.checkpoint, given.questions, given.rows, given.rounds)
     elif given.part == "load":
         load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes)
     else:
@@ -191,16 +193,21 @@ def main() -> None:
             compare(given)
 
 
+ALIKE = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+"""What a process of the server sets for itself."""
+
+
+def played_directly(given: argparse.Namespace) -> dict:
+    """What a process of its own prints that plays the questions without a server."""
+    sizes = ["--questions", str(given.questions), "--rows", str(given.rows), "--rounds", str(given.rounds)]
+    command = [sys.executable, __file__, "--part", "direct", "--checkpoint", str(given.checkpoint), *sizes]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=ALIKE).stdout)
+
+
 def compare(given: argparse.Namespace) -> None:
     same = ["--questions", str(given.questions), "--clients", str(given.clients)]
     here = [sys.executable, __file__]
-    alone = json.loads(
-        subprocess.run(
-            [*here, "--part", "direct", "--checkpoint", str(given.checkpoint), "--rounds", str(given.rounds), *same],
-            check=True,
-            stdout=subprocess.PIPE,
-        ).stdout
-    )
+    alone = played_directly(given)
     answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
     answers.write_text(json.dumps(alone["answers"]))
     server = subprocess.Popen(
@@ -214,11 +221,12 @@ def compare(given: argparse.Namespace) -> None:
                 "--reply",
                 "transcript",
                 "--set",
-                f"model.engine.max_rows={given.clients}",
+                f"model.engine.max_rows={given.rows}",
             ],
         ],
         stderr=subprocess.PIPE,
         text=True,
+        env=ALIKE,
     )
     try:
         port = next(
@@ -254,7 +262,8 @@ def compare(given: argparse.Namespace) -> None:
         server.wait(120)
         answers.unlink()
     served = (after.user + after.system - before.user - before.system) / found["replies"]
-    direct_s = statistics.median(alone["cpu_s"])
+    later = played_directly(given)
+    direct_s = statistics.median([*alone["cpu_s"], *later["cpu_s"]])
     result = {
         "clients": given.clients,
         "widened_to_millions": given.millions,
@@ -264,7 +273,8 @@ def compare(given: argparse.Namespace) -> None:
         "examples_of_wrong": found["examples"],
         "reply_p50_s": round(found["p50_s"], 3),
         "reply_p95_s": round(found["p95_s"], 3),
-        "direct_cpu_ms_per_episode": [round(1000 * one, 3) for one in alone["cpu_s"]],
+        "rows": given.rows,
+        "direct_cpu_ms_per_episode": [round(1000 * one, 3) for one in [*alone["cpu_s"], *later["cpu_s"]]],
         "served_cpu_ms_per_episode": round(1000 * served, 3),
         "of_these": {
             "engine_thread": round(1000 * engine / found["replies"], 3),
@@ -281,6 +291,8 @@ def compare(given: argparse.Namespace) -> None:
     print(json.dumps(result, indent=2))
     if given.json:
         given.json.write_text(json.dumps(result, indent=2) + "\n")
+    if alone["answers"] != later["answers"]:
+        sys.exit("the direct rollouts differ")
     if found["wrong"]:
         sys.exit("some replies were lost or mixed")
 

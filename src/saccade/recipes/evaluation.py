@@ -18,9 +18,9 @@ from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel,
 from saccade.recipes.evaluation_stages import Measuring, TaskSet, with_probes
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
-from saccade.runs import Toolmaker, Way, read_asking
+from saccade.runs import AskingRecord, Toolmaker, Way, read_asking
 from saccade.tasks import FAMILIES, generate
-from saccade.train import EpisodeSpec, Plan
+from saccade.train import EpisodeSpec, Evaluate, Plan
 from saccade.types import Task
 
 DEFAULT_COUNT = 256
@@ -67,13 +67,7 @@ def evaluation(
     of a checkpoint. ``pixels`` are limits within which the model sees all pictures. UserError when there is nothing to
     measure on.
     """
-    path = Path(server.name) if server is not None else context.model or base_checkpoint()
-    asking = None if server is not None else read_asking(path)
-    settings = settings_of_way(
-        context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
-    )
-    load = limited(settings.model, pixels, context.overrides, None if server is not None else path)
-    settings = replace(settings, model=load)
+    path, asking, settings = _to_measure(context, server, pixels)
     ways = Ways(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
@@ -96,10 +90,7 @@ def evaluation(
 
     played = _asked(settings, ways, episodes, has_looks=bool(looks))
     ways.check(list(played.values()))
-    if "withheld-results" in probes and not any(one.protocol.offers_tools for one in played.values()):
-        raise UserError(
-            f"--probe withheld-results: {', '.join(played)} offers no tools whose results could be withheld"
-        )
+    _check_probes(probes, played)
     plain = Measuring(reward=reward, temperature=temperature)
     once = [
         stage
@@ -107,12 +98,7 @@ def evaluation(
         for name, how in played.items()
         for stage in with_probes(replace(plain.stage(of, name, how), samples=samples), probes, context)
     ]
-    seen = {} if not looks else {"grounded": episodes("grounded"), "textual": episodes("textual")}
-    twice = [
-        replace(plain.stage(of, name, seen["textual"]), first_pass=seen["grounded"], views=views)
-        for of in sets
-        for name, views in looks.items()
-    ]
+    twice = _second_looks(plain, sets, looks, episodes) if looks else []
 
     def build_model() -> VisionLanguageModel:
         return load_model(path, context.media, settings.model)
@@ -128,6 +114,38 @@ def evaluation(
         resources=(*ways.maker.resources, *([] if served is None else [served.model])),
         served=served,
     )
+
+
+def _to_measure(
+    context: RecipeContext, server: ServedModel | None, pixels: PixelRule
+) -> tuple[Path, AskingRecord | None, EvaluationSettings]:
+    """The checkpoint, or the name of a server's model; its record; the settings by record, overrides and pixels."""
+    path = Path(server.name) if server is not None else context.model or base_checkpoint()
+    asking = None if server is not None else read_asking(path)
+    settings = settings_of_way(
+        context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
+    )
+    load = limited(settings.model, pixels, context.overrides, None if server is not None else path)
+    return path, asking, replace(settings, model=load)
+
+
+def _check_probes(probes: Sequence[ProbeName], played: Mapping[str, EpisodeSpec]) -> None:
+    if "withheld-results" in probes and not any(one.protocol.offers_tools for one in played.values()):
+        raise UserError(
+            f"--probe withheld-results: {', '.join(played)} offers no tools whose results could be withheld"
+        )
+
+
+def _second_looks(
+    plain: Measuring, sets: Sequence[TaskSet], looks: Mapping[str, Views], episodes: MakeEpisodes
+) -> list[Evaluate]:
+    """Evaluations in two passes: boxes are named in the first, and their views shown in the second."""
+    first, second = episodes("grounded"), episodes("textual")
+    return [
+        replace(plain.stage(of, name, second), first_pass=first, views=views)
+        for of in sets
+        for name, views in looks.items()
+    ]
 
 
 def view_words(text: str) -> tuple[ViewWord, ...]:

@@ -116,7 +116,7 @@ async def _answered(request: Request, episodes: EpisodesOfRequests) -> Response:
                         yield event
 
             return _Stream(stream(), taken)
-        played = await _unless_left(request, episodes.play(asked, lambda *_: None))
+        played = await _unless_left(request, episodes.play(asked))
         if played is None:
             return Response(status_code=_CLIENT_LEFT)
         settings = episodes.settings

@@ -32,6 +32,10 @@ _READ_HERE = 1 << 16
 """Bytes of a body that is read without leaving the event loop."""
 
 
+OnTurnOfSample = Callable[[int, Turn], None]
+"""Is told of each turn as it ends, with the number of its sample."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """A request that has its place."""
@@ -111,7 +115,7 @@ class EpisodesOfRequests:
             self._open -= asked.samples
             pictures.close()
 
-    async def play(self, request: Request, on_turn: Callable[[int, Turn], None]) -> list[PlayedEpisode]:
+    async def play(self, request: Request, on_turn: OnTurnOfSample | None = None) -> list[PlayedEpisode]:
         """All samples of a request, in their order; the trajectories are kept as its trace.
 
         When one cannot be played the others are ended: ``AskedWrongError`` says why. ``on_turn`` is called in the
@@ -143,13 +147,15 @@ class EpisodesOfRequests:
                 raise self._failure(one.trajectory)
         return list(played)
 
-    async def _play_one(self, request: Request, sample: int, on_turn: Callable[[int, Turn], None]) -> PlayedEpisode:
+    async def _play_one(self, request: Request, sample: int, on_turn: OnTurnOfSample | None) -> PlayedEpisode:
         loop = asyncio.get_running_loop()
         asked = request.asked
 
         def tell(turn: Turn) -> None:
             self.meters.turn(turn)
-            loop.call_soon_threadsafe(on_turn, sample, turn)
+            # Nobody looks: the loop is not woken for it.
+            if on_turn is not None:
+                loop.call_soon_threadsafe(on_turn, sample, turn)
 
         seed = secrets.randbits(63) if asked.seed is None else asked.seed
         try:

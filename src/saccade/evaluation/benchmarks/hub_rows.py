@@ -2,21 +2,17 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS
 
 _OPTION = re.compile(r"\(([A-H])\)\s*(.+?)(?=\s*\([A-H]\)|$)|^\s*([A-H])[.:)]\s+(.+?)\s*$", re.MULTILINE)
 
 
-def with_choices(row: Mapping[str, object], choices: Sequence[object], **columns: object) -> dict[str, object]:
-    """The row with its options under their letters, and columns set or renamed."""
-    listed = {letter: str(choice) for letter, choice in zip(LETTERS, choices)}
-    return {
-        **row,
-        **listed,
-        **{name.replace("_", "-") if name == "l2_category" else name: value for name, value in columns.items()},
-    }
+def with_choices(row: Mapping[str, object], choices: object, **columns: object) -> dict[str, object]:
+    """The row with its options under their letters, none where they are no list, and columns set or renamed."""
+    listed = choices if isinstance(choices, list) else []
+    return {**row, **{letter: str(choice) for letter, choice in zip(LETTERS, listed)}, **columns}
 
 
 _IN_A_LINE = re.compile(r"\b([A-H])[:.]\s*(.+?)(?=,?\s+[A-H][:.]\s|\s*$)", re.DOTALL)

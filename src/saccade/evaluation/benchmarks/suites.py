@@ -176,8 +176,8 @@ def suite_table(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]
     lines = [f"{suite.title}. {suite.protocol[0].upper()}{suite.protocol[1:]}. The paper: {'; '.join(sources)}.", ""]
     lines += ["| benchmark | measured | the paper | published elsewhere |", "|---|---|---|---|"]
     for row in suite.rows:
-        own = "; ".join(f"{one.model}{_tools(one)} {one.value:g}" for one in suite.own_figures(row)) or "not listed"
-        cells = (row.benchmark.title, _measured(row, measured.get(row.name)), own, _elsewhere(suite.other_figures(row)))
+        beside = _own(suite, row), _elsewhere(suite.other_figures(row))
+        cells = (row.benchmark.title, _measured(row, measured.get(row.name)), *beside)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -189,15 +189,16 @@ def suite_lines(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]
         if row.name not in measured:
             continue
         lines.append(f"{row.benchmark.title}: {_measured(row, measured[row.name])}")
-        own = ", ".join(f"{one.model}{_tools(one)} {one.value:g}" for one in suite.own_figures(row))
-        lines.append(f"  the paper: {own or 'not listed'}")
+        lines.append(f"  the paper: {_own(suite, row)}")
         lines.append(f"  published elsewhere: {_elsewhere(suite.other_figures(row))}")
     missing = [row.benchmark.title for row in suite.rows if row.name not in measured]
     return [*lines, *([f"not run, no file: {', '.join(missing)}"] if missing else [])]
 
 
-def _tools(figure: PublishedFigure) -> str:
-    return " (tools)" if figure.tools else ""
+def _own(suite: Suite, row: SuiteRow) -> str:
+    """The paper's figures of a benchmark."""
+    figures = suite.own_figures(row)
+    return "; ".join(f"{one.model}{' (tools)' * one.tools} {one.value:g}" for one in figures) or "not listed"
 
 
 def _measured(row: SuiteRow, readings: Sequence[BenchmarkReading] | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt, short_answer_prompt
@@ -21,9 +21,7 @@ def _chartqa_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
 
 def _ai2d_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
     """``answer`` is the option's number, counted from 0."""
-    options = row["options"]
-    listed = options if isinstance(options, list) else []
-    return with_choices(row, listed, answer="ABCDEFGH"[int(str(row["answer"]))])
+    return with_choices(row, row["options"], answer=LETTERS[int(str(row["answer"]))])
 
 
 def _charxiv_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
-from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import Aggregate, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import (
@@ -35,18 +35,8 @@ def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _cv_bench_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    choices = row["choices"]
-    listed = choices if isinstance(choices, list) else []
-    answer = str(row["answer"]).strip("()")
-    return with_choices(row, listed, index=row.get("idx"), answer=answer, split=row.get("type"), category=row["task"])
-
-
-def _is_2d(fields: Mapping[str, str]) -> bool:
-    return fields.get("split", "2D") == "2D"
-
-
-def _is_3d(fields: Mapping[str, str]) -> bool:
-    return fields.get("split", "3D") == "3D"
+    answer, told = str(row["answer"]).strip("()"), {"split": row.get("type"), "category": row["task"]}
+    return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **told)
 
 
 V_STAR = Benchmark(
@@ -135,42 +125,42 @@ REALWORLDQA = Benchmark(
     trap="the file changed on 30 December 2024 under the same name",
 )
 
-CV_BENCH_2D = Benchmark(
-    name="cv-bench-2d",
-    title="CV-Bench 2D",
-    layout=FileLayout(
-        releases=(Release(file="CV-Bench-2D.tsv", md5="a7cff4cc2857cc237ee2b89e62bccb2d"),),
-        hub="nyu-visionx/CV-Bench",
-        columns=(*TWO_OPTIONS, "prompt", "source"),
-        from_hub=_cv_bench_from_hub,
-        keep=_is_2d,
-    ),
-    size=1438,
-    prompt=own_prompt,
-    cluster=same_pictures,
-    readings=(OPTIONS, CV_BENCH, STRICT),
-    aggregate=mean_of_groups("source", "category"),
-    published_as=("CV-Bench-2D",),
-    trap="the mean of ADE20K's and COCO's accuracies; Argos' CV-Bench may be 2D and 3D together",
-)
 
-CV_BENCH_3D = Benchmark(
-    name="cv-bench-3d",
-    title="CV-Bench 3D",
-    layout=FileLayout(
-        releases=(Release(file="CV-Bench-3D.tsv", md5="bb94c0d568d652d15b60e001ac40a170"),),
-        hub="nyu-visionx/CV-Bench",
-        columns=(*TWO_OPTIONS, "prompt", "source"),
-        from_hub=_cv_bench_from_hub,
-        keep=_is_3d,
-    ),
-    size=1200,
-    prompt=own_prompt,
-    cluster=same_pictures,
-    readings=(OPTIONS, CV_BENCH, STRICT),
-    aggregate=accuracy("category"),
-    published_as=("CV-Bench-3D",),
-    trap="lmms-eval takes the first letter of the reply: The answer is (B) reads as T",
+def _cv_bench(dimensions: str, md5: str, size: int, aggregate: Aggregate, trap: str) -> Benchmark:
+    return Benchmark(
+        name=f"cv-bench-{dimensions.lower()}",
+        title=f"CV-Bench {dimensions}",
+        layout=FileLayout(
+            releases=(Release(file=f"CV-Bench-{dimensions}.tsv", md5=md5),),
+            hub="nyu-visionx/CV-Bench",
+            columns=(*TWO_OPTIONS, "prompt", "source"),
+            from_hub=_cv_bench_from_hub,
+            # The hub has both in one file.
+            keep=lambda fields: fields.get("split", dimensions) == dimensions,
+        ),
+        size=size,
+        prompt=own_prompt,
+        cluster=same_pictures,
+        readings=(OPTIONS, CV_BENCH, STRICT),
+        aggregate=aggregate,
+        published_as=(f"CV-Bench-{dimensions}",),
+        trap=trap,
+    )
+
+
+CV_BENCH_2D = _cv_bench(
+    "2D",
+    "a7cff4cc2857cc237ee2b89e62bccb2d",
+    1438,
+    mean_of_groups("source", "category"),
+    "the mean of ADE20K's and COCO's accuracies; Argos' CV-Bench may be 2D and 3D together",
+)
+CV_BENCH_3D = _cv_bench(
+    "3D",
+    "bb94c0d568d652d15b60e001ac40a170",
+    1200,
+    accuracy("category"),
+    "lmms-eval takes the first letter of the reply: The answer is (B) reads as T",
 )
 
 TREEBENCH = Benchmark(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_column, same_pictures
 from saccade.evaluation.benchmarks.hub_rows import list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt
@@ -37,7 +37,7 @@ def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
     choices = row.get("choices")
     listed = [str(one) for one in choices] if isinstance(choices, list) else []
     answer = str(row["answer"])
-    letter = "ABCDEFGHIJ"[listed.index(answer)] if answer in listed else ""
+    letter = LETTERS[listed.index(answer)] if answer in listed else ""
     question = row.get("query") or row["question"]
     shown = {"image": row.get("decoded_image")}
     told = row.get("metadata")

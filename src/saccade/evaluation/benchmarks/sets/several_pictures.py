@@ -16,11 +16,8 @@ from saccade.evaluation.benchmarks.sets.fine_details import TWO_OPTIONS
 
 
 def _blink_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    choices = row["choices"]
-    listed = choices if isinstance(choices, list) else []
-    return with_choices(
-        row, listed, index=row.get("idx"), answer=str(row["answer"]).strip("()"), category=row.get("sub_task")
-    )
+    answer = str(row["answer"]).strip("()")
+    return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, category=row.get("sub_task"))
 
 
 def _mindcube_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
