@@ -1,7 +1,7 @@
 """The package outside of its checkout: wheel and sdist in a fresh environment, each extra installed alone and imported.
 
-    python benchmarks/packaging.py --work /tmp/packaging            # writes packaging.json there
-    python benchmarks/packaging.py --work /tmp/packaging --extras lora,mcp --demo none
+    python benchmarks/outside_checkout.py --work /tmp/packaging            # writes packaging.json there
+    python benchmarks/outside_checkout.py --work /tmp/packaging --extras lora,mcp --demo none
 
 The first environment has the wheel without extras; ``saccade demo`` runs there, in an empty folder, with nothing of the
 checkout in reach. Each extra is then added to a copy of it. Processor seconds are of the command and its children.
