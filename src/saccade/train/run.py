@@ -23,7 +23,7 @@ from saccade.train.plan import Evaluate, Plan
 from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.stage_steps import run_stage
-from saccade.train.state import Keeping, MeasuringState, open_run, open_served, repeatable
+from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)
@@ -69,15 +69,10 @@ def run_plan(
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
         for resource in plan.resources:
             stack.enter_context(resource)
+        judge, said = _judge(plan, out, accepted, source), tuple(command)
         directory = stack.enter_context(
             RunDirectory.create(
-                out,
-                resume=resume,
-                settings=settings,
-                command=tuple(command),
-                title=plan.title,
-                config=config,
-                judge=_judge(plan, out, accepted, source),
+                out, resume=resume, settings=settings, command=said, title=plan.title, config=config, judge=judge
             )
         )
         progress = progress or Progress()
@@ -111,10 +106,7 @@ def run_plan(
                     fleet=fleet,
                     tracking=tracking,
                 )
-                check_training_fits(run)
-                for stage in plan.stages:
-                    run_stage(run, stage)
-                summaries = _told(run)
+                summaries = _trained(run)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -148,6 +140,13 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
         source=source,
         sources=paths.recipe,
     )
+
+
+def _trained(run: RunState) -> Mapping[str, StageSummary]:
+    check_training_fits(run)
+    for stage in run.plan.stages:
+        run_stage(run, stage)
+    return _told(run)
 
 
 def _measured(run: MeasuringState) -> Mapping[str, StageSummary]:
