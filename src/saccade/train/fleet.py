@@ -111,7 +111,7 @@ class Shard:
     version: int
     """Of the weights."""
     pictures: Mapping[str, bytes] = field(default_factory=dict)
-    """PNG by hash: the questions' own that this worker has not seen yet."""
+    """Packed, by hash: the questions' own that this worker has not seen yet."""
     forgets: bool = False
     """Whether the pictures so far are needed no more."""
 
@@ -124,7 +124,7 @@ class PlayedShard:
     costs: tuple[SampleCost, ...] = ()
     """Of each trajectory of an evaluation."""
     pictures: Mapping[str, bytes]
-    """PNG by hash: those that tools made."""
+    """Packed, by hash: those that tools made."""
     busy_s: float
     """Seconds in which it was played."""
     busy_cpu_s: float

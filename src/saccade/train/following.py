@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 from saccade.learner.learner import Learner
 from saccade.learner.processes import Company
+from saccade.media.packed import add_packed
 from saccade.media.store import MediaStore
 from saccade.train.leading import Order, StageStart
 from saccade.train.plan import Plan, RLStage, SFTStage
@@ -24,9 +25,7 @@ def follow_plan(plan: Plan, *, media: MediaStore, seed: int, threads: int, compa
             if order.forgets:
                 pictures.close()
                 pictures.enter_context(media.temporary())
-            for name, png in order.pictures.items():
-                if name not in media:
-                    media.add_encoded(png, f"image {name}")
+            add_packed(media, order.pictures)
             with company.heard():
                 follower.obey(order.method, order.arguments)
 

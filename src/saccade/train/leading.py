@@ -9,7 +9,8 @@ from saccade.algorithms.algorithm import PolicyLoss
 from saccade.learner.learner import Learner
 from saccade.learner.processes import Company
 from saccade.learner.sequences import TrainingSequence
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.packed import packed_pictures
+from saccade.media.store import MediaStore
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint
 
@@ -24,7 +25,7 @@ class Order:
     method: str
     arguments: Mapping[str, object] = field(default_factory=dict)
     pictures: Mapping[str, bytes] = field(default_factory=dict)
-    """PNG by hash: those that the others have not seen yet."""
+    """Packed, by hash: those that the others have not seen yet."""
     forgets: bool = False
     """Whether the pictures so far are needed no more."""
 
@@ -68,7 +69,7 @@ class Orders:
     def _new_pictures(self, sequences: Sequence[TrainingSequence]) -> dict[str, bytes]:
         """Each picture goes once, by its content."""
         hashes = {image.hash for sequence in sequences for image in sequence.images} - self._sent
-        pictures = {name: png_bytes(self._media.get(name)) for name in sorted(hashes)}
+        pictures = packed_pictures(self._media, hashes)
         self._sent |= hashes
         self._sent_bytes += sum(map(len, pictures.values()))
         return pictures

@@ -10,7 +10,8 @@ from saccade.engines.engine import EngineContext
 from saccade.engines.weights import TakesFiles, give_weights
 from saccade.errors import MachineError
 from saccade.evaluation.evaluate import FIRST_PASS
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.packed import add_packed, packed_pictures
+from saccade.media.store import MediaStore
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
@@ -72,7 +73,7 @@ class RolloutWorker:
             shown = {image.hash for request in shard.requests for image in request.task.images}
             attempts = [Attempt(task=one.task, trajectory=two) for one, two in zip(shard.requests, trajectories)]
             made = {image.hash for attempt in attempts for image in images_of(attempt)} - shown
-            pictures = {name: png_bytes(self._media.get(name)) for name in sorted(made)}
+            pictures = packed_pictures(self._media, made)
         return PlayedShard(
             trajectories=trajectories,
             costs=costs,
@@ -118,9 +119,7 @@ class RolloutWorker:
         if shard.forgets:
             self._pictures.close()
             self._pictures.enter_context(self._media.temporary())
-        for name, png in shard.pictures.items():
-            if name not in self._media:
-                self._media.add_encoded(png, f"image {name}")
+        add_packed(self._media, shard.pictures)
 
     def _stage(self, name: str) -> Stage:
         """The stage of that name, after what earlier stages of the run have derived was read."""

@@ -17,7 +17,7 @@ from saccade import metric_names as metric
 from saccade.engines.engine import Engine
 from saccade.engines.weights import TakesFiles, write_weights
 from saccade.errors import MachineError
-from saccade.media.store import png_bytes
+from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.directory import RunDirectory
@@ -202,7 +202,7 @@ class SpreadRollouts:
             seat.sent.clear()
             seat.sent_bytes = 0
         hashes = {image.hash for request in own for image in request.task.images} - seat.sent
-        pictures = {name: png_bytes(self._media.get(name)) for name in sorted(hashes)}
+        pictures = packed_pictures(self._media, hashes)
         seat.sent |= hashes
         seat.sent_bytes += sum(map(len, pictures.values()))
         return seat.worker.play(
@@ -222,9 +222,7 @@ class SpreadRollouts:
         seat.is_new = False
         seat.busy_s += played.busy_s
         seat.busy_cpu_s += played.busy_cpu_s
-        for name, png in played.pictures.items():
-            if name not in self._media:
-                self._media.add_encoded(png, f"image {name}")
+        add_packed(self._media, played.pictures)
         for line in played.restarts:
             self._on_restart(f"rollout worker {number}: {line}")
         for name, value in played.meters.items():
