@@ -1,5 +1,6 @@
 """The model of layouts, on numbers worked out by hand, and what its command says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,12 @@ from click.testing import CliRunner
 
 from saccade.cli.plan_fleet import plan_fleet
 from saccade.errors import UserError
-from saccade.train.fleet_plan import Layout, Rates, Step, calibrated, modelled, play_s
+from saccade.train.fleet_plan import CalibrationRun, LearningRates, Rates, calibrated, modelled, play_s
+from saccade.train.fleet_record import Layout, Step
 from saccade.train.published_layouts import VERL
 
-RATES = Rates(tick_s=0.1, row_s=0.01, fixed_s=1.0, token_s=0.001, sync_s=0.0, exponent=1.0, rows=2)
+WHOLE = LearningRates(fixed_s=1.0, token_s=0.001)
+RATES = Rates(tick_s=0.1, row_s=0.01, whole=WHOLE, sharded=WHOLE, sync_s=0.0, exponent=1.0, rows=2)
 STEP = Step(groups=((10, 10), (20, 10)), forwarded_tokens=1000.0, played_s=0.0, learned_s=0.0, step_s=0.0)
 
 
@@ -36,23 +39,79 @@ def test_workers_share_questions_and_learners_tokens() -> None:
     assert one.step_s == pytest.approx(20 * 0.1 + 30 * 0.01 + 1.0 + 0.5)
 
 
+def test_what_a_batch_takes_before_its_first_token_and_for_what_it_is_shown_counts() -> None:
+    rates = replace(RATES, batch_s=2.0, prefill_s=0.001)
+    assert play_s([10], rates, shown=500.0) == pytest.approx(2.0 + 10 * 0.1 + 10 * 0.01 + 0.5)
+    assert play_s([], rates, shown=500.0) == 0.0
+    # Both questions are shown 1000 tokens; each worker is shown those of its own.
+    step = replace(STEP, shown=(400.0, 600.0))
+    assert modelled([step], rates, Layout(learners=1, rollouts=2)).step_s == pytest.approx(
+        2.0 + 20 * 0.1 + 30 * 0.01 + 0.6 + 2.0
+    )
+
+
+def step_of(lengths: tuple[int, ...], shown: float, tokens: float, learned_s: float, rates: Rates) -> Step:
+    played_s = play_s(lengths, rates, shown=shown)
+    return Step(
+        groups=(lengths,),
+        shown=(shown,),
+        forwarded_tokens=tokens,
+        played_s=played_s,
+        learned_s=learned_s,
+        step_s=played_s + learned_s,
+    )
+
+
+MADE_OF = (
+    ((10, 5), 100.0, 100.0),
+    ((20, 5), 300.0, 150.0),
+    ((15, 9), 250.0, 400.0),
+    ((40, 5), 120.0, 50.0),
+    ((33, 30), 90.0, 300.0),
+)
+
+
 def test_calibration_finds_the_constants_again() -> None:
-    steps = []
-    for longest, tokens in ((10, 100.0), (20, 150.0), (15, 400.0), (40, 50.0)):
-        played_s, learned_s = play_s([longest, 5], RATES), RATES.fixed_s + RATES.token_s * tokens
-        steps.append(
-            Step(
-                groups=((longest, 5),),
-                forwarded_tokens=tokens,
-                played_s=played_s,
-                learned_s=learned_s,
-                step_s=played_s + learned_s,
-            )
-        )
-    found = calibrated(steps, Layout(learners=1, rollouts=0), weights_bytes=10**9, rows=2, exponent=1.0)
+    rates = replace(RATES, batch_s=0.5, prefill_s=0.002)
+    steps = [step_of(*one, 1.0 + 0.001 * one[2], rates) for one in MADE_OF]
+    run = CalibrationRun(steps=tuple(steps), layout=Layout(learners=1, rollouts=0))
+    found = calibrated([run], weights_bytes=10**9, rows=2, exponent=1.0)
     assert (found.tick_s, found.row_s) == (pytest.approx(0.1), pytest.approx(0.01))
-    assert (found.fixed_s, found.token_s) == (pytest.approx(1.0), pytest.approx(0.001))
-    assert found.sync_s == pytest.approx(1.02)
+    assert (found.batch_s, found.prefill_s) == (pytest.approx(0.5), pytest.approx(0.002))
+    assert found.whole == LearningRates(fixed_s=pytest.approx(1.0), token_s=pytest.approx(0.001))
+    assert (found.sync_s, found.is_sync_measured) == (pytest.approx(1.02), False)
+
+
+def test_shards_have_constants_of_their_own_run_and_without_one_a_layout_is_said_to_be_unknown() -> None:
+    alone = CalibrationRun(
+        steps=tuple(step_of(*one, 0.2 + 0.001 * one[2], RATES) for one in MADE_OF),
+        layout=Layout(learners=1, rollouts=0),
+    )
+    # Two ranks take longer than one: they wait for each other, and each token costs more.
+    shards = CalibrationRun(
+        steps=tuple(replace(step_of(*one, 0.9 + 0.002 * one[2] / 2, RATES), handed_s=0.03) for one in MADE_OF),
+        layout=Layout(learners=2, rollouts=1),
+    )
+    both = calibrated([alone, shards], weights_bytes=0, rows=2, exponent=1.0)
+    assert both.learning(1) == LearningRates(fixed_s=pytest.approx(0.2), token_s=pytest.approx(0.001))
+    assert (
+        both.learning(2) == both.learning(4) == LearningRates(fixed_s=pytest.approx(0.9), token_s=pytest.approx(0.002))
+    )
+    assert (both.sync_s, both.is_sync_measured) == (0.03, True)
+    assert both.knows(1)
+    assert both.knows(2)
+    one = calibrated([alone], weights_bytes=0, rows=2, exponent=1.0)
+    assert not one.knows(2)
+    assert one.learning(2) == one.learning(1)
+
+
+def test_a_constant_that_would_be_negative_is_none_and_the_others_fit_alone() -> None:
+    steps = [step_of(*one, 5.0 - 0.001 * one[2], RATES) for one in MADE_OF]
+    run = CalibrationRun(steps=tuple(steps), layout=Layout(learners=1, rollouts=0))
+    found = calibrated([run], weights_bytes=0, rows=2, exponent=1.0)
+    assert found.whole is not None
+    assert found.whole.token_s == 0.0
+    assert found.whole.fixed_s == pytest.approx(5.0 - 0.001 * 200)
 
 
 def test_the_closed_form_on_what_verl_has_published() -> None:
