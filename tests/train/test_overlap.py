@@ -67,6 +67,18 @@ def run(
     engine: Callable[[EngineContext], Engine] = local_engine,
 ) -> None:
     media = MediaStore()
+    plan = plan_of(media, *overrides, die_at=die_at, reward=reward, algorithm=algorithm, engine=engine)
+    run_plan(plan, out=out, media=media, seed=7, resume=resume, progress=Progress("quiet"))
+
+
+def plan_of(
+    media: MediaStore,
+    *overrides: str,
+    die_at: int = 0,
+    reward: Callable[[Task, Trajectory], Score] = by_sample,
+    algorithm: Algorithm | None = None,
+    engine: Callable[[EngineContext], Engine] = local_engine,
+) -> Plan:
     settings = apply_overrides(Settings(), overrides)
     check_settings(settings.rl)
 
@@ -85,8 +97,7 @@ def run(
         algorithm=algorithm,
         settings=settings.rl,
     )
-    plan = Plan(title="Overlap", settings=settings, build_model=build_model, stages=(stage,), engine=engine)
-    run_plan(plan, out=out, media=media, seed=7, resume=resume, progress=Progress("quiet"))
+    return Plan(title="Overlap", settings=settings, build_model=build_model, stages=(stage,), engine=engine)
 
 
 def outcome(out: Path) -> dict[str, object]:
