@@ -231,6 +231,15 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class VersionSpan:
+    """Tokens of an action that one policy sampled: those from ``start`` to ``end``, by the policy of this version."""
+
+    version: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
     """A run of tokens with one author. The concatenation of the segments of a context is the truth.
 
@@ -244,6 +253,9 @@ class Segment:
     """Per-token log-probabilities at the sampling temperature; only for actions, same length as ``ids``."""
     images: tuple[ImageRef, ...] = ()
     """The images whose placeholder tokens lie in this segment, in order."""
+    versions: tuple[VersionSpan, ...] = ()
+    """Policies that sampled an action of a batch whose weights changed in its midst; they cover its tokens in order.
+    Empty where the trajectory's ``policy_version`` sampled all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +356,7 @@ class Trajectory:
     """Index inside its group."""
     seed: int
     policy_version: int
+    """Of the weights with which its batch began; ``token_versions`` where they changed later."""
     segments: tuple[Segment, ...]
     turns: tuple[Turn, ...]
     status: TrajectoryStatus
@@ -367,6 +380,16 @@ class Trajectory:
     def action_mask(self) -> tuple[bool, ...]:
         """True where the policy chose the token."""
         return tuple(segment.role == "action" for segment in self.segments for _ in segment.ids)
+
+    @property
+    def token_versions(self) -> tuple[int, ...]:
+        """For each token that the policy chose, the version of the weights that sampled it."""
+        versions: list[int] = []
+        for one in self.segments:
+            if one.role == "action":
+                spans = one.versions or (VersionSpan(version=self.policy_version, start=0, end=len(one.ids)),)
+                versions += [span.version for span in spans for _ in range(span.start, span.end)]
+        return tuple(versions)
 
     @property
     def images(self) -> tuple[ImageRef, ...]:

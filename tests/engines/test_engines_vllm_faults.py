@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from saccade.models.loading import LoadSettings
 from saccade.testing.engine_check import gap_of, play
 from saccade.testing.vllm_server import FakeVllm
 from saccade.train.parity import ServedParity
-from saccade.types import Group, Segment, Task, Trajectory
+from saccade.types import Group, Message, Segment, Task, Trajectory, VersionSpan
 
 SAMPLINGS = [Sampling(seed=seed, max_tokens=4) for seed in range(3)]
 IMPATIENT = 0.2
@@ -95,6 +96,53 @@ def test_a_server_that_ends_in_mid_batch_is_given_the_newest_weights_and_asked_a
     assert [said.ids for said in played] == [said.ids for said in expected]
     assert engine.lost_answers > 0
     assert max(gap_of(policy, said, 1.0) for said in played) < 1e-4
+
+
+def test_weights_that_come_in_flight_sample_the_rest_of_a_turn_and_the_reply_says_which(
+    make_model, server, engine_at, policy, pictures
+):
+    asked = policy.chat.prompt([Message(role="user", parts=(pictures[0], "What?"))])
+    engine, long = engine_at(server), Sampling(seed=3, max_tokens=12)
+
+    async def sample(*, with_weights=None):
+        async with engine.sequences(["a"]) as [slot]:
+            asking = asyncio.create_task(slot.sample(asked.ids, asked.images, long))
+            if with_weights is not None:
+                # As a loop does that learns in another thread.
+                await asyncio.to_thread(engine.update_weights, with_weights, 1)
+            first = await asking
+            return first, await slot.sample((*asked.ids, *first.ids), asked.images, replace(long, max_tokens=4))
+
+    whole, _ = asyncio.run(sample())
+    assert whole.versions == ()
+    changed = make_model()
+    with torch.no_grad():
+        changed.hf.get_input_embeddings().weight.mul_(1.3)
+    server.waits_at = 5
+    engine.expect_weights(1)
+    first, second = asyncio.run(sample(with_weights=changed))
+    assert first.ids[:5] == whole.ids[:5]
+    assert first.logprobs[:5] == whole.logprobs[:5]
+    assert first.logprobs[5:] != whole.logprobs[5:]
+    assert first.versions == (
+        VersionSpan(version=0, start=0, end=5),
+        VersionSpan(version=1, start=5, end=len(first.ids)),
+    )
+    assert second.versions == (VersionSpan(version=1, start=0, end=len(second.ids)),)
+    assert "/pause?mode=keep&clear_cache=true" in server.posted
+    assert (engine.policy_version, engine.lost_answers) == (1, 0)
+    assert asyncio.run(sample())[0].versions == ()
+
+    # Weights that nobody gave are refused in flight too.
+    def by_others(reply):
+        [choice] = reply["choices"]
+        span = {"version": "w-other", "start": 0, "end": len(choice["token_ids"])}
+        return {**reply, "choices": [{**choice, "weight_versions": [span]}]}
+
+    server.lies = by_others
+    engine.expect_weights(1)
+    with pytest.raises(EngineLostError, match="sampled with weights w-other in place of w-000001"):
+        asyncio.run(sample())
 
 
 def test_half_an_update_ends_the_server_and_is_never_sampled_with(server, engine_at, policy, pictures):

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections import Counter
 
+import httpx
 import psutil
 import pytest
 import torch
@@ -137,6 +138,56 @@ def test_an_engine_core_killed_in_mid_batch_costs_nothing_but_time(engine, polic
 def _kill_core(server):
     [core] = [one for one in psutil.Process(server).children(recursive=True) if "EngineCore" in " ".join(one.cmdline())]
     os.kill(core.pid, signal.SIGKILL)
+
+
+def test_weights_in_flight_sample_the_rest_of_a_turn_as_if_all_of_it_were_theirs(engine, policy, pictures, twin):
+    if policy.family.model_type != FAMILIES[0]:
+        pytest.skip("tried with one family")
+    engine.update_weights(policy, 9)
+    old = twin(policy)
+    asked = policy.chat.prompt([Message(role="user", parts=(pictures[0], "What is written there?"))])
+    engine.expect_weights(1)
+
+    async def sample():
+        async with engine.sequences(["a", "b", "c"]) as slots:
+            samplings = [Sampling(seed=seed, max_tokens=1500) for seed in range(3)]
+            before = sampled_tokens(engine)
+            asking = [
+                asyncio.create_task(one.sample(asked.ids, asked.images, how)) for one, how in zip(slots, samplings)
+            ]
+            while sampled_tokens(engine) < before + 30:
+                await asyncio.sleep(0.05)
+            change(policy, 3)
+            await asyncio.to_thread(engine.update_weights, policy, 10)
+            return await asyncio.gather(*asking)
+
+    changed = 0
+    for said in asyncio.run(sample()):
+        assert said.versions[-1].end == len(said.ids)
+        for span in said.versions:
+            sampler = {9: old, 10: policy}[span.version]
+            exact = logprobs_of(sampler, (*asked.ids, *said.ids), asked.images, len(asked.ids))
+            gaps = [abs(exact[place] - said.logprobs[place]) for place in range(span.start, span.end)]
+            # Keys and values are worked out anew, so that nothing of the old weights is left in later tokens.
+            assert max(gaps) < BOUND
+        changed += len(said.versions) > 1
+    assert changed
+    assert engine.policy_version == 10
+
+
+def sampled_tokens(engine):
+    """So far, as vLLM counts them."""
+    said = httpx.get(f"{engine.server.url}/metrics", trust_env=False).text
+    return sum(float(line.split()[-1]) for line in said.splitlines() if line.startswith("vllm:generation_tokens_total"))
+
+
+@torch.no_grad()
+def logprobs_of(policy, ids, images, start):
+    """log p of each of ``ids[start:]`` by the policy."""
+    embedded = policy.embed(torch.tensor([ids]), policy.encode_images(images))
+    hidden = policy.hidden(embedded, policy.positions(ids, images)[:, None])[0, start - 1 : -1]
+    own = torch.tensor(ids[start:])[:, None]
+    return policy.logprob_logits(hidden, 1.0).log_softmax(dim=-1).gather(1, own)[:, 0].tolist()
 
 
 def test_judges_and_teachers_ask_it_as_a_chat_server(engine, policy, pictures):

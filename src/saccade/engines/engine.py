@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.errors import MachineError
-from saccade.types import Finish, ImageRef, Tokens
+from saccade.types import Finish, ImageRef, Tokens, VersionSpan
 
 if TYPE_CHECKING:
     # The rollout is typed by this module and never loads torch.
@@ -47,6 +47,8 @@ class Completion:
     logprobs: tuple[float, ...]
     """log p of each id at the sampling temperature, with forbidden tokens masked, before top-p and top-k."""
     finish: Finish
+    versions: tuple[VersionSpan, ...] = ()
+    """Policies that sampled them, where the weights may change in the midst of the batch; see ``TakesInFlight``."""
     prefill_s: float | None = field(default=None, compare=False)
     """Seconds from the asking to the first token, where the engine tells them."""
 
@@ -158,6 +160,23 @@ class SamplesBeside(Protocol):
     """An engine that may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
 
     has_own_weights: bool
+
+
+@runtime_checkable
+class TakesInFlight(Protocol):
+    """An engine that can take new weights over in the midst of a batch (an in-flight update).
+
+    Sequences go on: keys and values of their tokens so far stay those of the old weights. Its completions then say
+    which version sampled which token, and ``policy_version`` is that of the batch's beginning until the batch ends.
+    """
+
+    def expect_weights(self, after_steps: int) -> None:
+        """The next batch is to take over the weights that ``update_weights`` gives, once, while it is open or before.
+
+        The local engine takes them over before its decode step ``after_steps``, for which it waits, or at the end of a
+        batch that ends before. A server takes them as they come.
+        """
+        ...
 
 
 class OpenBatch(Protocol):

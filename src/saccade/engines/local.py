@@ -8,6 +8,7 @@ import torch
 
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
+from saccade.engines.in_flight import ExpectedWeights
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
@@ -82,6 +83,7 @@ class LocalEngine:
         self._draw = draw
         self._finished_work = EngineWork()
         self._rows: Rows | None = None
+        self._expected: ExpectedWeights | None = None
 
     @property
     def policy_version(self) -> int:
@@ -99,13 +101,28 @@ class LocalEngine:
         return self._features.encoded + self._scorer.images_encoded
 
     def update_weights(self, source: WeightSource, version: int) -> None:
-        """Copies the weights of another model; the shared model's own are there already."""
-        if self._rows is not None:
+        """Copies the weights of another model; the shared model's own are there already.
+
+        Weights that were expected change when it is their step.
+        """
+        if self._expected is not None and not self._expected.are_given:
+            self._expected.give(source, version)
+            return
+        if self._rows is not None or self._expected is not None:
             raise SaccadeError("the weights changed while trajectories were being sampled; end their batch first")
+        self._take_over(source)
+        self._policy_version = version
+
+    def expect_weights(self, after_steps: int) -> None:
+        """As ``TakesInFlight``, for an engine whose model is its own."""
+        if self._rows is not None:
+            raise SaccadeError("a batch is open; say before it begins that weights come in its midst")
+        self._expected = ExpectedWeights(after_steps)
+
+    def _take_over(self, source: WeightSource) -> None:
         if source is not self.model:
             load_weights(self.model, source.named_weights())
         self.reset()
-        self._policy_version = version
 
     def reset(self) -> None:
         """Encodes every image anew from here on."""
@@ -154,8 +171,10 @@ class LocalEngine:
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
         )
+        if self._expected is not None:
+            scheduler.change_version(self._policy_version)
         with self._evaluating():
-            serving = asyncio.create_task(_serve(scheduler, rows))
+            serving = asyncio.create_task(self._serve(scheduler, rows))
             try:
                 yield scheduler, serving
             finally:
@@ -165,6 +184,34 @@ class LocalEngine:
                 self._finished_work = self._finished_work.plus(rows.work)
                 self._pages = max(self._pages, rows.page_count)
                 self._rows = None
+                self._land()
+
+    async def _serve(self, scheduler: Scheduler, rows: Rows) -> None:
+        """Runs decode steps until every sequence is closed. An error reaches every sequence that waits for a turn."""
+        try:
+            while (plan := await scheduler.next_step()) is not None:
+                if self._expected is not None and self._expected.are_due(scheduler.step):
+                    source, version = await self._expected.take()
+                    self._take_over(source)
+                    rows.note_changed_weights()
+                    scheduler.change_version(version)
+                with torch.inference_mode():
+                    finished = rows.advance(plan)
+                for sequence, finish in finished:
+                    scheduler.finish(sequence, finish)
+                # Lets trajectories take their turns to their tools while the next step runs.
+                await asyncio.sleep(0)
+        except Exception as error:
+            scheduler.fail(_in_words(error))
+
+    def _land(self) -> None:
+        """Weights that came while a batch was open are the engine's when it has ended, also where it ended first."""
+        expected, self._expected = self._expected, None
+        if expected is not None and expected.are_given:
+            source, version = expected.given()
+            if not expected.are_taken:
+                self._take_over(source)
+            self._policy_version = version
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
@@ -208,20 +255,6 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         feature_bytes=limits.feature_mib << 20,
         policy_version=policy_version,
     )
-
-
-async def _serve(scheduler: Scheduler, rows: Rows) -> None:
-    """Runs decode steps until every sequence is closed. An error reaches every sequence that waits for a turn."""
-    try:
-        while (plan := await scheduler.next_step()) is not None:
-            with torch.inference_mode():
-                finished = rows.advance(plan)
-            for sequence, finish in finished:
-                scheduler.finish(sequence, finish)
-            # Lets trajectories take their turns to their tools while the next step runs.
-            await asyncio.sleep(0)
-    except Exception as error:
-        scheduler.fail(_in_words(error))
 
 
 def _in_words(error: Exception) -> Exception:

@@ -9,9 +9,10 @@ import asyncio
 import itertools
 import logging
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from saccade.engines.engine import (
 from saccade.engines.process_connection import ProcessConnection
 from saccade.errors import MachineError, SaccadeError
 from saccade.media.store import MediaStore
-from saccade.types import Finish, ImageRef, Json
+from saccade.types import Finish, ImageRef, Json, VersionSpan
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,9 @@ class ProcessEngine:
         self._weights_written = itertools.count()
         self._weights = self._write_weights(context.model)
         self._is_closed = False
+        self._flight: _Flight | None = None
+        # A batch may be played in one thread while another gives it weights.
+        self._flying = threading.Lock()
         self._connection: ProcessConnection = self._start()
 
     @property
@@ -76,12 +80,18 @@ class ProcessEngine:
         with self._pictures.in_use():
             await connection.answer({"do": "open", "labels": list(labels)})
             slots = [ProcessSlot(connection, self._pictures, index) for index in range(len(labels))]
+            is_lost = False
             try:
                 yield slots
+            except EngineLostError:
+                is_lost = True
+                raise
             finally:
                 # A batch whose process has ended is over.
                 with suppress(EngineLostError):
                     await connection.answer({"do": "end"})
+                if not is_lost:
+                    self._land()
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
@@ -106,6 +116,11 @@ class ProcessEngine:
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Writes the weights down for this process and for those that replace it, and waits until they are in use."""
         written = self._write_weights(source)
+        with self._flying:
+            if self._flight is not None and self._flight.weights is None:
+                self._flight.weights, self._flight.version = written, version
+                self._connection.ask(self._flight.update())
+                return
         try:
             self._connection.ask({"do": "update", "weights": str(written), "version": version}).result()
         except EngineLostError:
@@ -116,6 +131,20 @@ class ProcessEngine:
             raise
         self._weights.unlink()
         self._weights, self._policy_version = written, version
+
+    def expect_weights(self, after_steps: int) -> None:
+        """As ``TakesInFlight``. A batch that is played anew begins with the old weights again."""
+        with self._flying:
+            self._flight = _Flight(after_steps=after_steps)
+            self._connection.ask(self._flight.expectation())
+
+    def _land(self) -> None:
+        """The batch that expected weights has ended: those that came are the engine's."""
+        with self._flying:
+            flight, self._flight = self._flight, None
+            if flight is not None and flight.weights is not None:
+                self._weights.unlink()
+                self._weights, self._policy_version = flight.weights, flight.version
 
     def reset(self) -> None:
         """Encodes every image anew from here on."""
@@ -133,11 +162,12 @@ class ProcessEngine:
         """The process, or a new one where it has ended."""
         if self._is_closed:
             raise SaccadeError("this engine is closed; make another one")
-        if self._connection.lost is not None:
-            logger.warning("%s; another one starts", self._connection.lost)
-            self._connection.end()
-            self._connection = self._start()
-        return self._connection
+        with self._flying:
+            if self._connection.lost is not None:
+                logger.warning("%s; another one starts", self._connection.lost)
+                self._connection.end()
+                self._connection = self._start()
+            return self._connection
 
     def _start(self) -> ProcessConnection:
         connection = ProcessConnection.spawn()
@@ -152,6 +182,10 @@ class ProcessEngine:
                 "repeats": torch.are_deterministic_algorithms_enabled(),
             }
         )
+        if self._flight is not None:
+            connection.ask(self._flight.expectation())
+            if self._flight.weights is not None:
+                connection.ask(self._flight.update())
         return connection
 
     def _write_weights(self, source: WeightSource) -> Path:
@@ -160,6 +194,22 @@ class ProcessEngine:
         with _disk_errors(path):
             save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, path)
         return path
+
+
+@dataclass(kw_only=True, slots=True)
+class _Flight:
+    """Weights that the next batch takes over in its midst; every process that plays it is told of them."""
+
+    after_steps: int
+    weights: Path | None = None
+    """None until they are given."""
+    version: int = 0
+
+    def expectation(self) -> dict[str, Json]:
+        return {"do": "expect", "after_steps": self.after_steps}
+
+    def update(self) -> dict[str, Json]:
+        return {"do": "update", "weights": str(self.weights), "version": self.version}
 
 
 class ProcessSlot:
@@ -190,6 +240,7 @@ class ProcessSlot:
             ids=tuple(np.frombuffer(frame.parts[0], dtype=np.int64).tolist()),
             logprobs=tuple(np.frombuffer(frame.parts[1], dtype=np.float64).tolist()),
             finish=_finish(frame.header["finish"]),
+            versions=versions_from(frame.header.get("versions", [])),
         )
 
     def close(self) -> None:
@@ -238,6 +289,15 @@ def _disk_errors(path: Path) -> Iterator[None]:
 
 def images_as_json(images: Iterable[ImageRef]) -> list[Json]:
     return [[image.hash, image.width, image.height] for image in images]
+
+
+def versions_as_json(versions: Iterable[VersionSpan]) -> list[Json]:
+    return [[span.version, span.start, span.end] for span in versions]
+
+
+def versions_from(value: Json) -> tuple[VersionSpan, ...]:
+    assert isinstance(value, list)
+    return tuple(VersionSpan(version=version, start=start, end=end) for version, start, end in value)
 
 
 def _finish(value: Json) -> Finish:

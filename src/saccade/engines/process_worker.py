@@ -15,7 +15,7 @@ import torch
 
 from saccade.engines.engine import Sampling, ScoreRequest, SequenceSlot
 from saccade.engines.local import LocalEngine, limited_engine
-from saccade.engines.process import MODEL, PICTURES
+from saccade.engines.process import MODEL, PICTURES, versions_as_json
 from saccade.engines.weights import WeightsFile
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
@@ -71,6 +71,8 @@ class EngineServer:
                 await self._batch.aclose()
             case "score":
                 return await self._scored(frame)
+            case "expect":
+                self._engine.expect_weights(_whole(header["after_steps"]))
             case "update":
                 source = WeightsFile(Path(str(header["weights"])))
                 self._engine.update_weights(source, _whole(header["version"]))
@@ -86,7 +88,7 @@ class EngineServer:
             _sampling(_mapping(frame.header["sampling"])),
         )
         parts = np.array(done.ids, dtype=np.int64).tobytes(), np.array(done.logprobs, dtype=np.float64).tobytes()
-        return WireFrame({"finish": done.finish}, parts)
+        return WireFrame({"finish": done.finish, "versions": versions_as_json(done.versions)}, parts)
 
     async def _scored(self, frame: WireFrame) -> WireFrame:
         ids = iter(np.frombuffer(frame.parts[0], dtype=np.int64).tolist())

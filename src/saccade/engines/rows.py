@@ -74,10 +74,6 @@ class _Row:
         self.image_count = len(self.sequence.images)
 
 
-def _prompt_key(sequence: LocalSequence) -> PromptKey:
-    return PromptKey(tuple(sequence.ids), tuple(sequence.images))
-
-
 class Rows:
     """The rows of one batch of sequences. Callers switch gradients off."""
 
@@ -98,6 +94,14 @@ class Rows:
         self._cache = cache
         self._forwards = forwards_for(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
         self._rows: dict[LocalSequence, _Row] = {}
+        self._changes = 0
+
+    def note_changed_weights(self) -> None:
+        """The model has other weights from here on: rows go on, and no new one begins with a prompt of the old ones."""
+        self._changes += 1
+
+    def _prompt_key(self, sequence: LocalSequence) -> PromptKey:
+        return PromptKey(tuple(sequence.ids), tuple(sequence.images), self._changes)
 
     @property
     def page_count(self) -> int:
@@ -121,10 +125,10 @@ class Rows:
     def _place_joining(self, plan: StepPlan) -> tuple[list[_Row], list[_Row]]:
         """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
         chunked = [self._rows[sequence] for sequence in plan.joining if sequence in self._rows]
-        arriving = {sequence: _prompt_key(sequence) for sequence in plan.joining if sequence not in self._rows}
+        arriving = {sequence: self._prompt_key(sequence) for sequence in plan.joining if sequence not in self._rows}
         shared: list[_Row] = []
         if arriving:
-            wanted = {*arriving.values(), *(_prompt_key(sequence) for sequence in plan.waiting)}
+            wanted = {*arriving.values(), *(self._prompt_key(sequence) for sequence in plan.waiting)}
             prefilled_now: set[PromptKey] = set()
             for sequence, key in arriving.items():
                 is_held = key in prefilled_now or self._cache.holder_of(key) is not None
@@ -152,7 +156,7 @@ class Rows:
         extended = self._forwards.extend(chunks, first=first)
         for row, chunk, end in zip(rows, chunks, extended):
             if chunk.cached == 0:
-                row.slot.prompt = Prompt(key=_prompt_key(row.sequence), hidden=end.hidden, position=end.position)
+                row.slot.prompt = Prompt(key=self._prompt_key(row.sequence), hidden=end.hidden, position=end.position)
             row.follow(end.position)
         prompts = sum(chunk.cached == 0 for chunk in chunks)
         self.work = self.work.plus(
@@ -178,7 +182,7 @@ class Rows:
         return [row.slot.held_prompt.hidden for row in rows]
 
     def _holder_of(self, row: _Row) -> Slot:
-        holder = self._cache.holder_of(_prompt_key(row.sequence))
+        holder = self._cache.holder_of(self._prompt_key(row.sequence))
         if holder is None:
             raise ValueError(f"no slot holds the prompt of sequence {row.sequence.label!r}")
         return holder

@@ -16,7 +16,7 @@ from saccade.engines.continuing import ImageTokens, check_continues
 from saccade.engines.engine import Completion, Sampling
 from saccade.engines.sampling import StopFinder
 from saccade.errors import SaccadeError
-from saccade.types import Finish, ImageRef
+from saccade.types import Finish, ImageRef, VersionSpan
 
 _STEPS_BETWEEN_TURNS = 4
 _UNIFORMS_AHEAD = 64
@@ -31,9 +31,17 @@ class OpenTurn:
     stops: StopFinder
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    versions: list[VersionSpan] = field(default_factory=list)
+    """Of tokens before the weights changed."""
     asked_s: float = field(default_factory=time.monotonic)
     prefill_s: float | None = None
     """From the asking to the first token."""
+
+    def note_version(self, version: int) -> None:
+        """The tokens since the last change were sampled by the weights of this version."""
+        start = self.versions[-1].end if self.versions else 0
+        if len(self.ids) > start:
+            self.versions.append(VersionSpan(version=version, start=start, end=len(self.ids)))
 
     def note_first(self) -> None:
         """A token is there; called with each."""
@@ -165,6 +173,8 @@ class Scheduler:
         stays_open: bool = False,
     ) -> None:
         self.image_tokens = image_tokens
+        self.version: int | None = None
+        """Of the present weights, where they may change in the midst of the batch."""
         self.sequences = tuple(LocalSequence(self, label) for label in labels)
         self.step = -1
         self._max_rows = max_rows
@@ -200,11 +210,26 @@ class Scheduler:
     def finish(self, sequence: LocalSequence, finish: Finish) -> None:
         """Hands the open turn's completion over and parks the sequence."""
         turn = sequence.open_turn
+        if self.version is not None:
+            turn.note_version(self.version)
         sequence.turn, sequence.is_running, sequence.due = None, False, self.step + _STEPS_BETWEEN_TURNS
         if not turn.answer.done():
             turn.answer.set_result(
-                Completion(ids=tuple(turn.ids), logprobs=tuple(turn.logprobs), finish=finish, prefill_s=turn.prefill_s)
+                Completion(
+                    ids=tuple(turn.ids),
+                    logprobs=tuple(turn.logprobs),
+                    finish=finish,
+                    versions=tuple(turn.versions),
+                    prefill_s=turn.prefill_s,
+                )
             )
+
+    def change_version(self, version: int) -> None:
+        """Tokens are sampled by the weights of this version from here on."""
+        for sequence in self._present:
+            if self.version is not None and sequence.turn is not None:
+                sequence.turn.note_version(self.version)
+        self.version = version
 
     async def next_step(self) -> StepPlan | None:
         """Waits until the next step may run; None when every sequence is closed and none can join."""

@@ -23,6 +23,8 @@ class PromptKey:
 
     ids: tuple[int, ...]
     images: tuple[ImageRef, ...]
+    changes: int = 0
+    """How often the weights had changed in the batch when it was forwarded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

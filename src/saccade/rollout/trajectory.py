@@ -99,7 +99,7 @@ class Player:
             asked_s = time.monotonic()
             done = await self.slot.sample(self.ids, self.images, self._sampling(begins_anew=begins_anew))
             sampled_s = time.monotonic()
-            self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs))
+            self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs, versions=done.versions))
             is_answered, is_out_of_turns = await self._step(self.chat.decode(done.ids))
             self._clock(asked_s, sampled_s, done.prefill_s)
             if is_answered:

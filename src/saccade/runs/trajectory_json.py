@@ -4,6 +4,7 @@ Floats survive exactly. Inside tool arguments and tool data, which are JSON alre
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import get_args
 
 from saccade.geometry import Box, Point
@@ -24,6 +25,7 @@ from saccade.types import (
     Trajectory,
     TrajectoryStatus,
     Turn,
+    VersionSpan,
 )
 
 _STATUSES: tuple[TrajectoryStatus, ...] = get_args(TrajectoryStatus)
@@ -70,6 +72,7 @@ def _segment_to_json(segment: Segment) -> Json:
         "ids": list(segment.ids),
         "logprobs": list(segment.logprobs),
         "images": [image_to_json(image) for image in segment.images],
+        **({"versions": [asdict(span) for span in segment.versions]} if segment.versions else {}),
     }
 
 
@@ -80,7 +83,19 @@ def _segment_from(fields: Fields) -> Segment:
         ids=fields.wholes("ids"),
         logprobs=fields.numbers("logprobs"),
         images=images_from(fields, "images"),
+        versions=_versions_from(fields) if fields.has("versions") else (),
     )
+
+
+def _versions_from(fields: Fields) -> tuple[VersionSpan, ...]:
+    spans = tuple(
+        VersionSpan(version=one.whole("version"), start=one.whole("start"), end=one.whole("end"))
+        for one in fields.objects("versions")
+    )
+    ends = [0, *(span.end for span in spans)]
+    if [span.start for span in spans] != ends[:-1] or ends != sorted(ends) or ends[-1] != len(fields.items("ids")):
+        raise fields.wrong("versions", "spans that cover the ids, one after the other")
+    return spans
 
 
 def _turn_to_json(turn: Turn) -> Json:

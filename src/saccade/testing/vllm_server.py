@@ -8,7 +8,7 @@ import asyncio
 import base64
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Self
 import msgspec
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
@@ -25,6 +26,7 @@ from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.types import ImageRef, Json
 
 BORN_WITH = "default"
+WEIGHTS_WITHIN_S = 60.0
 
 Reply = tuple[int, Json]
 
@@ -52,6 +54,8 @@ class FakeVllm:
         """The path that is answered with status 500."""
         self.lies: Callable[[dict[str, Json]], dict[str, Json]] = lambda reply: reply
         """What becomes of the reply to a request for tokens."""
+        self.waits_at: int | None = None
+        """The next request for tokens waits at this token until new weights come, while it is paused with ``keep``."""
         self.ends = 0
         """How often it was told to end, upon which it began anew."""
         self.held: set[str] = set()
@@ -59,6 +63,10 @@ class FakeVllm:
         self._born = {name: weight.clone() for name, weight in model.named_weights()}
         self._is_paused = False
         self._lock = threading.Lock()
+        self._generating = threading.Lock()
+        self._waits = threading.Event()
+        """Set while a request waits for weights."""
+        self._coming: _Loaded | None = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -121,22 +129,26 @@ class FakeVllm:
         return self.is_down
 
     def _answered(self, path: str, body: Json) -> Reply:
-        with self._lock:
-            self.posted.append(path)
-            fields = body if isinstance(body, dict) else {}
-            if path == self.fails_at:
-                return 500, {"error": "Internal server error"}
+        fields = body if isinstance(body, dict) else {}
+        self.posted.append(path)
+        if path == self.fails_at:
+            return 500, {"error": "Internal server error"}
+        if path == "/inference/v1/generate":
+            with self._generating:
+                return self._generated(fields)
+        # With "keep" what is sampled waits; otherwise it is waited for.
+        keeps = path.startswith("/pause") and "mode=keep" in path and self._waits.wait(WEIGHTS_WITHIN_S)
+        with self._lock if keeps or self._waits.is_set() else self._generating:
             match path.partition("?")[0]:
                 case "/health" | "/init_weight_transfer_engine":
                     return 200, None
                 case "/weight_info":
                     return 200, {"weight_version": self.version}
-                case "/inference/v1/generate":
-                    return self._generated(fields)
                 case "/pause":
                     self._is_paused = True
                 case "/resume":
                     self._is_paused = False
+                    self._go_on()
                 case "/update_weight_version":
                     self.version = str(fields["new_version"])
                 case "/finish_weight_update":
@@ -150,7 +162,9 @@ class FakeVllm:
                 case "/reset_mm_cache":
                     self.held.clear()
                 case "/reset_encoder_cache":
-                    self._engine.reset()
+                    # What is sampled in flight forgets its pictures when it takes the weights.
+                    if not self._waits.is_set():
+                        self._engine.reset()
                 case "/collective_rpc":
                     self.ends += 1
                     self.begin_anew()
@@ -162,8 +176,18 @@ class FakeVllm:
     def _update(self, fields: Mapping[str, Json]) -> None:
         info = fields["update_info"]
         assert isinstance(info, dict)
-        if not self.ignores_updates:
-            load_weights(self.model, load_file(Path(str(info["path"]))).items())
+        loaded = load_file(Path(str(info["path"])))
+        if self._waits.is_set():
+            self._coming = _Loaded(loaded)
+        elif not self.ignores_updates:
+            load_weights(self.model, loaded.items())
+
+    def _go_on(self) -> None:
+        """The request that waits goes on with the weights that came, which have their name by now."""
+        if self._coming is not None:
+            self._waits.clear()
+            self._engine.update_weights(self._coming, self._engine.policy_version + 1)
+            self._coming = None
 
     def _generated(self, body: Mapping[str, Json]) -> Reply:
         if self._is_paused:
@@ -192,13 +216,26 @@ class FakeVllm:
             stop=tuple(map(str, stop)),
         )
 
+        began_with, was_told, waits_at = self.version, self._engine.policy_version, self.waits_at
+        if waits_at is not None:
+            self._engine.expect_weights(waits_at)
+            self.waits_at = None
+            self._waits.set()
+
         async def sample() -> dict[str, Json]:
             async with self._engine.sequences(["asked"]) as [slot]:
                 done = await slot.sample(ids, images, sampling)
             content: list[Json] = [
                 {"token_id": token, "logprob": logprob} for token, logprob in zip(done.ids, done.logprobs, strict=True)
             ]
-            return {"choices": [self._choice(list(done.ids), {"content": content})]}
+            reply = self._choice(list(done.ids), {"content": content})
+            if done.versions:
+                names = {was_told: began_with}
+                reply["weight_versions"] = [
+                    {"version": names.get(span.version, self.version), "start": span.start, "end": span.end}
+                    for span in done.versions
+                ]
+            return {"choices": [reply]}
 
         return asyncio.run(sample())
 
@@ -212,7 +249,7 @@ class FakeVllm:
                 rows[place] = {str(ids[place]): {"logprob": scores[place - first]}}
         return {"choices": [self._choice([0], None)], "prompt_logprobs": rows}
 
-    def _choice(self, ids: list[Json], logprobs: Json) -> Json:
+    def _choice(self, ids: list[Json], logprobs: Json) -> dict[str, Json]:
         spans: list[Json] = [{"version": self.version, "start": 0, "end": len(ids)}]
         return {"index": 0, "token_ids": ids, "logprobs": logprobs, "finish_reason": "stop", "weight_versions": spans}
 
@@ -242,6 +279,16 @@ class FakeVllm:
         # The tiny models have one frame, so that their patches are the whole of it.
         if not torch.equal(values, expected.values):
             raise ValueError("the pixels are not those that the model sees")
+
+
+class _Loaded:
+    """Weights of a file, as an engine takes them over."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        self._weights = weights
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self._weights.items()
 
 
 def _of_images(features: Mapping[str, Json], field: str) -> list[Json]:

@@ -38,6 +38,10 @@ class BatchesAhead:
         self._playing = _begun(self._collect, self._missing(step))
         return self.waiting.popleft()
 
+    def is_missing(self, step: int) -> bool:
+        """Whether a batch has to be played in this step."""
+        return bool(self._missing(step))
+
     def settle(self) -> float:
         """Waits for the batches that are played beside; returns the seconds that it took. Raises what they raised."""
         if self._playing is None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from saccade.config import RecipeContext
 from saccade.config.engine import EngineChoice, split_engine
-from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext
+from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext, TakesInFlight
 from saccade.errors import UserError
+from saccade.train.fleet import InProcess, PolicyRollouts
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
 
 MARGIN = 8
@@ -45,10 +46,40 @@ def vllm_engine(context: EngineContext, *, choice: EngineChoice, logs: Path | No
     return VllmEngine(context, choice, logs=logs)
 
 
-def check_engine(plan: Plan, engine: Engine) -> None:
-    """UserError for an engine that cannot sample what the plan asks for."""
+def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
+    """UserError for an engine that cannot sample what the plan asks for, or when it asks for it."""
+    if (names := plan.overlapping) and not rollouts.has_own_weights:
+        raise UserError(
+            f"stage {names[0]} has overlap=true, but its engine {type(engine).__name__} does not say that its weights "
+            "are its own (has_own_weights = True): it would sample with weights that are being trained. Use "
+            "ProcessEngine, or set overlap=false"
+        )
+    for stage in plan.stages:
+        if isinstance(stage, RLStage) and stage.settings.in_flight:
+            _check_in_flight(stage, engine, rollouts)
     if isinstance(engine, CutsBeforeLogprobs) and engine.cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
+
+
+def _check_in_flight(stage: RLStage, engine: Engine, rollouts: PolicyRollouts) -> None:
+    """UserError where weights cannot change in the midst of the stage's batches."""
+    asked = f"stage {stage.name} has in_flight={stage.settings.in_flight}"
+    if not isinstance(rollouts, InProcess):
+        raise UserError(
+            f"{asked}, and rollout workers get new weights between two batches alone. Set fleet.rollouts=0, or "
+            "in_flight=0"
+        )
+    if not isinstance(engine, TakesInFlight):
+        raise UserError(
+            f"{asked}, but its engine {type(engine).__name__} has no method expect_weights: it takes weights between "
+            "two batches alone. Use ProcessEngine or VllmEngine, or set in_flight=0"
+        )
+    algorithm = stage.applied_algorithm
+    if algorithm.max_refills:
+        raise UserError(
+            f"{asked}, and {algorithm.name} plays a batch in several rounds (max_refills={algorithm.max_refills}): "
+            "which of them the new weights meet would be a matter of time. Set algorithm.max_refills=0, or in_flight=0"
+        )
 
 
 def check_whole_distribution(plan: Plan, engine: str) -> None:

@@ -11,7 +11,7 @@ from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
-from saccade.engines.engine import Engine
+from saccade.engines.engine import Engine, TakesInFlight
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.vlm import VisionLanguageModel
@@ -142,6 +142,9 @@ class RLLoop(Iterator[StepOutcome]):
         metrics |= {**told_apart(learned, is_stale=is_old), **drift}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
+        if settings.in_flight:
+            # The batch that is played beside goes on with them.
+            self._hand_over()
         if settings.overlap:
             metrics[metric.WAIT_S] = self._ahead.settle()
         metrics |= self._collector.seconds()
@@ -149,9 +152,8 @@ class RLLoop(Iterator[StepOutcome]):
         metrics |= self._rollouts.idle(metrics.get(metric.WAIT_S, played_s))
         if not metrics[metric.UPDATES]:
             self._warn_of_nothing_learned(batch, credited.rejected)
-        self._learner.publish()
-        # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
-        self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
+        if not settings.in_flight:
+            self._hand_over()
         self._served.after_update()
         self._step += 1
         played = (*attempts, *attempts_of(batch.evicted))
@@ -164,6 +166,12 @@ class RLLoop(Iterator[StepOutcome]):
             ahead=tuple(self.ahead()),
         )
 
+    def _hand_over(self) -> None:
+        """Gives the weights of this step to those who play."""
+        self._learner.publish()
+        # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
+        self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
+
     def ahead(self) -> list[Attempt]:
         """Attempts that were rolled out and wait to be trained on."""
         return attempts_of([group for later in self._ahead.waiting for group in later.played])
@@ -174,8 +182,13 @@ class RLLoop(Iterator[StepOutcome]):
         Every so many steps nothing overlaps: the trajectories that are compared must be there before the learner
         moves on. The steps are those of a run without overlap too, so that both record the same.
         """
-        is_measured = self._stage.settings.staleness > 0 and self._step % MISMATCH_EVERY == 0
-        if self._stage.settings.overlap and self._is_probed and not is_measured:
+        settings = self._stage.settings
+        is_measured = settings.staleness > 0 and self._step % MISMATCH_EVERY == 0
+        # Where weights change in flight, playing in turn gives other bytes: then the number alone may decide.
+        if settings.overlap and (self._is_probed or settings.in_flight) and not is_measured:
+            if settings.in_flight and self._ahead.is_missing(self._step):
+                assert isinstance(self._engine, TakesInFlight)
+                self._engine.expect_weights(settings.in_flight)
             return self._ahead.take_beside(self._step), {}
         batch, fresh = self._ahead.take(self._step)
         for one in fresh:

@@ -13,6 +13,7 @@ from saccade.errors import UserError
 from saccade.models.checkpoint import EngineSettings
 from saccade.runs.position import Position
 from saccade.train.plan import Plan, RLStage
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Json
 
 ACCEPT_ALL = "all"
@@ -34,6 +35,7 @@ _NEW_KEYS = ("inputs.recipe", "stages")
 _CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
 _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),
+    "in_flight": RLSettings.in_flight,
     **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
 }
 """Settings that runs of earlier versions had without a name for them."""

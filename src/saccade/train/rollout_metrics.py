@@ -21,6 +21,11 @@ def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) 
     metrics[metric.ROUNDS] = float(batch.rounds)
     versions = [one.policy_version for group in batch.groups for one in group.trajectories]
     metrics[metric.STALENESS] = float(policy_version - min(versions, default=policy_version))
+    if any(segment.versions for group in batch.groups for one in group.trajectories for segment in one.segments):
+        ages = [
+            policy_version - of for group in batch.groups for one in group.trajectories for of in one.token_versions
+        ]
+        metrics[metric.TOKEN_STALENESS] = _mean(ages)
     for name in streams if len(streams) > 1 else ():
         of_stream = rollout_metrics(attempts_of([group for group in batch.played if group.stream == name]))
         metrics |= {f"{name}/{key}": value for key, value in of_stream.items()}

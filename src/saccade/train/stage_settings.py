@@ -164,6 +164,9 @@ class RLSettings:
     overlap: bool = False
     """Samples the next batch while one is learned, with an engine in a process of its own; needs staleness of 1 or
     more and gives the same bytes as without."""
+    in_flight: int = 0
+    """Decode steps of a batch after which it goes on with the weights of the step that was learned beside it; 0 plays
+    it to its end with those that it began with. Needs ``overlap``."""
     checkpoint_every: int = 10
     checkpoints_kept: int = 2
     """As of imitation (``SFTSettings``)."""
@@ -183,12 +186,17 @@ class RLSettings:
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
-        for name in ("steps", "warmup_steps", "final_rate", "evaluate_every", "staleness"):
+        for name in ("steps", "warmup_steps", "final_rate", "evaluate_every", "staleness", "in_flight"):
             _not_negative(name, getattr(self, name))
         if self.overlap and not self.staleness:
             raise UserError(
                 "overlap=true has nothing to sample while a batch is learned: with staleness=0 the next one waits for "
                 "the new weights. Set staleness=1 (the usual lag), or overlap=false"
+            )
+        if self.in_flight and not self.overlap:
+            raise UserError(
+                f"in_flight={self.in_flight} changes the weights of a batch that is played while another is learned, "
+                "and overlap=false plays none. Set overlap=true and staleness=1, or in_flight=0"
             )
 
 

@@ -11,7 +11,7 @@ import torch
 from saccade import metric_names as metric
 from saccade.config.tracking import TrackingSettings
 from saccade.engines.engine import Engine, EngineContext
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
@@ -208,8 +208,7 @@ def open_run(
     stack.callback(lambda: run_to_end(engine.aclose()))
     rollouts = rollouts_of(fleet, engine, model, directory, rows=plan.load.engine.max_rows)
     stack.callback(rollouts.close)
-    _check_overlap(plan, engine, rollouts)
-    check_engine(plan, engine)
+    check_engine(plan, engine, rollouts)
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,
@@ -275,16 +274,6 @@ def open_served(
         trained=TrainedOn(is_complete=False),
         asked=open_asked(paths.asked, remarks=plan.remarks, streams={}),
     )
-
-
-def _check_overlap(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
-    """UserError for an engine whose weights would change while it samples."""
-    if (names := plan.overlapping) and not rollouts.has_own_weights:
-        raise UserError(
-            f"stage {names[0]} has overlap=true, but its engine {type(engine).__name__} does not say that its weights "
-            "are its own (has_own_weights = True): it would sample with weights that are being trained. Use "
-            "ProcessEngine, or set overlap=false"
-        )
 
 
 def _updates_until(plan: Plan, position: Position | None) -> int:

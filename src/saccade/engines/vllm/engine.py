@@ -14,6 +14,7 @@ import httpx
 
 from saccade.engines.continuing import Placeholders, check_continues
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
+from saccade.engines.in_flight import spans_of
 from saccade.engines.sampling import TokenBytes
 from saccade.engines.vllm.replica import (
     CACHES,
@@ -39,7 +40,7 @@ from saccade.engines.vllm.wire import (
 )
 from saccade.errors import SaccadeError, UserError
 from saccade.models.vlm import VisionLanguageModel
-from saccade.types import ImageRef
+from saccade.types import ImageRef, VersionSpan
 from saccade.waiting import run_to_end
 
 Found = TypeVar("Found")
@@ -95,6 +96,8 @@ class VllmEngine:
         self._replicas = [Replica(url=url.rstrip("/"), resets=resets) for url in urls]
         self._lost = 0
         self._is_open = self._is_closed = False
+        self._flight: tuple[NamedWeights, ...] | None = None
+        """Weights that may sample the batch that is open, or the next one, where they change in its midst."""
 
     @property
     def policy_version(self) -> int:
@@ -132,7 +135,8 @@ class VllmEngine:
                     for slot in slots:
                         slot.close()
         finally:
-            self._is_open = False
+            self._is_open, self._flight = False, None
+            self._policy_version = self._newest.version
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
@@ -167,12 +171,26 @@ class VllmEngine:
 
         Servers that are shared by several engines exchange them once.
         """
-        if self._is_open:
+        expected = self._flight is not None and len(self._flight) == 1
+        if self._is_open and not expected:
             raise SaccadeError("the weights changed while trajectories were being sampled; end their batch first")
-        self._newest = NamedWeights(path=path, version=version)
+        newest = NamedWeights(path=path, version=version)
+        if self._flight is None:
+            self._policy_version = version
+        else:
+            self._flight = (*self._flight, newest)
+        self._newest = newest
         self._weights.drop_all_but(path)
-        self._policy_version = version
-        run_to_end(self._tell_all())
+        run_to_end(self._tell_all(in_flight=expected))
+
+    def expect_weights(self, after_steps: int) -> None:
+        """As ``TakesInFlight``: the servers take them over as they come, whatever ``after_steps`` is."""
+        self._flight = (self._newest,)
+
+    def versions_of(self, weights: Sequence[str]) -> tuple[VersionSpan, ...]:
+        """Spans of versions for the names of the weights of each token; none in a batch whose weights do not change."""
+        numbers = {one.name: one.version for one in self._flight or ()}
+        return spans_of([numbers[name] for name in weights]) if numbers else ()
 
     def reset(self) -> None:
         """Empties all caches of pictures and prompts."""
@@ -186,11 +204,11 @@ class VllmEngine:
                 await asyncio.to_thread(self._server.close)
             self._weights.close()
 
-    async def _tell_all(self) -> None:
+    async def _tell_all(self, *, in_flight: bool) -> None:
         async with self._connected(waits=False) as connections:
             for connection in connections:
                 try:
-                    await connection.bring_up_to_date(self._newest)
+                    await connection.bring_up_to_date(self._newest, in_flight=in_flight)
                 except ServerLostError as error:
                     self._note_lost(connection.replica, error)
 
@@ -245,7 +263,7 @@ class VllmEngine:
             logger.warning("%s; what it had not answered is asked again", error)
 
     def _check_answer(self, versions: frozenset[str], replica: Replica) -> None:
-        if versions != {self._newest.name}:
+        if not versions <= {one.name for one in self._flight or (self._newest,)}:
             raise OtherWeightsError(
                 f"{replica.url} sampled with weights {', '.join(sorted(versions))} in place of {self._newest.name}; if "
                 "another run uses this server, give each its own"
@@ -275,7 +293,7 @@ class VllmEngine:
 
         async def ask(connection: ReplicaLink) -> SampledTokens:
             found = read_sampled(await connection.generate(ids, images, params, self._newest))
-            self._check_answer(found.versions, connection.replica)
+            self._check_answer(frozenset(found.weights), connection.replica)
             return found
 
         return await self._answered(connections, place, ask)

@@ -110,8 +110,11 @@ class ReplicaLink:
         except _FaultError:
             raise ServerLostError(f"{self.replica.url} answers with errors") from None
 
-    async def bring_up_to_date(self, weights: NamedWeights) -> None:
-        """Gives it the weights unless it has them; ``ServerLostError`` where it is not there."""
+    async def bring_up_to_date(self, weights: NamedWeights, *, in_flight: bool = False) -> None:
+        """Gives it the weights unless it has them; ``ServerLostError`` where it is not there.
+
+        ``in_flight`` lets what it samples at present go on with them, where otherwise it is waited for.
+        """
         if self.replica.has == weights.name:
             return
         async with self._updating:
@@ -119,7 +122,7 @@ class ReplicaLink:
                 # Several processes may share the server, and each is told of the weights.
                 async with _alone_with(self.replica.url, weights.path.parent):
                     if await self._weights_there() != weights.name:
-                        await self._update(weights)
+                        await self._update(weights, in_flight=in_flight)
                 self.replica.has = weights.name
 
     async def reset(self) -> None:
@@ -142,13 +145,13 @@ class ReplicaLink:
             raise ServerLostError(str(error)) from None
         return str(reply.get("weight_version")) if isinstance(reply, dict) else ""
 
-    async def _update(self, weights: NamedWeights) -> None:
+    async def _update(self, weights: NamedWeights, *, in_flight: bool) -> None:
         """All or nothing: a server that has half of the weights is ended. It samples under the new name at the end."""
         self.replica.forget()
         # vLLM clears caches when it pauses too; not where a test leaves one out.
         clears = str(self.replica.resets == CACHES).lower()
         try:
-            await self._post(f"/pause?mode=wait&clear_cache={clears}")
+            await self._post(f"/pause?mode={'keep' if in_flight else 'wait'}&clear_cache={clears}")
             await self._post("/update_weight_version", {"new_version": UNNAMED})
             await self._post("/init_weight_transfer_engine", {"init_info": {}})
             await self._post("/start_weight_update")

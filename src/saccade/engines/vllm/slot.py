@@ -9,7 +9,7 @@ from saccade.engines.sampling import StopFinder
 from saccade.engines.vllm.wire import BadReplyError, SampledTokens
 from saccade.errors import SaccadeError
 from saccade.seeding import seed_for
-from saccade.types import Finish, ImageRef
+from saccade.types import Finish, ImageRef, VersionSpan
 
 
 class AskTokens(Protocol):
@@ -29,6 +29,8 @@ class SlotRules(Protocol):
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None: ...
 
     def spelled(self, token: int) -> bytes: ...
+
+    def versions_of(self, weights: Sequence[str]) -> tuple[VersionSpan, ...]: ...
 
 
 class VllmSlot:
@@ -77,6 +79,7 @@ class VllmSlot:
         stops = StopFinder(sampling.stop)
         said: list[int] = []
         logprobs: list[float] = []
+        weights: list[str] = []
         while True:
             found = await self._ask(
                 [*self.ids, *said],
@@ -87,15 +90,17 @@ class VllmSlot:
             )
             if not found.ids:
                 raise BadReplyError("the engine sampled no token where at least one was asked for")
-            for token, logprob in zip(found.ids, found.logprobs, strict=True):
+            for token, logprob, by in zip(found.ids, found.logprobs, found.weights, strict=True):
                 is_stop = stops.completes(self._rules.spelled(token))
                 said.append(token)
                 logprobs.append(logprob)
+                weights.append(by)
                 finish: Finish | None = "eos" if token == self._rules.eos_id else "stop" if is_stop else None
                 if finish is None and len(said) >= sampling.max_tokens:
                     finish = "length"
                 if finish is not None:
-                    return Completion(ids=tuple(said), logprobs=tuple(logprobs), finish=finish)
+                    versions = self._rules.versions_of(weights)
+                    return Completion(ids=tuple(said), logprobs=tuple(logprobs), finish=finish, versions=versions)
 
 
 def _is_cancelled() -> bool:

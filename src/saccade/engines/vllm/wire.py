@@ -39,8 +39,8 @@ class SampledTokens:
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
-    versions: frozenset[str]
-    """Names of all weights that had a part in it."""
+    weights: tuple[str, ...]
+    """For each token the name of the weights that sampled it."""
 
 
 class BadReplyError(MachineError):
@@ -124,7 +124,7 @@ def read_sampled(reply: Json) -> SampledTokens:
     return SampledTokens(
         ids=tuple(_whole(token, reply) for token in ids),
         logprobs=tuple(_number(logprob, reply) for logprob in told),
-        versions=_versions(versions, len(ids), reply),
+        weights=_weights(versions, len(ids), reply),
     )
 
 
@@ -137,7 +137,7 @@ def read_scores(reply: Json, ids: Sequence[int], start: int) -> tuple[tuple[floa
     for token, row in zip(ids[start:], rows[start:]):
         found = row.get(str(token)) if isinstance(row, dict) else None
         scores.append(_number(found.get("logprob") if isinstance(found, dict) else None, reply))
-    return tuple(scores), _versions(_first_choice(reply).get("weight_versions"), 1, reply)
+    return tuple(scores), frozenset(_weights(_first_choice(reply).get("weight_versions"), 1, reply))
 
 
 def _first_choice(reply: Json) -> Mapping[str, Json]:
@@ -148,13 +148,17 @@ def _first_choice(reply: Json) -> Mapping[str, Json]:
     return first
 
 
-def _versions(spans: Json, count: int, reply: Json) -> frozenset[str]:
-    """Names of the weights of all tokens; spans that leave one out are no answer to whose they are."""
-    named = [one for one in spans if isinstance(one, dict)] if isinstance(spans, list) else []
-    covered = sum(_whole(one.get("end"), reply) - _whole(one.get("start"), reply) for one in named)
-    if not named or covered < count:
+def _weights(spans: Json, count: int, reply: Json) -> tuple[str, ...]:
+    """Names of the weights of each token; spans that leave one out are no answer to whose they are."""
+    named: list[str] = []
+    for span in spans if isinstance(spans, list) else ():
+        start = _whole(span.get("start"), reply) if isinstance(span, dict) else -1
+        if not isinstance(span, dict) or start != len(named):
+            break
+        named += [str(span.get("version"))] * min(_whole(span.get("end"), reply) - start, count - start)
+    if len(named) < count:
         raise BadReplyError(f"the engine's reply does not say with which weights it sampled ({_shown(reply)})")
-    return frozenset(str(one.get("version")) for one in named)
+    return tuple(named)
 
 
 def _whole(value: Json, reply: Json) -> int:
