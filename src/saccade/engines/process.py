@@ -10,14 +10,13 @@ import itertools
 import logging
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from saccade.engines.engine import (
@@ -29,14 +28,19 @@ from saccade.engines.engine import (
     WeightSource,
 )
 from saccade.engines.process_connection import ProcessConnection
-from saccade.errors import MachineError, SaccadeError
-from saccade.media.store import MediaStore
-from saccade.types import Finish, ImageRef, Json, VersionSpan
+from saccade.engines.process_values import (
+    MODEL,
+    PICTURES,
+    Pictures,
+    disk_errors,
+    finish_from,
+    images_as_json,
+    versions_from,
+)
+from saccade.errors import SaccadeError
+from saccade.types import ImageRef, Json
 
 logger = logging.getLogger(__name__)
-
-MODEL, PICTURES = "model", "pictures"
-"""Folders below the engine's own."""
 
 
 class ProcessEngine:
@@ -53,8 +57,8 @@ class ProcessEngine:
         self._folder = Path(self._owned.name)
         self._policy_version = context.policy_version
         self._load = _load_settings(context)
-        self._pictures = _Pictures(context.model.media, self._folder / PICTURES)
-        with _disk_errors(self._folder):
+        self._pictures = Pictures(context.model.media, self._folder / PICTURES)
+        with disk_errors(self._folder):
             context.model.save_base(self._folder / MODEL)
         self._weights_written = itertools.count()
         self._weights = self._write_weights(context.model)
@@ -191,7 +195,7 @@ class ProcessEngine:
     def _write_weights(self, source: WeightSource) -> Path:
         """A new file: the process may be reading the last one."""
         path = self._folder / f"weights-{next(self._weights_written)}.safetensors"
-        with _disk_errors(path):
+        with disk_errors(path):
             save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, path)
         return path
 
@@ -215,7 +219,7 @@ class _Flight:
 class ProcessSlot:
     """A sequence of the engine in the other process."""
 
-    def __init__(self, connection: ProcessConnection, pictures: "_Pictures", index: int) -> None:
+    def __init__(self, connection: ProcessConnection, pictures: Pictures, index: int) -> None:
         self._connection = connection
         self._pictures = pictures
         self._index = index
@@ -239,69 +243,12 @@ class ProcessSlot:
         return Completion(
             ids=tuple(np.frombuffer(frame.parts[0], dtype=np.int64).tolist()),
             logprobs=tuple(np.frombuffer(frame.parts[1], dtype=np.float64).tolist()),
-            finish=_finish(frame.header["finish"]),
+            finish=finish_from(frame.header["finish"]),
             versions=versions_from(frame.header.get("versions", [])),
         )
 
     def close(self) -> None:
         self._connection.ask({"do": "close", "slot": self._index})
-
-
-class _Pictures:
-    """Pictures as files that the other process reads; deleted when no request needs them."""
-
-    def __init__(self, media: MediaStore, folder: Path) -> None:
-        folder.mkdir()
-        self._media = media
-        self._folder = folder
-        self._written: set[str] = set()
-        self._users = 0
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            if not self._users:
-                for name in self._written:
-                    (self._folder / f"{name}.png").unlink(missing_ok=True)
-                self._written.clear()
-
-    def put(self, images: Iterable[ImageRef]) -> None:
-        for image in images:
-            if image.hash not in self._written:
-                self._media.export(image, self._folder)
-                self._written.add(image.hash)
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        raise MachineError(
-            f"{path}: the engine's weights cannot be written ({error}); free some space there, or set TMPDIR to a "
-            "directory that has room for them twice"
-        ) from error
-
-
-def images_as_json(images: Iterable[ImageRef]) -> list[Json]:
-    return [[image.hash, image.width, image.height] for image in images]
-
-
-def versions_as_json(versions: Iterable[VersionSpan]) -> list[Json]:
-    return [[span.version, span.start, span.end] for span in versions]
-
-
-def versions_from(value: Json) -> tuple[VersionSpan, ...]:
-    assert isinstance(value, list)
-    return tuple(VersionSpan(version=version, start=start, end=end) for version, start, end in value)
-
-
-def _finish(value: Json) -> Finish:
-    return "stop" if value == "stop" else "eos" if value == "eos" else "length"
 
 
 def _load_settings(context: EngineContext) -> dict[str, Json]:

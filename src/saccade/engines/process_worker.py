@@ -15,7 +15,7 @@ import torch
 
 from saccade.engines.engine import Sampling, ScoreRequest, SequenceSlot
 from saccade.engines.local import LocalEngine, limited_engine
-from saccade.engines.process import MODEL, PICTURES, versions_as_json
+from saccade.engines.process_values import MODEL, PICTURES, versions_as_json
 from saccade.engines.weights import WeightsFile
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
