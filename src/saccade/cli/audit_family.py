@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 @click.option("--golden", type=PATH, metavar="FILE", help="Golden hashes of your own families to compare with.")
 @click.option("--write-golden", type=PATH, metavar="FILE", help="Write the hashes of these families, and end.")
 @click.option("--pages", type=PATH, metavar="DIR", help="Write a page with samples for each family, and a table.")
+@click.option(
+    "--keep",
+    type=PATH,
+    metavar="DIR",
+    help="Keep each family's audit there as it is done, and go on from what is kept.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def audit_family(
     names: tuple[str, ...],
@@ -36,6 +42,7 @@ def audit_family(
     golden: Path | None,
     write_golden: Path | None,
     pages: Path | None,
+    keep: Path | None,
     as_json: bool,
 ) -> None:
     """Audit task families: yours or those that ship. Ends with 1 where a check convicts one.
@@ -61,7 +68,8 @@ def audit_family(
         click.echo(f"Golden hashes: {write_golden}")
         return
     known = GoldenHashes.read(golden or SHIPPED)
-    audits = _audited(families, AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks), known, pages)
+    settings = AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks)
+    audits = _audited(families, settings, known, pages, keep)
     if as_json:
         click.echo(json.dumps([audit.as_json() for audit in audits], indent=1))
     else:
@@ -79,19 +87,26 @@ def audit_family(
 
 
 def _audited(
-    families: list[str], settings: "AuditSettings", golden: "GoldenHashes", pages: Path | None
+    families: list[str], settings: "AuditSettings", golden: "GoldenHashes", pages: Path | None, folder: Path | None
 ) -> "list[FamilyAudit]":
+    from saccade.evaluation.audit import kept
     from saccade.evaluation.audit.audit import audited_family, compared
     from saccade.evaluation.audit.pages import write_page
+    from saccade.tasks.procedural import family_named
 
     audits, looks = [], []
     for family in families:
-        found = audited_family(family, settings, golden)
-        audits.append(found.audit)
-        looks.append(found.look)
-        if pages is not None:
-            write_page(found.drawn, found.audit, pages)
-        click.echo(f"audited {found.audit.family}", err=True)
+        done = None if folder is None else kept.kept(folder, family_named(family)[0], settings)
+        if done is None:
+            found = audited_family(family, settings, golden)
+            done = (found.audit, found.look)
+            if folder is not None:
+                kept.keep(folder, settings, *done)
+            if pages is not None:
+                write_page(found.drawn, found.audit, pages)
+            click.echo(f"audited {found.audit.family}", err=True)
+        audits.append(done[0])
+        looks.append(done[1])
     return compared(audits, looks)
 
 

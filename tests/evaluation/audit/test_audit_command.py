@@ -40,6 +40,27 @@ def test_one_check_of_a_clean_family_ends_with_0_and_of_a_faulty_one_with_1(
     assert "two_right_options: convicted by options" in told.err
 
 
+def test_what_is_kept_is_not_audited_again_and_says_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = f"{FILE}:draw_two_right_options"
+    command = ["audit-family", "-n", "50", "--check", "prior", "--json", "--keep", str(tmp_path / "kept")]
+    assert run_command([*command, other]) == 0
+    assert "audited two_right_options" in capsys.readouterr().err
+    assert run_command([*command, CLEAN, other]) == 0
+    told = capsys.readouterr()
+    assert [line for line in told.err.splitlines() if line.startswith("audited")] == ["audited clean"]
+    again = json.loads(told.out)
+    assert [audit["family"] for audit in again] == ["clean", "two_right_options"]
+    assert again[0]["findings"][-1]["check"] == "copies in another family"
+    assert again[0]["findings"][-1]["figure"] == 0
+    assert run_command([*command, CLEAN, other]) == 0
+    told = capsys.readouterr()
+    assert (json.loads(told.out), told.err) == (again, "")
+    assert run_command([*command, "--seed", "1", CLEAN]) == 2
+    assert "made with other settings" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -1,14 +1,26 @@
 """Findings of an audit: a check's figure beside its bound, the verdict, and an example to look at."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, cast
 
 from saccade.evaluation.statistics import wilson_interval
 from saccade.types import Json
 
 Verdict = Literal["passes", "convicted", "reported", "not applicable"]
 """``reported`` figures have no bound; ``not applicable`` says in the note what the family lacks for the check."""
+
+
+class CheckedFields(TypedDict):
+    """A finding as JSON has it."""
+
+    check: str
+    verdict: Verdict
+    figure: float | None
+    bound: float | None
+    is_least: bool
+    note: str
+    example: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +74,12 @@ class FamilyAudit:
             "convicted_by": [one.check for one in self.convictions],
             "findings": [one.as_json() for one in self.findings],
         }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Json]) -> "FamilyAudit":
+        """The audit that ``as_json`` wrote."""
+        findings = tuple(Checked(**one) for one in cast("Sequence[CheckedFields]", written["findings"]))
+        return cls(family=str(written["family"]), tasks=int(cast("int", written["tasks"])), findings=findings)
 
 
 def share_at_most(check: str, hits: Sequence[bool], bound: float, *, note: str = "", example: str = "") -> Checked:
