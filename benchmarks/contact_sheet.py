@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from saccade.gym import Levels, find_draw
-from saccade.gym.family import GymSample
+from saccade.gym.sample import GymSample
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import font
 

@@ -9,11 +9,12 @@ import pytest
 
 from saccade.geometry import Box
 from saccade.gym.extras import missing_modules
-from saccade.gym.family import IF_NOT, GymFamily, GymSample
+from saccade.gym.family import IF_NOT, GymFamily
 from saccade.gym.golden import golden_complaint, sample_digest
 from saccade.gym.levels import Levels
 from saccade.gym.program import UNANSWERABLE
 from saccade.gym.registry import gym_families
+from saccade.gym.sample import GymSample
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
@@ -149,6 +150,7 @@ import sys
 from saccade.gym.golden import sample_digest
 from saccade.gym.levels import Levels
 from saccade.gym.registry import gym_families
+from saccade.gym.sample import GymSample
 from saccade.seeding import generator_for
 for name in sys.argv[1:]:
     print(name, sample_digest(gym_families()[name].sample(generator_for(5, name), Levels())))

@@ -11,9 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from saccade.gym.extras import missing_modules
-from saccade.gym.family import GymFamily, GymSample
+from saccade.gym.family import GymFamily
 from saccade.gym.levels import Levels
 from saccade.gym.registry import gym_families
+from saccade.gym.sample import GymSample
 from saccade.seeding import generator_for
 
 FOLDER = Path(__file__).with_name("golden_hashes")

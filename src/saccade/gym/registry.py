@@ -15,10 +15,11 @@ from typing import get_args
 from numpy.random import Generator
 
 from saccade.errors import UserError
-from saccade.gym.family import Accepts, GymFamily, GymSample
+from saccade.gym.family import Accepts, GymFamily
 from saccade.gym.levels import Levels
 from saccade.gym.program import ExpertKind, Program
 from saccade.gym.rendering import Renderer
+from saccade.gym.sample import GymSample
 from saccade.tasks.scene import FamilyFunction, Scene
 
 DOMAINS = (
@@ -50,15 +51,18 @@ MODULES = (
     "saccade.gym.families.boards",
     "saccade.gym.families.charts",
     "saccade.gym.families.chess",
+    "saccade.gym.families.circuits",
     "saccade.gym.families.comparisons",
     "saccade.gym.families.documents",
     "saccade.gym.families.figures",
     "saccade.gym.families.forms",
     "saccade.gym.families.instruments",
+    "saccade.gym.families.molecules",
     "saccade.gym.families.motion",
     "saccade.gym.families.networks",
     "saccade.gym.families.plates",
     "saccade.gym.families.routes",
+    "saccade.gym.families.scores",
     "saccade.gym.families.shapes",
     "saccade.gym.families.sheets",
     "saccade.gym.families.solids",

@@ -1,6 +1,6 @@
 """Pictures of a state with the exact region of every element, and the looks that make them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,7 @@ class SeenRegion:
         """The pixel of it that is nearest to the middle of its pixels."""
         if self.cover is None:
             return self.box.center
-        rows, columns = np.nonzero(self.cover)
+        rows, columns = np.divmod(np.flatnonzero(self.cover), self.cover.shape[1])
         nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
         return Point(self.box.x1 + int(columns[nearest]) + 0.5, self.box.y1 + int(rows[nearest]) + 0.5)
 
@@ -69,6 +69,34 @@ class Rendering:
     def of(self, element: str) -> tuple[SeenRegion, ...]:
         """All regions of an element."""
         return tuple(region for region in self.regions if region.element == element)
+
+
+def regions_of(shown: NDArray[np.int32], elements: Sequence[str], image_index: int = 0) -> tuple[SeenRegion, ...]:
+    """Regions in a map (height, width) of numbers: 0 is nothing, n the n-th element."""
+    rows, columns = np.divmod(np.flatnonzero(shown != 0), shown.shape[1])  # a fifth of the time of nonzero
+    numbers = shown[rows, columns]
+    count = len(elements) + 1
+    top, left = np.full(count, 1 << 30), np.full(count, 1 << 30)
+    bottom, right = np.full(count, -1), np.full(count, -1)
+    np.minimum.at(top, numbers, rows)
+    np.minimum.at(left, numbers, columns)
+    np.maximum.at(bottom, numbers, rows)
+    np.maximum.at(right, numbers, columns)
+    found = []
+    for number in range(1, count):
+        if bottom[number] < 0:
+            continue
+        y1, y2, x1, x2 = int(top[number]), int(bottom[number]) + 1, int(left[number]), int(right[number]) + 1
+        cover = shown[y1:y2, x1:x2] == number
+        found.append(
+            SeenRegion(
+                element=elements[number - 1],
+                box=Box(x1, y1, x2, y2),
+                cover=None if cover.all() else cover,
+                image_index=image_index,
+            )
+        )
+    return tuple(found)
 
 
 RenderFunction = Callable[[SceneState, Generator, Levels], Rendering]

@@ -16,7 +16,9 @@ from saccade.evaluation.audit.gym_programs import (
     second_solver_finding,
 )
 from saccade.gym.family import GymFamily
+from saccade.gym.levels import Levels
 from saccade.gym.registry import gym_families
+from saccade.seeding import generator_for
 
 FILE = Path(__file__).with_name("faulty_families.py")
 CLEAN = f"{FILE}:draw_clean"
@@ -122,3 +124,16 @@ def test_an_axis_that_nothing_reads_is_dead() -> None:
     found = axes_finding(drawn, seed=0)
     assert (found.verdict, found.example) == ("convicted", "mood")
     assert gym_draw(lambda rng, difficulty: family(rng, difficulty)) is None
+
+
+def test_a_paraphrase_that_names_every_option_says_no_answer() -> None:
+    family = gym_families()["odd_one_out"]
+    wordings = family.program("is_one_odd").wordings
+    assert sum("yes or no" in text for text in wordings) not in (0, len(wordings))
+    samples = [
+        family.sample(generator_for(index), Levels(), program=family.program("is_one_odd")) for index in range(6)
+    ]
+    assert paraphrases_finding(samples).verdict == "passes"
+    told = next(one for one in samples if one.asked.answer == "yes")
+    leaking = replace(told, paraphrases=("It is yes, is it not?", "Is there an odd one?"))
+    assert paraphrases_finding([leaking]).verdict == "convicted"

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from saccade.evaluation.audit.blind import words_in
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.gym.extras import missing_modules
-from saccade.gym.family import GymFamily, GymSample
+from saccade.gym.family import GymFamily
 from saccade.gym.levels import Levels
 from saccade.gym.registry import NamedDraw, gym_families
+from saccade.gym.sample import GymSample
 from saccade.media.store import image_hash
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
 from saccade.tasks.scene import FamilyFunction
 from saccade.types import Task
 
-AXIS_DRAWS = 3
-"""Scenes that are drawn at both ends of an axis; one that changes in none of them is not read."""
+AXIS_DRAWS = 12
+"""Scenes that are drawn at most at both ends of an axis; one that changes in none of them is not read."""
 SAID_BY_CHANCE = 3
 """An answer of fewer letters may stand in a question by chance, as a number or an option's letter."""
 
@@ -77,15 +78,27 @@ def negatives_finding(samples: Sequence[GymSample]) -> Checked:
 
 
 def paraphrases_finding(samples: Sequence[GymSample]) -> Checked:
-    """Paraphrases in which the answer stands where another paraphrase of the same question lacks it."""
+    """Paraphrases in which the answer stands where another paraphrase of the same question lacks it.
+
+    One that names every option, as "yes or no" does, says none.
+    """
     hits, example = [], ""
     for one in samples:
+        options = one.asked.choices
+        says = [
+            _has(text, one.asked.answer) and not (options and all(_has(text, each) for each in options))
+            for text in one.paraphrases
+        ]
         answer = " ".join(words_in(one.asked.answer))
-        says = [f" {answer} " in f" {' '.join(words_in(text))} " for text in one.paraphrases]
         leaks = len(answer) >= SAID_BY_CHANCE and any(says) and not all(says)
         hits.append(leaks or len(one.paraphrases) < 2)
         example = example or (f"{_name(one)}: {one.paraphrases[says.index(True)]} {answer}" if leaks else "")
     return none_of("paraphrases", hits, example=example)
+
+
+def _has(text: str, said: str) -> bool:
+    """Whether the words stand in the text, one after the other."""
+    return f" {' '.join(words_in(said))} " in f" {' '.join(words_in(text))} "
 
 
 def axes_finding(drawn: GymDraw, seed: int) -> Checked:

@@ -3,8 +3,10 @@
 from saccade.gym.family import GymFamily
 from saccade.gym.grammars.solids import SolidsLayout, solids_grammar
 from saccade.gym.looks.solids import FLOORS, TILES
+from saccade.gym.programs.solid_depth import DEPTH_PROGRAMS
+from saccade.gym.programs.solid_places import PLACE_PROGRAMS
+from saccade.gym.programs.solid_stacks import LOOK_PROGRAMS, STACK_PROGRAMS
 from saccade.gym.programs.solid_views import VIEW_PROGRAMS
-from saccade.gym.programs.solids import DEPTH_PROGRAMS, LOOK_PROGRAMS, PLACE_PROGRAMS, STACK_PROGRAMS
 
 LOOKS = (TILES, FLOORS)
 

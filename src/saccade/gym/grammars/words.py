@@ -129,6 +129,11 @@ PALETTE = {
 """Colours that are told apart at a glance and named by everybody."""
 
 
+def hex_of(colour: tuple[int, int, int]) -> str:
+    """A colour as SVG and CSS write it."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
 def some(rng: Generator, options: tuple[str, ...], count: int) -> tuple[str, ...]:
     """So many different options, in random order."""
     return tuple(options[int(i)] for i in rng.permutation(len(options))[:count])

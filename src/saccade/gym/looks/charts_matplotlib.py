@@ -10,8 +10,7 @@ from saccade.geometry import Box
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.matplotlib_forms import DPI, FORMS, Plot, bubble_px
-from saccade.gym.looks.svg import regions_of
-from saccade.gym.rendering import Renderer, Rendering, SeenRegion
+from saccade.gym.rendering import Renderer, Rendering, SeenRegion, regions_of
 from saccade.gym.state import SceneState, as_state
 
 STYLES = ("default", "ggplot", "bmh", "fivethirtyeight", "seaborn-v0_8-whitegrid", "Solarize_Light2", "dark_background")
@@ -38,7 +37,7 @@ def render_matplotlib(state: SceneState, rng: Generator, levels: Levels) -> Rend
         plot = Plot(known, axes, {}, {})
         FORMS[known.form](plot)
         if known.title:
-            plot.artists["title"] = axes.set_title(known.title)
+            plot.artists["title"] = axes.set_title(known.title, y=1.0)  # a given height is not searched for
         canvas.draw()
         _place_late(plot)
         image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())

@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 from numpy.random import Generator
 
 from saccade.gym.grammars.quantities import QuantityState
-from saccade.gym.grammars.words import PALETTE
+from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import FACES, drawn, hex_of
+from saccade.gym.looks.fonts import FACES
+from saccade.gym.looks.svg import drawn
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 

@@ -12,7 +12,8 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import FACES, drawn
+from saccade.gym.looks.fonts import FACES
+from saccade.gym.looks.svg import drawn
 from saccade.gym.looks.vega_forms import FORMS, Spec, rows
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state

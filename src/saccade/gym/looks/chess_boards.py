@@ -4,7 +4,7 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.chess_boards import FILES, ChessState, place_of_square
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, Sheet
+from saccade.gym.looks.sheets import MODULES, Sheet
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -43,8 +43,7 @@ def render_board(state: SceneState, rng: Generator, levels: Levels) -> Rendering
         sheet.text(piece.id, figure, x, y, side * 0.86, fill="#ffffff" if is_white else "#161616")
         if is_white:  # the outlined figure over the filled one, which is its ground
             sheet.text(piece.id, chr(ord(figure) - OUTLINED), x, y, side * 0.86, fill="#161616")
-    picture = sheet.drawn()
-    return Rendering(images=(picture.image,), regions=picture.regions)
+    return sheet.rendering()
 
 
 CHESS = Renderer(name="board", render=render_board, extra="gym", modules=MODULES)

@@ -1,10 +1,10 @@
-"""Forms on paper by Typst, and screens with switches by SVG."""
+"""Forms on paper by Typst, and screens with switches on a sheet."""
 
 from numpy.random import Generator
 
 from saccade.gym.grammars.fields import ON, FieldsState
 from saccade.gym.levels import Levels
-from saccade.gym.looks import svg
+from saccade.gym.looks import sheets
 from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
@@ -75,11 +75,11 @@ def render_screen(state: SceneState, rng: Generator, levels: Levels) -> Renderin
     known = as_state(state, FieldsState)
     theme = THEMES[int(rng.integers(len(THEMES)))]
     size = levels.knob("print", 15, 13, 11)
-    sheet = svg.Sheet(known.width, known.height, theme["ground"])
+    sheet = sheets.Sheet(known.width, known.height, theme["ground"])
     sheet.rect("", 0, 0, known.width, 46, fill=theme["card"])
     for at, colour in enumerate(("#ef4444", "#f59e0b", "#22c55e")):
         sheet.circle("", 20 + 20 * at, 23, 6, fill=colour)
-    sheet.text("title", known.title, known.width / 2, 23, size + 2, fill=theme["ink"], font_weight="bold")
+    sheet.text("title", known.title, known.width / 2, 23, size + 2, fill=theme["ink"], is_bold=True)
     tops = [62.0, 62.0]
     wide, row = (known.width - 60) / 2, size * 2.1
     for which, section in enumerate(known.sections):
@@ -97,7 +97,7 @@ def render_screen(state: SceneState, rng: Generator, levels: Levels) -> Renderin
             size,
             anchor="start",
             fill=theme["accent"],
-            font_weight="bold",
+            is_bold=True,
         )
         for at, (index, field) in enumerate(rows):
             y = top + row * (at + 1.4)
@@ -113,14 +113,13 @@ def render_screen(state: SceneState, rng: Generator, levels: Levels) -> Renderin
                     f"value:{index}",
                     [(right - 40, y + size / 2), (right, y + size / 2)],
                     stroke=theme["faint"],
-                    stroke_width=2,
+                    width=2,
                 )
-    picture = sheet.drawn()
-    return Rendering(images=(picture.image,), regions=picture.regions)
+    return sheet.rendering()
 
 
 def _switch(
-    sheet: svg.Sheet, element: str, right: float, y: float, size: float, theme: dict[str, str], *, is_on: bool
+    sheet: sheets.Sheet, element: str, right: float, y: float, size: float, theme: dict[str, str], *, is_on: bool
 ) -> None:
     """A switch: filled and its knob to the right where it is on."""
     wide, high = size * 2.2, size * 1.2
@@ -131,4 +130,4 @@ def _switch(
 
 
 FORM = Renderer(name="paper", render=render_form, axes=("print",), extra="gym", modules=MODULES)
-SCREEN = Renderer(name="screen", render=render_screen, axes=("print",), extra="gym", modules=svg.MODULES)
+SCREEN = Renderer(name="screen", render=render_screen, axes=("print",), extra="gym", modules=sheets.MODULES)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saccade.gym.grammars.quantities import QuantityState
-from saccade.gym.grammars.words import PALETTE
-from saccade.gym.looks.svg import hex_of
+from saccade.gym.grammars.words import PALETTE, hex_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

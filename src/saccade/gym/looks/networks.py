@@ -5,9 +5,9 @@ import math
 from numpy.random import Generator
 
 from saccade.gym.grammars.graphs import NetworkState, edge_id
-from saccade.gym.grammars.words import PALETTE
+from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, Sheet, hex_of
+from saccade.gym.looks.sheets import MODULES, Sheet
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -25,16 +25,15 @@ def render_diagram(state: SceneState, rng: Generator, levels: Levels) -> Renderi
     sheet = Sheet(known.width, known.height, "#fdfdfb" if rng.integers(2) else "#ffffff")
     for link in known.links:
         ends = [_at(known.element(link.first)), _at(known.element(link.second))]
-        sheet.line(edge_id(link.first, link.second), ends, stroke="#444444", stroke_width=2)
+        sheet.line(edge_id(link.first, link.second), ends, stroke="#444444", width=2)
     _plates(sheet, known, size, face, "#ffffff", "#222222")
     for node in known.of_kind("node"):
         x, y = _at(node)
         sheet.circle(
             node.id, x, y, 15, fill=hex_of(PALETTE[node.attributes["colour"]]), stroke="#222222", stroke_width=1.5
         )
-        sheet.text(node.id, node.name, x, y, 15, face=face, fill="#ffffff", font_weight="bold")
-    picture = sheet.drawn(face)
-    return Rendering(images=(picture.image,), regions=picture.regions)
+        sheet.text(node.id, node.name, x, y, 15, face=face, fill="#ffffff", is_bold=True)
+    return sheet.rendering()
 
 
 def render_map(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
@@ -44,14 +43,12 @@ def render_map(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     sheet = Sheet(known.width, known.height, ("#eef0dd", "#f4efe1", "#e8efe4")[int(rng.integers(3))])
     for _ in range(14):
         x, y = (float(v) for v in rng.uniform(0, 1, size=2))
-        sheet.circle(
-            "", x * known.width, y * known.height, float(rng.uniform(14, 46)), fill="#cfe0b8", fill_opacity=0.6
-        )
+        sheet.circle("", x * known.width, y * known.height, float(rng.uniform(14, 46)), fill="#cfe0b8", opacity=0.6)
     _river(sheet, rng, known)
     for link in known.links:
         ends = [_at(known.element(link.first)), _at(known.element(link.second))]
-        sheet.line("", ends, stroke="#8a6d3b", stroke_width=6, stroke_linecap="round")
-        sheet.line(edge_id(link.first, link.second), ends, stroke="#f6d27a", stroke_width=3.5, stroke_linecap="round")
+        sheet.line("", ends, stroke="#8a6d3b", width=6, is_round=True)
+        sheet.line(edge_id(link.first, link.second), ends, stroke="#f6d27a", width=3.5, is_round=True)
     _plates(sheet, known, size, "sans", "#fffbe8", "#4a3b1d")
     for node in known.of_kind("node"):
         x, y = _at(node)
@@ -66,15 +63,14 @@ def render_map(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
             size + 1,
             face="serif",
             fill="#1b1b1b",
-            font_weight="bold",
-            stroke="#f4f4e6",
-            stroke_width=2.4,
-            paint_order="stroke",
+            is_bold=True,
+            halo="#f4f4e6",
+            halo_width=2.4,
         )
-    sheet.path("", f"M{known.width - 26} 14 l7 24 l-7 -6 l-7 6 z", fill="#333333")
-    sheet.text("", "N", known.width - 26, 46, 12, fill="#333333")
-    picture = sheet.drawn("sans", "serif")
-    return Rendering(images=(picture.image,), regions=picture.regions)
+    north = known.width - 26
+    sheet.polygon("", [(north, 14), (north + 7, 38), (north, 32), (north - 7, 38)], fill="#333333")
+    sheet.text("", "N", north, 46, 12, fill="#333333")
+    return sheet.rendering()
 
 
 def _plates(sheet: Sheet, state: NetworkState, size: float, face: str, fill: str, ink: str) -> None:
@@ -97,7 +93,7 @@ def _river(sheet: Sheet, rng: Generator, state: NetworkState) -> None:
         along = step / 40
         across = start + slope * (along - 0.5) + wave * math.sin(along * 9 + start * 20)
         points.append((along * state.width, across * state.height))
-    sheet.line("", points, stroke="#9cc7e6", stroke_width=11, stroke_linejoin="round")
+    sheet.line("", points, stroke="#9cc7e6", width=11)
 
 
 DIAGRAM = Renderer(name="diagram", render=render_diagram, axes=("print",), extra="gym", modules=MODULES)

@@ -8,8 +8,7 @@ from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
 from saccade.gym.looks.raycast import GREY, Body, Floor, cast_rays
-from saccade.gym.looks.svg import regions_of
-from saccade.gym.rendering import Renderer, Rendering, SeenRegion
+from saccade.gym.rendering import Renderer, Rendering, SeenRegion, regions_of
 from saccade.gym.state import Element, SceneState, as_state
 
 GLOSS = 0.9

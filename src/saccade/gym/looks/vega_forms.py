@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable
 
 from saccade.gym.grammars.quantities import QuantityState
-from saccade.gym.grammars.words import PALETTE
-from saccade.gym.looks.svg import hex_of
+from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.types import Json
 
 Spec = dict[str, Json]

@@ -1,0 +1,298 @@
+"""Programs on structural formulas: atoms, bonds, rings and groups, and ways between atoms."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+
+from saccade.gym.grammars.molecules import HALOGENS, SYMBOLS, MoleculeState, bond_id
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.answers import choice_of, count_of, told_of, yes_or_no
+from saccade.gym.state import Element, SceneState, as_state
+
+Words = Mapping[str, str]
+COUNTED = ("oxygen", "nitrogen", "sulfur", *HALOGENS)
+ORDERS = {"double": 2, "triple": 3}
+
+
+def _molecule(state: SceneState) -> MoleculeState:
+    return as_state(state, MoleculeState)
+
+
+def _atoms(state: SceneState, *elements: str) -> list[Element]:
+    return [one for one in state.of_kind("atom") if one.attributes["element"] in elements]
+
+
+def _one(asking: Asking, options: Sequence[str]) -> str:
+    return options[int(asking.rng.integers(len(options)))]
+
+
+def _count_element(asking: Asking) -> ProgramQuestion | None:
+    there = [name for name in COUNTED if _atoms(asking.state, name)]
+    if not there:
+        return None
+    name = _one(asking, there)
+    return count_of(len(_atoms(asking.state, name)), {"element": name}, _atoms(asking.state, name))
+
+
+def _count_carbon(asking: Asking) -> ProgramQuestion | None:
+    found = _atoms(asking.state, "carbon")
+    return count_of(len(found), {}, found, wrong=[len(asking.state.of_kind("atom"))])
+
+
+def _hydrogens(state: SceneState) -> int:
+    known = _molecule(state)
+    return sum(known.hydrogens(one.id) for one in known.of_kind("atom"))
+
+
+def _count_hydrogen(asking: Asking) -> ProgramQuestion | None:
+    count = _hydrogens(asking.state)
+    return count_of(count, {}, asking.state.of_kind("atom"), "fill the valences", wrong=[count + 2, count - 2])
+
+
+def formula_of(state: SceneState) -> str:
+    """The molecular formula in Hill's order: carbon, hydrogen, then by letters."""
+    counts = Counter(SYMBOLS[one.attributes["element"]] for one in state.of_kind("atom"))
+    counts["H"] = _hydrogens(state)
+    order = ["C", "H", *sorted(set(counts) - {"C", "H"})]
+    return "".join(f"{symbol}{counts[symbol] if counts[symbol] > 1 else ''}" for symbol in order if counts[symbol])
+
+
+def _formula(asking: Asking) -> ProgramQuestion | None:
+    hydrogens = _hydrogens(asking.state)
+    right = formula_of(asking.state)
+    near = [right.replace(f"H{hydrogens}", f"H{hydrogens + step}") for step in (1, -2)]
+    return told_of(right, asking.state.of_kind("atom"), near=near)
+
+
+def _count_rings(asking: Asking) -> ProgramQuestion | None:
+    state = _molecule(asking.state)
+    count = int(asking.coin * 3) + 1
+    if len(state.rings) != count:
+        return None
+    found = [state.element(atom) for ring in state.rings for atom in ring]
+    return count_of(count, {}, found)
+
+
+def _ring_size(asking: Asking) -> ProgramQuestion | None:
+    state = _molecule(asking.state)
+    if len(state.rings) != 1 or len(state.rings[0]) != asking.wanted((5, 6)):
+        return None
+    (ring,) = state.rings
+    return count_of(len(ring), {}, [state.element(atom) for atom in ring], wrong=[len(ring) + 1])
+
+
+def _count_bonds(asking: Asking) -> ProgramQuestion | None:
+    kind = asking.wanted(("double", "triple"))
+    found = [asking.state.element(bond_id(at)) for at in _bonds(asking.state, ORDERS[kind])]
+    return count_of(len(found), {"kind": kind}, found) if found else None
+
+
+def _bonds(state: SceneState, order: int) -> list[int]:
+    return [at for at, link in enumerate(state.links) if link.number == order]
+
+
+def carbonyls(state: SceneState) -> list[Element]:
+    """Oxygen atoms on a double bond."""
+    known = _molecule(state)
+    return [one for one in _atoms(state, "oxygen") if 2 in known.neighbours(one.id).values()]
+
+
+def hydroxyls(state: SceneState) -> list[Element]:
+    """Oxygen atoms with a hydrogen."""
+    known = _molecule(state)
+    return [one for one in _atoms(state, "oxygen") if known.hydrogens(one.id)]
+
+
+def amines(state: SceneState) -> list[Element]:
+    """Nitrogen atoms with two hydrogens."""
+    known = _molecule(state)
+    return [one for one in _atoms(state, "nitrogen") if known.hydrogens(one.id) == 2]
+
+
+def _count_group(
+    find: Callable[[SceneState], list[Element]], *elements: str
+) -> Callable[[Asking], ProgramQuestion | None]:
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        found = find(asking.state)
+        return count_of(len(found), {}, found, wrong=[len(_atoms(asking.state, *elements))]) if found else None
+
+    return ask
+
+
+def _which_halogen(asking: Asking) -> ProgramQuestion | None:
+    there = [name for name in HALOGENS if _atoms(asking.state, name)]
+    if there != [asking.wanted(HALOGENS)]:
+        return None
+    return choice_of(there[0], HALOGENS, {}, _atoms(asking.state, there[0]))
+
+
+def _has_element(asking: Asking) -> ProgramQuestion | None:
+    """An element that is there, or not; the evidence of absence is all that is no carbon."""
+    name = _one(asking, COUNTED)
+    found, others = _atoms(asking.state, name), _atoms(asking.state, *COUNTED)
+    if bool(found) != asking.is_wanted or not others:
+        return None
+    return yes_or_no(bool(found), {"element": name}, found or others)
+
+
+def _in_ring(asking: Asking) -> ProgramQuestion | None:
+    """Whether the only atom of an element is a part of a ring."""
+    state = _molecule(asking.state)
+    single = [name for name in ("oxygen", "nitrogen", "sulfur") if len(_atoms(state, name)) == 1]
+    if not single or not state.rings:
+        return None
+    name = _one(asking, single)
+    (atom,) = _atoms(state, name)
+    holds = any(atom.id in ring for ring in state.rings)
+    return yes_or_no(holds, {"element": name}, [atom]) if holds == asking.is_wanted else None
+
+
+def _more(asking: Asking) -> ProgramQuestion | None:
+    pair = [COUNTED[int(at)] for at in asking.rng.permutation(len(COUNTED))[:2]]
+    counts = [len(_atoms(asking.state, name)) for name in pair]
+    if counts[0] == counts[1]:
+        return None
+    words = {"first": pair[0], "second": pair[1]}
+    return choice_of(pair[counts[1] > counts[0]], pair, words, _atoms(asking.state, *pair))
+
+
+def _distance(asking: Asking) -> ProgramQuestion | None:
+    """Bonds on the shortest way between the only atoms of two elements."""
+    state = _molecule(asking.state)
+    single = [name for name in COUNTED if len(_atoms(state, name)) == 1]
+    if len(single) < 2:
+        return None
+    pair = [single[int(at)] for at in asking.rng.permutation(len(single))[:2]]
+    ends = [_atoms(state, name)[0] for name in pair]
+    count = bonds_between(state, ends[0].id, ends[1].id)
+    return count_of(count, {"first": pair[0], "second": pair[1]}, ends, "count the bonds between")
+
+
+def bonds_between(state: MoleculeState, first: str, second: str) -> int:
+    """Bonds on the shortest way from an atom to another."""
+    far, waiting = {first: 0}, deque([first])
+    while second not in far:
+        atom = waiting.popleft()
+        for near in state.neighbours(atom):
+            if near not in far:
+                far[near] = far[atom] + 1
+                waiting.append(near)
+    return far[second]
+
+
+def _solve_distance(state: SceneState, words: Words) -> str:
+    """By counting the steps in which a set of atoms grows until it holds the other end."""
+    known = _molecule(state)
+    (first,), (second,) = (_atoms(state, words[end]) for end in ("first", "second"))
+    reached, count = {first.id}, 0
+    while second.id not in reached:
+        reached = reached.union(*(known.neighbours(atom) for atom in reached))
+        count += 1
+    return str(count)
+
+
+def _solve_more(state: SceneState, words: Words) -> str:
+    return max((words["first"], words["second"]), key=lambda name: len(_atoms(state, name)))
+
+
+def _solve_rings(state: SceneState, words: Words) -> str:
+    """One ring for each bond beyond those of a tree."""
+    return str(len(state.links) - len(state.of_kind("atom")) + 1)
+
+
+MOLECULE_PROGRAMS = (
+    Program(
+        name="count_element",
+        wordings=("How many {element} atoms does the molecule have?", "Count the {element} atoms."),
+        ask=_count_element,
+        solve=lambda state, words: str(len(_atoms(state, words["element"]))),
+    ),
+    Program(
+        name="count_carbon",
+        wordings=(
+            "How many carbon atoms does the molecule have? Corners and ends of lines without a letter are carbon.",
+            "Count the carbon atoms, bare corners and ends of lines among them.",
+        ),
+        ask=_count_carbon,
+    ),
+    Program(
+        name="count_hydrogen",
+        wordings=(
+            "How many hydrogen atoms does the molecule have, those that are not drawn among them?",
+            "Count all hydrogen atoms, drawn or implied.",
+        ),
+        ask=_count_hydrogen,
+    ),
+    Program(
+        name="formula",
+        wordings=(
+            "What is the molecular formula, carbon and hydrogen first, then the other elements by letter?",
+            "Write the molecular formula in Hill's order.",
+        ),
+        ask=_formula,
+        solve=lambda state, words: formula_of(state),
+    ),
+    Program(
+        name="count_rings",
+        wordings=("How many rings does the molecule have?", "Count the rings."),
+        ask=_count_rings,
+        solve=_solve_rings,
+    ),
+    Program(
+        name="ring_size",
+        wordings=("How many atoms does the ring have?", "Of how many atoms is the molecule's ring made?"),
+        ask=_ring_size,
+    ),
+    Program(
+        name="count_bonds",
+        wordings=("How many {kind} bonds are drawn?", "Count the {kind} bonds of the drawing."),
+        ask=_count_bonds,
+        solve=lambda state, words: str(len(_bonds(state, ORDERS[words["kind"]]))),
+    ),
+    Program(
+        name="carbonyls",
+        wordings=("How many oxygen atoms have a double bond?", "Count the C=O groups."),
+        ask=_count_group(carbonyls, "oxygen"),
+    ),
+    Program(
+        name="hydroxyls",
+        wordings=("How many OH groups are there?", "Count the hydroxyl groups."),
+        ask=_count_group(hydroxyls, "oxygen"),
+    ),
+    Program(
+        name="amines",
+        wordings=("How many NH2 groups are there?", "Count the primary amino groups."),
+        ask=_count_group(amines, "nitrogen"),
+    ),
+    Program(
+        name="which_halogen",
+        wordings=("Which halogen does the molecule hold?", "What is the molecule's halogen?"),
+        ask=_which_halogen,
+        solve=lambda state, words: next(name for name in HALOGENS if _atoms(state, name)),
+    ),
+    Program(
+        name="has_element",
+        wordings=("Is there a {element} atom in the molecule?", "Does the molecule hold any {element}?"),
+        ask=_has_element,
+        solve=lambda state, words: "yes" if _atoms(state, words["element"]) else "no",
+    ),
+    Program(
+        name="in_ring",
+        wordings=("Is the {element} atom a part of a ring?", "Does a ring run through the {element} atom?"),
+        ask=_in_ring,
+    ),
+    Program(
+        name="more_of",
+        wordings=("Are there more {first} or more {second} atoms?", "Of which is there more, {first} or {second}?"),
+        ask=_more,
+        solve=_solve_more,
+    ),
+    Program(
+        name="bonds_between",
+        wordings=(
+            "How many bonds lie on the shortest way from the {first} to the {second} atom?",
+            "Walking along bonds, how many steps is the {second} atom from the {first} atom?",
+        ),
+        ask=_distance,
+        solve=_solve_distance,
+    ),
+)
