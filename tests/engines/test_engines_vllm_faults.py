@@ -143,6 +143,14 @@ def test_weights_that_come_in_flight_sample_the_rest_of_a_turn_and_the_reply_say
     engine.expect_weights(1)
     with pytest.raises(EngineLostError, match="sampled with weights w-other in place of w-000001"):
         asyncio.run(sample())
+    # The batch is played anew, and the weights that come meanwhile are still for it.
+    server.lies = lambda reply: reply
+    engine.update_weights(policy, 2)
+    assert engine.policy_version == 1
+    again, _ = asyncio.run(sample())
+    assert again.versions == (VersionSpan(version=2, start=0, end=len(again.ids)),)
+    assert again.ids == whole.ids
+    assert engine.policy_version == 2
 
 
 def test_half_an_update_ends_the_server_and_is_never_sampled_with(server, engine_at, policy, pictures):

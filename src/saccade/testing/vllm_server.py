@@ -137,8 +137,9 @@ class FakeVllm:
             with self._generating:
                 return self._generated(fields)
         # With "keep" what is sampled waits; otherwise it is waited for.
-        keeps = path.startswith("/pause") and "mode=keep" in path and self._waits.wait(WEIGHTS_WITHIN_S)
-        with self._lock if keeps or self._waits.is_set() else self._generating:
+        if "mode=keep" in path and self.waits_at is not None:
+            self._waits.wait(WEIGHTS_WITHIN_S)
+        with self._lock if self._waits.is_set() else self._generating:
             match path.partition("?")[0]:
                 case "/health" | "/init_weight_transfer_engine":
                     return 200, None
@@ -219,8 +220,8 @@ class FakeVllm:
         began_with, was_told, waits_at = self.version, self._engine.policy_version, self.waits_at
         if waits_at is not None:
             self._engine.expect_weights(waits_at)
-            self.waits_at = None
             self._waits.set()
+            self.waits_at = None
 
         async def sample() -> dict[str, Json]:
             async with self._engine.sequences(["asked"]) as [slot]:

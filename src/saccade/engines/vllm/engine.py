@@ -122,7 +122,7 @@ class VllmEngine:
         """A slot for each trajectory of a batch; one batch at a time."""
         if self._is_open:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
-        self._is_open = True
+        self._is_open, is_lost = True, False
         try:
             async with self._connected() as connections:
                 slots = [
@@ -134,9 +134,14 @@ class VllmEngine:
                 finally:
                     for slot in slots:
                         slot.close()
+        except EngineLostError:
+            # The batch is played anew, with the weights that are on their way to it.
+            is_lost = True
+            raise
         finally:
-            self._is_open, self._flight = False, None
-            self._policy_version = self._newest.version
+            self._is_open = False
+            if not is_lost:
+                self._flight, self._policy_version = None, self._newest.version
 
     async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
         """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
