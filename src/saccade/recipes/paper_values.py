@@ -62,6 +62,15 @@ _VISTA = {
     "tail.high": "0.375",
 }
 
+_ARGOS = {
+    "sft.steps": "about 1,000",
+    "sft.batch_size": "256",
+    "sft.optimizer.learning_rate": "1e-5",
+    "rl.steps": "about 80",
+    "rl.tasks_per_step": "56",
+    "rl.optimizer.learning_rate": "1e-5",
+    "rl.algorithm.name": "grpo",
+}
 _LANG2ACT = {
     "action_rl.steps": "about 11,000 questions once",
     "action_rl.tasks_per_step": "48",
@@ -91,6 +100,6 @@ _LANG2ACT = {
 }
 
 PAPER_VALUES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {"codedance": _CODEDANCE, "ivgr": _IVGR, "lang2act": _LANG2ACT, "vista_r1": _VISTA}
+    {"argos": _ARGOS, "codedance": _CODEDANCE, "ivgr": _IVGR, "lang2act": _LANG2ACT, "vista_r1": _VISTA}
 )
 """By the module of the recipe, then by the key of the setting."""
