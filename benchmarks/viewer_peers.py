@@ -3,10 +3,12 @@
     python benchmarks/viewer_peers.py --run FOLDER/run-100000 --out FOLDER --json docs/results/viewer_peers.json
     ... --inspect-python ONE/bin/python --trackio-python OTHER/bin/python
 
-``FOLDER/run-100000`` is what ``benchmarks/viewer_scale.py`` leaves, as is the viewer's index. The peers are given
-questions, turns and scores of these records in files of their own, which are used again: inspect's log and Trackio's
-traces, each by a Python that has the peer. Each page is opened in headless Chromium, then its list is scrolled by the
-wheel. Said are seconds to the first row, frames a second, memory of the page's process and of the server at its most.
+A peer's Python is an environment of its own: ``python -m venv ONE && ONE/bin/pip install inspect-ai==0.3.285``, and
+``trackio==0.43.0``. ``FOLDER/run-100000`` is what ``benchmarks/viewer_scale.py`` leaves, as is the viewer's index. The
+peers are given questions, turns and scores of these records in files of their own, which are used again: inspect's log
+and Trackio's traces, each by a Python that has the peer. Each page is opened in headless Chromium, then its list is
+scrolled by the wheel. Said are seconds to the first row, processor seconds of the server, frames a second, memory of
+the page's process and of the server at its most. A peer that cannot write its files in half an hour is named as failed.
 """
 
 import argparse
@@ -26,6 +28,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 LIMIT_S = 240
+WRITE_LIMIT_S = 1800
 SCROLL_S = 5
 FRAMES = """async (seconds) => {
   let frames = 0;
@@ -130,6 +133,16 @@ def resident_mib(pid: int) -> float:
     return int(kilobytes.split()[1]) / 1024 + sum(resident_mib(int(child)) for child in children)
 
 
+def cpu_s(pid: int) -> float:
+    """Processor seconds of a process and of all below it, those included that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(cpu_s(int(child)) for child in children)
+
+
 def looked_at(browser: Browser, address: str, row: str, *, started_s: float) -> dict[str, object]:
     """First rows, frames and memory of one page; ``row`` is a selector of the list's rows."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -214,18 +227,30 @@ def measured(
     server = Served(command, environment)
     try:
         told = looked_at(browser, address, row, started_s=started_s)
-        return {**told, "server_mib": server.peak_mib}
+        return {**told, "server_mib": server.peak_mib, "server_cpu_s": cpu_s(server.process.pid)}
     finally:
         server.stop()
 
 
-def made(python: str, script: str, arguments: list[str], environment: dict[str, str]) -> dict[str, float]:
-    """Runs a peer's own writer; how long it took, and its processor time."""
+def made(python: str, script: str, arguments: list[str], environment: dict[str, str]) -> dict[str, object]:
+    """Runs a peer's own writer; how long it took, and its processor time, or why there is nothing to look at."""
     started_s, before = time.monotonic(), os.times()
-    subprocess.run([python, "-c", script, *arguments], env={**os.environ, **environment}, check=True)
+    told: dict[str, object] = {}
+    try:
+        subprocess.run(
+            [python, "-c", script, *arguments],
+            env={**os.environ, **environment},
+            check=True,
+            timeout=WRITE_LIMIT_S,
+            stderr=subprocess.PIPE,
+        )
+    except subprocess.TimeoutExpired:
+        told = {"failed": f"its own writer had not finished after {WRITE_LIMIT_S} s"}
+    except subprocess.CalledProcessError as error:
+        told = {"failed": f"its own writer ended with {error.returncode}: {error.stderr.decode()[-500:]}"}
     after = os.times()
-    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"write_s": time.monotonic() - started_s, "write_cpu_s": cpu_s}
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return {"write_s": time.monotonic() - started_s, "write_cpu_s": cpu, **told}
 
 
 def main() -> None:
@@ -263,6 +288,8 @@ def beside_inspect(browser: Browser, python: str, run: Path, out: Path) -> dict[
     writing = {} if log.exists() else made(python, INSPECT, [str(run), str(log)], {})
     command = [str(Path(python).parent / "inspect"), "view", "start", "--port", "7872", "--log-dir", str(out)]
     address = f"http://127.0.0.1:7872/#/logs/{log.name}/samples"
+    if "failed" in writing:
+        return writing
     return {**writing, **measured(browser, command, {}, address, ".ag-row, [role=row] [role=gridcell]")}
 
 
@@ -271,6 +298,8 @@ def beside_trackio(browser: Browser, python: str, run: Path, out: Path) -> dict[
     writing = {} if Path(home["TRACKIO_DIR"]).exists() else made(python, TRACKIO, [str(run)], home)
     script = "import trackio; trackio.show(project='scale', open_browser=False, block_thread=True, server_port=7873)"
     address = "http://127.0.0.1:7873/traces?project=scale"
+    if "failed" in writing:
+        return writing
     return {**writing, **measured(browser, [python, "-c", script], home, address, "[class*=trace-row], tbody tr")}
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 from saccade.evaluation.index_rows import write_index
 from saccade.media.store import MediaStore
@@ -137,6 +138,27 @@ def _trajectory(chance: random.Random, task: dict[str, object], pool: list[str],
     return f'{json.dumps(head)[:-1]}, "segments": {chance.choice(pool)}, "advantages": {json.dumps(advantages)}}}'
 
 
+CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(path).exists()), None)
+SCREEN_FILTERS = {
+    "right=0": "#facet-right-0",
+    "family": "#facet-family-0",
+    "stream": "#facet-stream-0",
+    "tool": "#facet-tool-1",
+}
+PAINTED = """async (selector) => {
+  const words = document.querySelector(".matched");
+  const before = words.textContent;
+  const started = performance.now();
+  const changed = new Promise((done) => new MutationObserver(() => words.textContent !== before && done())
+    .observe(words, { childList: true, characterData: true, subtree: true }));
+  document.querySelector(selector).click();
+  await changed;
+  // Two frames: the rows are drawn in the first one that begins after the answer, and painted when the second does.
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - started;
+}"""
+
+
 class Server:
     """``saccade view`` in a process, with its own cache."""
 
@@ -163,6 +185,17 @@ class Server:
             time.sleep(0.05)
         return time.monotonic() - self.started_s - self.ready_s
 
+    def cpu_s(self) -> float:
+        """Processor time of the server and of the processes that it has ended."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def until_idle_cpu_s(self) -> float:
+        """Processor time when the processes that made the index have ended, which is when the server is told of it."""
+        while children(self.process.pid):
+            time.sleep(0.1)
+        return self.cpu_s()
+
     def memory_mib(self) -> float:
         """Peak of the server's process."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -171,6 +204,23 @@ class Server:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=30)
+
+
+def children(pid: int) -> list[str]:
+    return [
+        child
+        for thread in Path(f"/proc/{pid}/task").glob("*")
+        for child in (thread / "children").read_text().split()
+        if not is_tracker(child)
+    ]
+
+
+def is_tracker(pid: str) -> bool:
+    """Python's own helper of a pool, which stays; or a process that has ended."""
+    try:
+        return b"resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return True
 
 
 def milliseconds(asked: Callable[[], object]) -> float:
@@ -184,14 +234,17 @@ def measured(run: Path, cache: Path) -> dict[str, object]:
     server = Server(run, cache)
     told: dict[str, object] = {
         "start_s": server.ready_s,
+        "start_cpu_s": server.cpu_s(),
         "without_index": {
             "first_rows_s": server.until(lambda answer: bool(answer["rows"])),
             "index_complete_s": server.until(lambda answer: answer["indexing"] is None and bool(answer["rows"])),
+            "cpu_s": server.until_idle_cpu_s(),
             "memory_mib": server.memory_mib(),
         },
     }
     server.stop()
     server = Server(run, cache)
+    started = server.ready_s, server.cpu_s()
     first_s = server.until(lambda answer: bool(answer["rows"]))
     complete_s = server.until(lambda answer: answer["indexing"] is None and bool(answer["rows"]))
     total = server.rows()["total"]
@@ -206,14 +259,44 @@ def measured(run: Path, cache: Path) -> dict[str, object]:
     opened = [milliseconds(lambda i=i: server.get(f"api/runs/{server.run}/trajectories/{i}")) for i in ids]
     told["with_index"] = {
         "trajectories": total,
+        "start_s": started[0],
+        "start_cpu_s": started[1],
         "first_rows_s": first_s,
         "complete_s": complete_s,
         "filter_ms": {query: {"median": statistics.median(ms), "max": max(ms)} for query, ms in filters.items()},
         "trajectory_ms": {"median": statistics.median(opened), "max": max(opened)},
         "memory_mib": server.memory_mib(),
+        "to_the_screen": to_the_screen(server),
     }
     server.stop()
     return told
+
+
+def to_the_screen(server: Server) -> dict[str, object]:
+    """Milliseconds in a browser from a filter's change to its rows and counts being painted, and of a list opened."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(120_000)
+        address = f"{server.address}#/run/{server.run}/list"
+        page.goto(address)
+        page.wait_for_selector(".row-item a")
+        found: dict[str, list[float]] = {}
+        for _ in range(5):
+            for name, selector in SCREEN_FILTERS.items():
+                # On, then off again: both change every count.
+                found.setdefault(name, []).extend(page.evaluate(PAINTED, selector) for _ in range(2))
+        opened = []
+        for _ in range(5):
+            page.goto("about:blank")
+            page.goto(address)
+            page.wait_for_selector(".row-item a")
+            opened.append(page.evaluate("performance.now()"))
+        browser.close()
+    return {
+        "filter_ms": {name: {"median": statistics.median(ms), "max": max(ms)} for name, ms in found.items()},
+        "list_opened_ms": {"median": statistics.median(opened), "max": max(opened)},
+    }
 
 
 def trainers_share(run: Path) -> dict[str, float]:

@@ -11,11 +11,16 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-Reply = Callable[[str], str]
-"""The text of a reply, by all texts of a conversation."""
+Reply = Callable[[str], str | Iterator[str]]
+"""The text of a reply, by all texts of a conversation, or its pieces, which may wait for something."""
 
 PIECES = 60
 """Of a long reply; a short one comes in fewer."""
+
+
+def in_pieces(text: str) -> Iterator[str]:
+    size = max(24, len(text) // PIECES)
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 @contextmanager
@@ -30,9 +35,8 @@ def streaming_server(reply: Reply, *, wait_s: float = 0.05) -> Iterator[str]:
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
             try:
-                size = max(24, len(text) // PIECES)
-                for start in range(0, len(text), size):
-                    self._piece({"content": text[start : start + size]}, None)
+                for piece in in_pieces(text) if isinstance(text, str) else text:
+                    self._piece({"content": piece}, None)
                     time.sleep(wait_s)
                 self._piece({}, "stop")
                 self.wfile.write(b"data: [DONE]\n\n")

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -180,6 +182,19 @@ def test_a_forged_index_is_made_anew(tmp_path: Path) -> None:
     assert view.count == len(scanned(folder))
     for row in range(view.count):
         run.open(run.id_of(int(view.columns["file"][row]), int(view.columns["ordinal"][row])))
+
+
+def test_neither_writing_nor_reading_an_index_loads_pandas(run_folder: Path, tmp_path: Path) -> None:
+    """Where pandas is installed, pyarrow loads it for a list of numbers: half a second of each process that indexes."""
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom saccade.viewer.store.collection import Collection\n"
+        "told = Collection(paths=(Path(sys.argv[1]),), cache=Path(sys.argv[2]))\ntold.load()\n"
+        "[run] = told.runs.values()\nprint(run.table.view().count, 'pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, str(run_folder), str(tmp_path)]
+    for _ in ("made", "read"):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == [str(len(scanned(run_folder))), "False"]
 
 
 def test_words_of_numbers_that_are_none_are_refused() -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +24,20 @@ SLOW = "<think>" + "word " * 8000
 ANSWER = "<think>It is red.</think><answer>red</answer>"
 
 
-def reply(asked: str) -> str:
-    """By what the question says: endless, hostile, or a crop and then an answer."""
+LOOKED_AT = threading.Event()
+
+
+def until_looked_at() -> Iterator[str]:
+    """A reply that stands still in the middle until the test has looked at it."""
+    yield from ("<think>", "word " * 20, "word " * 20)
+    LOOKED_AT.wait(300)
+    yield "</think><answer>red</answer>"
+
+
+def reply(asked: str) -> str | Iterator[str]:
+    """By what the question says: endless, waiting, hostile, or a crop and then an answer."""
+    if "wait for me" in asked:
+        return until_looked_at()
     if "endlessly" in asked:
         return SLOW
     if "hostile" in asked:
@@ -129,6 +142,26 @@ def test_words_stream_and_a_stop_ends_the_trajectory_at_once_with_what_was_said(
     assert attempt.trajectory.status == "token_limit"
     assert len(first) - 40 < len(attempt.trajectory.turns[0].text) < len(SLOW)
     assert page.get_by_role("button", name="Stop", exact=True).is_disabled()
+    assert watched.messages == []
+    page.close()
+
+
+def test_axe_finds_nothing_while_words_stream(browser: Browser, chat: str) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(chat)
+    ask(page, "Talk, and wait for me.", samples=2)
+    for lane in (0, 1):
+        watched.until(lambda lane=lane: page.locator(".live").nth(lane).inner_text().count("word") == 40)  # type: ignore[misc]
+    for width, scheme in ((1400, "light"), (390, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        assert not watched.is_wider_than_the_window
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.get_by_role("button", name="Stop", exact=True).is_enabled()
+    assert page.get_by_role("status").filter(has_text="2 samples on the way.").count() == 1
+    LOOKED_AT.set()
+    until_kept(page, 2)
     assert watched.messages == []
     page.close()
 

@@ -25,7 +25,7 @@ def token_counts(trajectory: Trajectory) -> TokenCounts:
     return TokenCounts(
         total=sum(len(segment.ids) for segment in trajectory.segments),
         actions=sum(len(segment.ids) for segment in trajectory.segments if segment.role == "action"),
-        entropy=-math.fsum(logprobs) / len(logprobs) if logprobs else None,
+        entropy=-sum(logprobs) / len(logprobs) if logprobs else None,
     )
 
 
@@ -92,7 +92,8 @@ def _attempt(line: ScannedLine, tasks: dict[int, Task]) -> Attempt:
         # A file asks its tasks one after the other.
         tasks.clear()
         tasks[place] = task_from_json(line.task)
-    trajectory = trajectory_from_json(line.trajectory)
+    whole = line.trajectory
+    trajectory = whole if isinstance(whole, Trajectory) else trajectory_from_json(whole)
     told = {"advantages": line.advantages}
     advantages = Fields(told).numbers("advantages") if line.advantages is not None else None
     return Attempt(task=tasks[place], trajectory=trajectory, advantages=advantages)

@@ -228,9 +228,9 @@ class Talk:
         """As the page of a trajectory has it; nobody here says right from wrong."""
         of = Identity(id="", run=self.shown.id, stage=STAGE, step=step)
         attempt = Attempt(task=sample.request.task, trajectory=trajectory)
-        scene = scene_json(scene_of(attempt, of, token_texts=self.shown.decoder))
+        scene = scene_of(attempt, of, token_texts=self.shown.decoder)
         if trajectory.status != "failed":
-            scene["verdict"] = "unknown"
+            scene = replace(scene, verdict="unknown")
         if sample.trajectory is None:
-            scene |= {"verdict": "unknown", "findings": [], "status": "under way"}
-        return scene
+            scene = replace(scene, verdict="unknown", findings=(), status="under way")
+        return scene_json(scene)

@@ -6,26 +6,33 @@ DeepEyes), ``grounding.py`` (boxes compared with targets), ``ivgr.py``, ``vista.
 against any. Below: ``answers`` (is it right?) and ``judges`` (models asked for a verdict).
 """
 
-from saccade.rewards.grounding import GroundingReward
-from saccade.rewards.groups import score_attempts, score_question, score_questions
-from saccade.rewards.hack_check import check_verifier
-from saccade.rewards.ivgr import IvgrReward
-from saccade.rewards.lang2act import Lang2ActReward, lang2act_reward
-from saccade.rewards.reward import (
-    AnyReward,
-    GroupReward,
-    GroupScores,
-    OutcomeReward,
-    Reward,
-    RuleReward,
-    check_scorable,
-    counts_as_right,
-    is_correct,
-    keeps_format,
-)
-from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, execution_returns
-from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
-from saccade.types import Score, Term
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.rewards.grounding import GroundingReward
+    from saccade.rewards.groups import score_attempts, score_question, score_questions
+    from saccade.rewards.hack_check import check_verifier
+    from saccade.rewards.ivgr import IvgrReward
+    from saccade.rewards.lang2act import Lang2ActReward, lang2act_reward
+    from saccade.rewards.reward import (
+        AnyReward,
+        GroupReward,
+        GroupScores,
+        OutcomeReward,
+        Reward,
+        RuleReward,
+        check_scorable,
+        counts_as_right,
+        is_correct,
+        keeps_format,
+    )
+    from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, execution_returns
+    from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
+    from saccade.types import Score, Term
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "AnyReward",

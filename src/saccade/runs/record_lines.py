@@ -5,7 +5,6 @@ is JSON of its own and says everything but the tokens.
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,13 @@ from typing import BinaryIO
 import msgspec
 
 from saccade.errors import UserError
+from saccade.runs.record_heads import trajectory_head
 from saccade.runs.record_places import SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
 from saccade.runs.task_json import BrokenRecordError, Fields
-from saccade.types import Json
+from saccade.types import Json, Trajectory
 
+_BUFFER_BYTES = 1 << 20
 MAX_LINE_BYTES = 64 << 20
 """Longer lines are skipped with a note."""
 
@@ -46,8 +47,8 @@ class ScannedLine:
 
     place: RecordPlace
     task: Mapping[str, Json]
-    trajectory: Mapping[str, Json]
-    """As JSON, with no segments."""
+    trajectory: Trajectory | Mapping[str, Json]
+    """Without its segments: itself, or as JSON where it has to be read field by field."""
     advantages: Json
     tokens: TokenCounts
 
@@ -64,7 +65,7 @@ class RecordScan:
     def lines(self) -> Iterator[ScannedLine]:
         """The trajectories that can be read. UserError when the file cannot be opened or is of another version."""
         try:
-            file = self.path.open("rb")
+            file = self.path.open("rb", buffering=_BUFFER_BYTES)
         except OSError as error:
             raise UserError(f"{self.path} cannot be read: {error.strerror}") from error
         tasks: dict[str, tuple[int, int, Mapping[str, Json]]] = {}
@@ -100,6 +101,9 @@ class RecordScan:
     def _read(
         self, line: bytes, offset: int, tasks: dict[str, tuple[int, int, Mapping[str, Json]]]
     ) -> ScannedLine | None:
+        known = trajectory_head(line)
+        if known is not None:
+            return self._placed(line, offset, known[0], known[1].task_id, known[1], Fields({}), tasks)
         head, values = head_of(line)
         fields = Fields(values)
         kind = fields.option("kind", ("header", "task", "trajectory"))
@@ -110,7 +114,19 @@ class RecordScan:
         if kind == "task":
             tasks[fields.text("id")] = (offset, len(line), fields.values)
             return None
-        task_id = fields.text("task_id")
+        trajectory = {**fields.values, "segments": []}
+        return self._placed(line, offset, head, fields.text("task_id"), trajectory, fields, tasks)
+
+    def _placed(
+        self,
+        line: bytes,
+        offset: int,
+        head: int,
+        task_id: str,
+        trajectory: Trajectory | Mapping[str, Json],
+        fields: Fields,
+        tasks: dict[str, tuple[int, int, Mapping[str, Json]]],
+    ) -> ScannedLine:
         if task_id not in tasks:
             raise BrokenRecordError(f"task {task_id[:100]!r} does not come before its trajectory")
         task_offset, task_length, task = tasks[task_id]
@@ -118,7 +134,6 @@ class RecordScan:
         place = RecordPlace(
             offset=offset, length=len(line), head=head, task_offset=task_offset, task_length=task_length
         )
-        trajectory = {**fields.values, "segments": []}
         return ScannedLine(place=place, task=task, trajectory=trajectory, advantages=advantages, tokens=tokens)
 
 
@@ -168,7 +183,7 @@ def _rest(line: bytes, head: int, fields: Fields) -> tuple[TokenCounts, Json]:
             at = line.index(b"]", start)
             values = numbers_in(line[start : at + 1])
             count += len(values)
-            summed += math.fsum(values)
+            summed += sum(values)
     counted = TokenCounts(total=total, actions=actions, entropy=-summed / count if count else None)
     told = line.find(_ADVANTAGES, at)
     advantages = parsed(line[told + len(_ADVANTAGES) : line.rindex(b"}")]) if told >= 0 else None

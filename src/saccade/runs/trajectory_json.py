@@ -142,8 +142,8 @@ def _turn_from(fields: Fields) -> Turn:
         observation=None
         if observation is None
         else Observation(text=observation.text("text"), images=images_from(observation, "images")),
-        boxes=tuple(_mention_from(one) for one in fields.objects("boxes")) if fields.has("boxes") else (),
-        points=tuple(_point_from(one) for one in fields.objects("points")) if fields.has("points") else (),
+        boxes=tuple(mention_from(one) for one in fields.objects("boxes")) if fields.has("boxes") else (),
+        points=tuple(point_from(one) for one in fields.objects("points")) if fields.has("points") else (),
     )
 
 
@@ -151,7 +151,7 @@ def _mention_to_json(mention: BoxMention) -> Json:
     return {"text": mention.text, "box": None if mention.box is None else list(mention.box.as_tuple())}
 
 
-def _mention_from(fields: Fields) -> BoxMention:
+def mention_from(fields: Fields) -> BoxMention:
     box = Box(*exactly(4, fields, "box")) if fields.has("box") else None
     return BoxMention(text=fields.text("text"), box=box)
 
@@ -167,7 +167,7 @@ def _point_to_json(mention: PointMention) -> Json:
     }
 
 
-def _point_from(fields: Fields) -> PointMention:
+def point_from(fields: Fields) -> PointMention:
     return PointMention(
         text=fields.text("text"),
         label=fields.text("label"),

@@ -7,7 +7,7 @@ from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall
 from saccade.protocols.toolchain import Chain, read_chain
 from saccade.rewards.lang2act import is_echo, pages_shown
-from saccade.types import Attempt, ImageRef, Page, Task, Turn
+from saccade.types import Attempt, ImageRef, Turn
 from saccade.viewer.pictures import Album
 from saccade.viewer.words import readable, visible
 
@@ -60,18 +60,6 @@ def chain_view(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: 
         calls=tuple(_call_view(call, attempt, images, album) for call in shown),
         calls_left_out=len(chain.calls) - len(shown),
     )
-
-
-def page_words(task: Task, index: int) -> str:
-    """``image 2: report.pdf#7, a gold page``: an image of the question by its page, as far as that is known."""
-    page = task.shown_pages[index] if index < len(task.shown_pages) else None
-    if page is None:
-        return f"image {index + 1}"
-    return f"image {index + 1}: {visible(str(page), 80)}{', a gold page' if _is_gold(task, page) else ''}"
-
-
-def _is_gold(task: Task, page: Page) -> bool:
-    return page in (task.gold_pages or ())
 
 
 def _named(chain: Chain) -> str:

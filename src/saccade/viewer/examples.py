@@ -4,70 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from saccade.geometry import Box, iou
-from saccade.rewards.reward import counts_as_right
-from saccade.types import Attempt, BoxMention, ImageRef, Task, Term, ToolCall, Trajectory, Turn
-from saccade.viewer.chain_views import ChainView, chain_view, page_words
+from saccade.types import Attempt, ImageRef, Task, Term, ToolCall, Trajectory, Turn
+from saccade.viewer.chain_views import ChainView, chain_view
+from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.why import WhyView, why_views
 from saccade.viewer.why_record import WhyRecord
-from saccade.viewer.words import code_of, noted, number_text, readable, turn_outcome, visible
+from saccade.viewer.words import code_of, noted, number_text, page_words, readable, turn_outcome, verdict, visible
 
 if TYPE_CHECKING:
     # A page of one trajectory must not load what an evaluation is played with.
     from saccade.viewer.evidence import Evaluation
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedBox:
-    """A box of the reasoning; ``number`` counts from 1 over the whole trajectory."""
-
-    number: int
-    turn: int
-    box: Box | None
-    """As written, in pixels of the first image; None where it could not be read."""
-    fate: str
-    """The target inside it, or why it is around nothing."""
-
-
-def named_boxes(attempt: Attempt) -> tuple[NamedBox, ...]:
-    """All boxes of a trajectory in their order."""
-    mentions = [(turn.index, mention) for turn in attempt.trajectory.turns for mention in turn.boxes]
-    return tuple(
-        NamedBox(number=number, turn=turn, box=mention.box, fate=_fate(mention, attempt.task))
-        for number, (turn, mention) in enumerate(mentions, start=1)
-    )
-
-
-def named_overlays(boxes: Sequence[NamedBox]) -> list[Overlay]:
-    """Those that can be drawn, each with its number."""
-    return [
-        Overlay(kind="named", shape=one.box, label=box_words(one), mark=str(one.number))
-        for one in boxes
-        if one.box is not None
-    ]
-
-
-def box_words(named: NamedBox) -> str:
-    """``box 2: IoU 0.43 with red plate``."""
-    return f"box {named.number}: {named.fate}"
-
-
-def _fate(mention: BoxMention, task: Task) -> str:
-    box = mention.box
-    if box is None:
-        return f"could not be read: {visible(mention.text, 60)}"
-    if not box.is_ordered:
-        return "inverted or empty"
-    first = task.images[0] if task.images else None
-    if first is not None and not box.clipped(first.width, first.height).is_ordered:
-        return "outside of the image"
-    overlaps = [(iou(box, target.box), visible(target.label, 60)) for target in task.targets if target.image_index == 0]
-    if not overlaps:
-        return "the question has no target"
-    best, label = max(overlaps, key=lambda one: one[0])
-    return f"IoU {best:.2f} with {label}" if best > 0 else "meets no target"
 
 
 EXAMPLES_PER_OUTCOME = 3
@@ -153,12 +101,6 @@ def examples_of(attempts: Sequence[Attempt]) -> list[Attempt]:
         of_verdict = [attempt for attempt in attempts if verdict(attempt) == wanted]
         picked += _by_family_in_turn(of_verdict)[: 1 if wanted == "failed" else EXAMPLES_PER_OUTCOME]
     return picked
-
-
-def verdict(attempt: Attempt) -> str:
-    if attempt.trajectory.status == "failed":
-        return "failed"
-    return "right" if counts_as_right(attempt.task, attempt.trajectory) else "wrong"
 
 
 def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None, address: str = "") -> ExampleView:

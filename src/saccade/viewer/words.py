@@ -14,7 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from saccade.evaluation.statistics import Accuracy
 from saccade.protocols.code_words import PYTHON_TOOL
-from saccade.types import Answer, Malformed, ToolCall, Turn
+from saccade.rewards.reward import counts_as_right
+from saccade.types import Answer, Attempt, Malformed, Page, Task, ToolCall, Turn
 
 MAX_SHOWN_CHARACTERS = 4000
 _KEPT_CONTROLS = "\n\t"
@@ -146,3 +147,22 @@ def turn_outcome(turn: Turn) -> tuple[str, str]:
             return "answered", ""
         case Malformed(why=why):
             return f"malformed: {why}", ""
+
+
+def verdict(attempt: Attempt) -> str:
+    """``right``, ``wrong`` or ``failed``."""
+    if attempt.trajectory.status == "failed":
+        return "failed"
+    return "right" if counts_as_right(attempt.task, attempt.trajectory) else "wrong"
+
+
+def page_words(task: Task, index: int) -> str:
+    """``image 2: report.pdf#7, a gold page``: an image of the question by its page, as far as that is known."""
+    page = task.shown_pages[index] if index < len(task.shown_pages) else None
+    if page is None:
+        return f"image {index + 1}"
+    return f"image {index + 1}: {visible(str(page), 80)}{', a gold page' if is_gold(task, page) else ''}"
+
+
+def is_gold(task: Task, page: Page) -> bool:
+    return page in (task.gold_pages or ())

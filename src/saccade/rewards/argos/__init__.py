@@ -5,25 +5,32 @@ then ``reward.py`` (equation 9) over ``verifier.py``. ``regions.py`` is what poi
 picks the scorers.
 """
 
-from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
-from saccade.rewards.argos.ground_truth import TruthAgreement, agreement_with_truth
-from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
-from saccade.rewards.argos.pointers import VisionPointer, read_points
-from saccade.rewards.argos.region_cache import CachedRegions
-from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
-from saccade.rewards.argos.reward import ArgosReward
-from saccade.rewards.argos.scores import (
-    answer_probability,
-    frame_of,
-    gated,
-    relative_accuracy,
-    segment_of,
-    video_score,
-)
-from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
-from saccade.rewards.argos.spatial import spatial_score
-from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
-from saccade.rewards.argos.video_judge import FramesJudge
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
+    from saccade.rewards.argos.ground_truth import TruthAgreement, agreement_with_truth
+    from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
+    from saccade.rewards.argos.pointers import VisionPointer, read_points
+    from saccade.rewards.argos.region_cache import CachedRegions
+    from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
+    from saccade.rewards.argos.reward import ArgosReward
+    from saccade.rewards.argos.scores import (
+        answer_probability,
+        frame_of,
+        gated,
+        relative_accuracy,
+        segment_of,
+        video_score,
+    )
+    from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
+    from saccade.rewards.argos.spatial import spatial_score
+    from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
+    from saccade.rewards.argos.video_judge import FramesJudge
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "AnswerRequest",

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from saccade.curation.examples import tool_example_row
-from saccade.curation.rows import exported as exported_path
 from saccade.errors import UserError
 from saccade.evaluation.statistics import cohens_kappa
 from saccade.types import Answer, Attempt, Example, ExpertTurn, ImageRef, Json, Malformed
+from saccade.viewer.app.marks_page import mark_words, marks_page
 from saccade.viewer.app.media import media_file
 from saccade.viewer.store.annotations import Annotation
 from saccade.viewer.store.marks import rows_of
@@ -39,19 +38,22 @@ class Download:
 def annotations_json(run: Run, trajectory: str | None) -> dict[str, Json]:
     told = run.annotations.read()
     items = [item for item in told.standing if trajectory in (None, item.trajectory)]
+    kappa = agreement(run, told.standing) if trajectory is None else []
     return {
-        "items": [_shown(item) for item in items],
+        "items": [shown_mark(item) for item in items],
         "counts": told.counts(),
         "names": told.names,
-        "kappa": agreement(run, told.standing) if trajectory is None else [],
+        "kappa": kappa,
+        "page": marks_page(run.id, items, told.counts(), kappa) if trajectory is None else None,
         "can_annotate": run.annotations.is_writable,
         "notes": [visible(note, 500) for note in told.notes],
     }
 
 
-def _shown(item: Annotation) -> Json:
+def shown_mark(item: Annotation) -> Json:
     return {
         **item.as_json(),
+        "drawn": mark_words(item),
         "value": None if item.value is None else visible(item.value),
         "text": visible(item.text),
         "name": visible(item.name, 80),
@@ -259,6 +261,10 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
 
     A trajectory with a malformed turn, and one that someone else marked as wrong, is left out.
     """
+    # Here, since curation is a tenth of the time in which the viewer starts.
+    from saccade.curation.examples import tool_example_row
+    from saccade.curation.rows import exported as exported_path
+
     last = {(item.name, item.trajectory): item.verdict for item in items if item.subject == "verdict"}
     wrong = {trajectory for (_, trajectory), verdict in last.items() if verdict != "right"}
     chosen = dict.fromkeys(trajectory for (_, trajectory), verdict in last.items() if verdict == "right")

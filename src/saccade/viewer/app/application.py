@@ -18,6 +18,7 @@ from saccade.viewer.app.answers import refusal, reply
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.guards import SafeAnswers, TokenCookie, WriteGuard
 from saccade.viewer.app.lists import search_json
+from saccade.viewer.app.marks_page import SUBJECTS
 from saccade.viewer.app.media import WIDTHS, png_of
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.run import GoneError, Run
@@ -105,7 +106,9 @@ def _add_errors(app: FastAPI) -> None:
 def _add_pages(app: FastAPI, viewer: RunsViewer) -> None:
     @app.get("/")
     def shell() -> Response:
-        page = page_template("app/shell.html.jinja").render(title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat)
+        page = page_template("app/shell.html.jinja").render(
+            title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat, subjects=SUBJECTS
+        )
         return Response(page, media_type="text/html; charset=utf-8", headers={"cache-control": "no-store"})
 
     @app.get("/app/{name:path}")

@@ -15,7 +15,7 @@ function colorOf(name) {
 }
 
 /** Exponential mean, corrected for its begin. @param {(number | null)[]} values @param {number} weight from 0 (none) to below 1 */
-export function smoothed(values, weight) {
+function smoothed(values, weight) {
   let mean = 0;
   let sum = 0;
   return values.map((value) => {
@@ -27,7 +27,7 @@ export function smoothed(values, weight) {
 }
 
 /** Lines joined on one sorted axis. @param {Line[]} lines */
-export function joined(lines) {
+function joined(lines) {
   const axis = [...new Set(lines.flatMap((line) => line.x.filter((x) => x !== null)))].sort((a, b) => Number(a) - Number(b));
   const places = new Map(axis.map((x, at) => [x, at]));
   const columns = lines.map((line) => {

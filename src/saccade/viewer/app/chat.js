@@ -2,7 +2,7 @@
 /** Chat: your own picture and question; tokens stream, calls and crops appear, several samples beside each other. */
 
 import { api, imageUrl, send } from "./api.js";
-import { announce, choice, counted, h, onLeave, shown, tried, valueOf } from "./dom.js";
+import { announce, choice, cloned, counted, h, onLeave, shown, tried, valueOf } from "./dom.js";
 import { sceneView } from "./trajectory.js";
 
 /** @returns {Promise<HTMLElement>} */
@@ -13,37 +13,35 @@ export async function chatPage() {
   let picture = null;
   /** @type {Map<string, EventSource>} */
   const running = new Map();
-  const preview = h("p.chat-picture", "Drop, paste or choose a picture; or ask without one.");
-  const file = h("input", { type: "file", accept: "image/png,image/jpeg,image/webp", "aria-label": "Picture", onchange: () => void take(/** @type {HTMLInputElement} */ (file).files?.[0]) });
-  const question = h("textarea", { name: "question", rows: 3, required: true, maxlength: 20000 });
-  const tools = h("fieldset.row");
-  const protocol = choice({}, Object.fromEntries(about.protocols.map((/** @type {any} */ one) => [one.name, one.name])), about.protocol, offerTools);
-  const [samples, temperature] = [numberField("samples", about.defaults.samples, 1, about.most_samples, 1), numberField("temperature", about.defaults.temperature, 0, 2, 0.1)];
-  const stop = h("button", { type: "button", disabled: true, onclick: stopAll }, "Stop");
-  const said = h("p.small", { role: "status" });
+  const form = /** @type {HTMLFormElement} */ (cloned("chat-form"));
+  const fields = /** @type {Record<string, any>} */ (form.elements);
+  const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (form.querySelector(name));
+  const [preview, tools, said] = [part(".chat-picture"), part(".tools"), part("[role=status]")];
   const lanes = h("div.lanes");
-  const drop = h("section.card.drop", { "aria-label": "Picture", ondragover: (/** @type {Event} */ event) => event.preventDefault(), ondrop: dropped }, preview,
-    h("p.row", about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "take this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))), file));
-  const pasted = (/** @type {ClipboardEvent} */ event) => void take(event.clipboardData?.files[0]);
+  for (const [name, value] of Object.entries(about.defaults)) fields[name].value = value;
+  fields.samples.max = about.most_samples;
+  part(".protocol").append(choice({ name: "protocol" }, Object.fromEntries(about.protocols.map((/** @type {any} */ one) => [one.name, one.name])), about.protocol, offerTools));
+  part(".pictures").append(...about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "take this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))));
+  fields.file.addEventListener("change", () => take(fields.file.files));
+  fields.stop.addEventListener("click", () => [...running.keys()].map((id) => send(`/api/chat/${id}/stop`, {}).catch(() => null)));
+  form.addEventListener("submit", (event) => { event.preventDefault(); void ask(null); });
+  const drop = part(".drop");
+  drop.addEventListener("dragover", (event) => event.preventDefault());
+  drop.addEventListener("drop", (event) => { event.preventDefault(); void take(event.dataTransfer?.files); });
+  const pasted = (/** @type {ClipboardEvent} */ event) => void take(event.clipboardData?.files);
   document.addEventListener("paste", pasted);
   onLeave(() => { document.removeEventListener("paste", pasted); close(); });
-
-  /** @param {DragEvent} event */
-  function dropped(event) {
-    event.preventDefault();
-    void take(event.dataTransfer?.files[0]);
-  }
 
   /** @param {string} name */
   function offerTools(name) {
     const offered = about.protocols.find((/** @type {any} */ one) => one.name === name).tools;
-    tools.replaceChildren(h("legend", "Tools"), ...offered.map((/** @type {string} */ tool) => h("label.facet", h("input", { type: "checkbox", value: tool, checked: true }), tool)));
+    tools.replaceChildren(h("legend", "Tools"), ...offered.map((/** @type {string} */ tool) => h("label.facet", h("input", { type: "checkbox", name: "tool", value: tool, checked: true }), tool)));
     tools.hidden = !offered.length;
   }
 
-  /** @param {File | undefined} chosen */
-  async function take(chosen) {
-    if (chosen) await tried(said, async () => use((await send("/api/chat/pictures", chosen)).image));
+  /** @param {FileList | null | undefined} files */
+  async function take(files) {
+    if (files?.length) await tried(said, async () => use((await send("/api/chat/pictures", files[0])).image));
   }
 
   /** @param {{ hash: string, width: number, height: number }} image */
@@ -57,8 +55,8 @@ export async function chatPage() {
   /** @param {{ id: string, turn: number, text: string } | null} from */
   function ask(from) {
     return tried(said, async () => {
-      const chosen = [...tools.querySelectorAll("input")].filter((one) => one.checked).map((one) => one.value);
-      const answer = await send("/api/chat", { image: picture, question: valueOf(question), protocol: valueOf(protocol), tools: chosen, samples: numberIn(samples), temperature: numberIn(temperature), seed: null, from });
+      const told = new FormData(form);
+      const answer = await send("/api/chat", { image: picture, question: told.get("question"), protocol: told.get("protocol"), tools: told.getAll("tool"), samples: Number(told.get("samples")), temperature: Number(told.get("temperature")), seed: null, from });
       follow(answer.ids);
     });
   }
@@ -114,12 +112,8 @@ export async function chatPage() {
   }
 
   function told() {
-    stop.toggleAttribute("disabled", !running.size);
+    fields.stop.disabled = !running.size;
     said.textContent = running.size ? `${counted(running.size, "sample")} on the way.` : "Done.";
-  }
-
-  function stopAll() {
-    for (const id of running.keys()) void send(`/api/chat/${id}/stop`, {}).catch(() => null);
   }
 
   function close() {
@@ -127,23 +121,11 @@ export async function chatPage() {
     running.clear();
   }
 
-  const form = h("form.chat", { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void ask(null); } }, drop, h("label", "Question", question),
-    h("p.row", h("label", "protocol ", protocol), samples, temperature, h("button.primary", { type: "submit" }, "Ask"), stop), tools, said);
   offerTools(about.protocol);
   if (about.last) {
-    question.textContent = about.last.question;
+    fields.question.value = about.last.question;
     if (about.last.image) use(about.last.image);
     follow(about.last.ids);
   }
   return h("div.page", h("h1", `Chat with ${about.model}`), form, lanes);
-}
-
-/** @param {string} name @param {number} value @param {number} min @param {number} max @param {number} step */
-function numberField(name, value, min, max, step) {
-  return h("label", `${name} `, h("input", { type: "number", value, min, max, step, name }));
-}
-
-/** @param {HTMLElement} label */
-function numberIn(label) {
-  return Number(label.querySelector("input")?.value);
 }

@@ -8,13 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from saccade.errors import UserError
-from saccade.evaluation.statistics import exact_mcnemar, paired_difference, share_right
+from saccade.evaluation.statistics import Accuracy, Difference, exact_mcnemar, paired_difference, share_right
 from saccade.types import Attempt, Json
+from saccade.viewer.app.compared_pages import (
+    accuracy_beside,
+    compared_families,
+    compared_fields,
+    evaluations_page,
+    flipped_questions,
+    names_apart,
+    settings_beside,
+)
 from saccade.viewer.app.lists import rows_json
-from saccade.viewer.app.summaries import run_json
+from saccade.viewer.app.summaries import evaluations_of, run_json
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView
-from saccade.viewer.words import visible
+from saccade.viewer.words import readable, visible
 
 MAX_FLIPS = 1000
 _FIELDS = {(True, True): "rr", (True, False): "rw", (False, True): "wr", (False, False): "ww"}
@@ -60,22 +69,50 @@ def evaluations_compared(before: Answered, after: Answered) -> dict[str, Json]:
     for task, pair in zip(shared, pairs):
         families.setdefault(_family(before, task), []).append(pair)
     flips = [task for task, (left, right) in zip(shared, pairs) if left != right]
+    flipped, left_out = _flips(before, after, flips[:MAX_FLIPS]), max(0, len(flips) - MAX_FLIPS)
+    counts = {visible(name, 120): _counted(of) for name, of in sorted(families.items())}
+    p_of = {name: exact_mcnemar(of["rw"], of["wr"]) for name, of in counts.items()}
+    p_exact = exact_mcnemar(fields["rw"], fields["wr"])
+    difference = _difference(pairs, (before.name, after.name))
     return {
         "a": _told(before),
         "b": _told(after),
         "fields": {**fields},
-        "p_exact": exact_mcnemar(fields["rw"], fields["wr"]),
-        "difference": _difference(pairs, (before.name, after.name)),
-        "families": [
-            {"name": visible(name, 120), **(counts := _counted(of)), "p": exact_mcnemar(counts["rw"], counts["wr"])}
-            for name, of in sorted(families.items())
+        "p_exact": p_exact,
+        "difference": _difference_json(difference),
+        "families": [{"name": name, **of, "p": p_of[name]} for name, of in counts.items()],
+        "flips": flipped,
+        "flips_left_out": left_out,
+        "drawn": [
+            *compared_fields(fields, p_exact, difference),
+            *compared_families(counts, p_of),
+            *flipped_questions(flipped, left_out),
         ],
-        "flips": _flips(before, after, flips[:MAX_FLIPS]),
-        "flips_left_out": max(0, len(flips) - MAX_FLIPS),
         "only_a": len(before.right) - len(shared),
         "only_b": len(after.right) - len(shared),
         "notes": [] if shared else ["the two evaluations have no question in common"],
     }
+
+
+def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
+    """The page of two evaluations, each named ``RUN/NAME``; without a result until both are."""
+    options = {
+        f"{run.id}/{one.name}": f"{visible(run.source.name, 120)}: {readable(one.name)}"
+        for run in runs
+        for one in evaluations_of(run.table.view())
+    }
+    by_id = {run.id: run for run in runs}
+    result: Sequence[Json] = ()
+    if a and b:
+        sides = []
+        for named in (a, b):
+            run, _, name = named.partition("/")
+            if run not in by_id:
+                raise GoneError(f"there is no run {run[:40]!r}")
+            sides.append(answered(by_id[run], name))
+        told = evaluations_compared(*sides)["drawn"]
+        result = told if isinstance(told, list) else ()
+    return {"page": evaluations_page(options, a, b, result)}
 
 
 def _counted(pairs: Sequence[tuple[bool, bool]]) -> dict[str, int]:
@@ -90,7 +127,7 @@ def _family(one: Answered, task: int) -> str:
 
 
 def _told(one: Answered) -> Json:
-    share = share_right(list(one.right.values()))
+    share = _share(one)
     return {
         "run": one.run.id,
         "run_name": visible(one.run.source.name, 120),
@@ -102,14 +139,21 @@ def _told(one: Answered) -> Json:
     }
 
 
-def _difference(pairs: Sequence[tuple[bool, bool]], labels: tuple[str, str]) -> Json:
+def _share(one: Answered) -> Accuracy:
+    return share_right(list(one.right.values()))
+
+
+def _difference(pairs: Sequence[tuple[bool, bool]], labels: tuple[str, str]) -> Difference | None:
     if not pairs:
         return None
-    told = paired_difference([float(a) for a, _ in pairs], [float(b) for _, b in pairs], seed=0, labels=labels)
-    return {"mean": told.mean, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
+    return paired_difference([float(a) for a, _ in pairs], [float(b) for _, b in pairs], seed=0, labels=labels)
 
 
-def _flips(before: Answered, after: Answered, tasks: Sequence[int]) -> Json:
+def _difference_json(told: Difference | None) -> dict[str, Json] | None:
+    return None if told is None else {"mean": told.mean, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
+
+
+def _flips(before: Answered, after: Answered, tasks: Sequence[int]) -> list[Json]:
     left = rows_json(before.run, before.view, [before.rows[task] for task in tasks])
     right = rows_json(after.run, after.view, [after.rows[task] for task in tasks])
     return [
@@ -133,49 +177,58 @@ def runs_beside(runs: Sequence[Run]) -> dict[str, Json]:
     told = [run_json(run) for run in runs]
     settings = [one["settings"] if isinstance(one["settings"], dict) else {} for one in told]
     keys = dict.fromkeys(key for of in settings for key in of)
-    differing: list[Json] = [
-        {"key": key, "values": values}
-        for key in keys
-        if len(set(map(str, values := [of.get(key) for of in settings]))) > 1
-    ]
+    differing = {key: values for key in keys if len(set(map(str, values := [of.get(key) for of in settings]))) > 1}
     names = dict.fromkeys(
         str(one["name"])
         for of in told
         for one in (of["evaluations"] if isinstance(of["evaluations"], list) else [])
         if isinstance(one, dict)
     )
+    cells = {name: [_answered_or_none(run, name) for run in runs] for name in names}
+    differences = {name: _from_the_first(of) for name, of in cells.items()}
+    apart = names_apart([visible(run.source.name, 120) for run in runs], [run.id for run in runs])
+    shares = {name: [None if cell is None else _share(cell) for cell in of] for name, of in cells.items()}
     return {
         "runs": told,
-        "settings": differing,
-        "accuracy": [_accuracy(name, runs) for name in names],
+        "names": list[Json](apart),
+        "settings": [{"key": key, "values": values} for key, values in differing.items()],
+        "accuracy": [
+            {
+                "name": name,
+                "cells": [None if cell is None else _told(cell) for cell in of],
+                "differences": [
+                    {"a": runs[0].id, "b": runs[at].id, **(_difference_json(one) or {}), "p": p}
+                    for at, one, p in differences[name]
+                ],
+            }
+            for name, of in cells.items()
+        ],
+        "drawn": {
+            "accuracy": accuracy_beside(apart, shares, differences),
+            "settings": settings_beside(apart, differing),
+        },
         "notes": [],
     }
 
 
-def _accuracy(name: str, runs: Sequence[Run]) -> Json:
-    cells: list[Answered | None] = []
-    for run in runs:
-        try:
-            cells.append(answered(run, name))
-        except GoneError:
-            cells.append(None)
-    differences: list[Json] = []
-    first = cells[0]
-    for cell in cells[1:]:
+def _answered_or_none(run: Run, name: str) -> Answered | None:
+    try:
+        return answered(run, name)
+    except GoneError:
+        return None
+
+
+def _from_the_first(cells: Sequence[Answered | None]) -> list[tuple[int, Difference, float]]:
+    """Of each run that shares questions with the first: its place, its difference from it, and the exact test."""
+    first, found = cells[0], []
+    for at, cell in enumerate(cells[1:], 1):
         if first is None or cell is None:
             continue
-        shared = [task for task in first.right if task in cell.right]
-        pairs = [(first.right[task], cell.right[task]) for task in shared]
-        told = _difference(pairs, (first.run.id, cell.run.id))
-        if isinstance(told, dict):
+        pairs = [(first.right[task], cell.right[task]) for task in first.right if task in cell.right]
+        if (told := _difference(pairs, (first.run.id, cell.run.id))) is not None:
             counts = _counted(pairs)
-            p = exact_mcnemar(counts["rw"], counts["wr"])
-            differences.append({"a": first.run.id, "b": cell.run.id, **told, "p": p})
-    return {
-        "name": name,
-        "cells": [None if cell is None else _told(cell) for cell in cells],
-        "differences": differences,
-    }
+            found.append((at, told, exact_mcnemar(counts["rw"], counts["wr"])))
+    return found
 
 
 def words_compared(left: Attempt, right: Attempt) -> dict[str, Json]:

@@ -2,14 +2,13 @@
 /** All curves of one or more runs, by stage, the telling ones first; one bar of settings for all of them. */
 
 import { chart } from "./charts.js";
-import { choice, h, readable, valueOf } from "./dom.js";
+import { cloned, h, readable } from "./dom.js";
 
 /** @typedef {import("./types").Curves} Curves */
 /** @typedef {{ name: string, curves: Curves }} Source */
 
 const FIRST = [/^reward\/mean$/, /^reward$/, /accuracy/, /^eval/, /^loss/, /reward/, /entropy/, /^kl|\/kl/, /length|tokens_mean/, /tool|calls/, /gradient|grad_norm/];
 const OPEN = 9;
-const AXES = { step: "step", samples: "samples", tokens: "tokens", hours: "hours" };
 
 /** @param {Source[]} sources */
 export function curvesView(sources) {
@@ -18,11 +17,11 @@ export function curvesView(sources) {
   /** @type {Map<string, ReturnType<typeof chart>>} */
   const charts = new Map();
   const holder = h("div");
-  const smoothing = h("input", { type: "range", min: 0, max: 0.98, step: 0.02, value: 0, "aria-label": "Smoothing" });
-  smoothing.addEventListener("input", () => relook({ smoothing: Number(valueOf(smoothing)) }));
-  const log = h("input", { type: "checkbox" });
-  log.addEventListener("change", () => relook({ isLog: /** @type {HTMLInputElement} */ (log).checked }));
-  const axis = choice({ "aria-label": "Axis" }, AXES, "step", (value) => relook({ axis: value }));
+  const bar = cloned("curves-bar");
+  const [smoothing, log, axis] = /** @type {NodeListOf<HTMLInputElement>} */ (bar.querySelectorAll("input, select"));
+  smoothing.addEventListener("input", () => relook({ smoothing: Number(smoothing.value) }));
+  log.addEventListener("change", () => relook({ isLog: log.checked }));
+  axis.addEventListener("change", () => relook({ axis: axis.value }));
 
   /** @param {Partial<typeof look>} change */
   function relook(change) {
@@ -75,7 +74,7 @@ export function curvesView(sources) {
   build();
   const legend = sources.length > 1 && h("p.legend", sources.map((source, index) => h("span", { class: `series-${index % 6}` }, h("i", { class: index % 2 ? "dashed" : "" }), source.name)));
   return {
-    element: h("section.all-curves", { "aria-label": "Curves" }, h("div.list-bar", h("label", "smoothing ", smoothing), h("label", log, " logarithmic"), h("label", "along ", axis), h("span.small", "drag to zoom, double-click for all")), legend, holder),
+    element: h("section.all-curves", { "aria-label": "Curves" }, bar, legend, holder),
     /** @param {Source[]} next */
     grow(next) {
       sources.splice(0, sources.length, ...next);

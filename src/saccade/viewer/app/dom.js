@@ -44,6 +44,19 @@ export function svg(name, ...rest) {
   return /** @type {SVGElement} */ (filled(element, rest));
 }
 
+/** A copy of a form that the page brings along. @param {string} id @returns {HTMLElement} */
+export function cloned(id) {
+  const template = /** @type {HTMLTemplateElement} */ (document.getElementById(id));
+  return /** @type {HTMLElement} */ (template.content.firstElementChild?.cloneNode(true));
+}
+
+/** What the server drew, as `viewer/drawn.py` has it: name, attributes, children. @param {any} drawn @returns {any} */
+export function built(drawn) {
+  if (!Array.isArray(drawn)) return drawn;
+  const [name, ...rest] = drawn;
+  return (/^(svg|rect|polyline)\b/.test(name) ? svg : h)(name, ...rest.map(built));
+}
+
 /** A table that scrolls by itself; of each row the first cell is its heading, cells and rows may come made. @param {string} label @param {Children[]} heads @param {(Children[] | Node)[] | HTMLElement} rows */
 export function table(label, heads, rows) {
   const cell = (/** @type {Children} */ one, /** @type {number} */ at) => (one instanceof HTMLTableCellElement ? one : at ? h("td", one) : h("th", { scope: "row" }, one));
@@ -130,16 +143,14 @@ export function counted(number, word, words = `${word}s`) {
   return `${many(number)} ${number === 1 ? word : words}`;
 }
 
-/** `12 s`, `5 min`, `3 h`, `2 days`. @param {number} seconds */
-export function ageText(seconds) {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
-}
-
 /** A name of a stage or metric for people. @param {string} name */
 export function readable(name) {
   return name.replaceAll("_", " ");
+}
+
+/** Notes, each a paragraph. @param {string[] | undefined} notes */
+export function notesOf(notes) {
+  return (notes ?? []).map((note) => h("p.note", note));
 }
 
 /** Says a sentence to screen readers, politely. @param {string} words */
@@ -155,15 +166,4 @@ export function later(act, delay_ms) {
     window.clearTimeout(timer);
     timer = window.setTimeout(act, delay_ms);
   };
-}
-
-/** A share as a bar with its interval and the numbers beside it. @param {import("./types").Share | null} share */
-export function shareBar(share) {
-  if (!share || share.share === null) return h("span.small", "–");
-  const words = `${percentText(share.share)}, 95 % interval ${percentText(share.low)} to ${percentText(share.high)}, ${counted(share.n, "question")}`;
-  const drawn = svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": words },
-    svg("rect.track", { width: 100, height: 10 }),
-    svg("rect.interval", { x: 100 * share.low, width: Math.max(100 * (share.high - share.low), 0.5), y: 1, height: 8 }),
-    svg("rect.center", { x: 100 * share.share - 0.6, width: 1.2, height: 10 }));
-  return h("span.share-line", { title: words }, drawn, h("b", percentText(share.share)), h("span.small", ` of ${many(share.n)}`));
 }

@@ -3,7 +3,7 @@
 
 import { api, runLink } from "./api.js";
 import { wordDiff } from "./diff.js";
-import { counted, h, numbers, numberText, percentText, readable, shown, svg, table, valueOf, VERDICT_WORDS } from "./dom.js";
+import { built, counted, h, numbers, numberText, readable, shown, svg, table, valueOf, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
 import { sceneOf, sceneView } from "./trajectory.js";
@@ -27,7 +27,7 @@ export async function groupPage(run, id, query) {
   }
   page.append(h("nav.crumbs", { "aria-label": "Place" }, runLink(run), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
     h("h1.question", first.task.text), h("p", "expected ", h("b", first.task.answer)), groupSummary(group.rows), everybody(run, scenes, group.rows),
-    ...[streams(scenes, group), compareTwo(scenes, query.get("other")), across(run, group.across ?? [])].filter((part) => part !== null));
+    ...[streams(scenes, group), compareTwo(scenes, query.get("other")), built(group.drawn?.across)].filter(Boolean));
   return page;
 }
 
@@ -74,15 +74,9 @@ function merged(scenes) {
 
 /** The streams that asked it, beside each other. @param {Scene[]} scenes @param {any} group */
 function streams(scenes, group) {
-  const first = scenes[0];
   const names = [...new Set(scenes.map((scene) => scene.stream))];
   if (names.length < 2) return null;
-  const told = group.reference;
-  return h("section", h("h2", "Streams beside each other"), told && h("div.card", h("p", told.words, told.id && [" ", h("a", { href: `#/run/${first.run}/t/${told.id}` }, "its record")]), told.text && h("p.said", { dir: "auto" }, told.text),
-    table("verdicts of the judge", ["No.", "Answer", "Held against the reference"], told.verdicts.map((/** @type {any} */ one) => {
-      const at = scenes.findIndex((scene) => scene.id === one.id);
-      return [at < 0 ? "–" : at + 1, scenes[at]?.answer ?? "no answer", one.words];
-    }))),
+  return h("section", h("h2", "Streams beside each other"), built(group.drawn?.reference),
     h("div.streams", names.map((name) => {
       const best = scenes.filter((scene) => scene.stream === name).sort((a, b) => (b.reward?.total ?? -1e9) - (a.reward?.total ?? -1e9))[0];
       return h("div.card", h("h3", readable(name)), sceneWords(best));
@@ -113,10 +107,4 @@ function compareTwo(scenes, other) {
 /** @param {Scene} scene */
 function textOf(scene) {
   return scene.turns.map((turn) => turn.text).join("\n\n");
-}
-
-/** The same question at other steps. @param {string} run @param {any[]} across */
-function across(run, across) {
-  if (across.length < 2) return null;
-  return h("section", h("h2", "The same question across steps"), h("ol.across", across.map((one) => h("li", { class: one.right / one.n >= 0.5 ? "right" : "wrong" }, h("a", { href: `#/run/${run}/group/${one.best ?? one.id}` }, h("span.small.block", `${readable(one.stage)} ${one.step}`), h("b", `${one.right >= one.n / 2 ? "✓" : "✗"} ${one.right} of ${one.n}`), h("span.small.block", `reward ${numberText(one.mean_reward)}, ${percentText(one.right / one.n)}`))))));
 }

@@ -2,7 +2,7 @@
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
 import { api, imageUrl, listen, runLink } from "./api.js";
-import { announce, choice, counted, h, later, many, numberText, readable, svg, tried, valueOf, VERDICT_WORDS } from "./dom.js";
+import { announce, cloned, counted, h, later, many, notesOf, numberText, readable, svg, tried, VERDICT_WORDS } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").Rows} Rows */
@@ -11,7 +11,6 @@ const ROW_PX = 76;
 const PAGE = 200;
 const MAX_SCROLL_PX = 16_000_000;
 const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
-const SORTS = { "": "newest first", "-reward": "highest reward", reward: "lowest reward", "-advantage": "highest advantage", advantage: "lowest advantage", "-entropy": "highest entropy", entropy: "lowest entropy", "-tokens": "longest", tokens: "shortest", "-turns": "most turns", step: "oldest first" };
 const VALUE_WORDS = { right: { 1: VERDICT_WORDS.right, 0: VERDICT_WORDS.wrong, unknown: VERDICT_WORDS.unknown }, marked: { 1: "marked", 0: "not marked" } };
 
 /** @param {string} run @param {URLSearchParams} filter @returns {Promise<HTMLElement>} */
@@ -22,12 +21,17 @@ export async function listPage(run, filter) {
   const facets = h("div.facets");
   const rows = virtualRows(run, filter);
   const notes = h("div");
-  const search = h("input", { type: "search", "aria-label": "Search in questions, answers and turns", placeholder: "search in texts ( / )", value: filter.get("q") ?? "" });
-  search.addEventListener("input", later(() => set("q", valueOf(search).trim()), 350));
-  const sort = choice({ "aria-label": "Sort" }, SORTS, filter.get("sort") ?? "", (value) => set("sort", value));
+  const bar = cloned("list-bar");
+  const [search, sort] = /** @type {NodeListOf<HTMLInputElement>} */ (bar.querySelectorAll("input, select"));
+  search.value = filter.get("q") ?? "";
+  search.addEventListener("input", later(() => set("q", search.value.trim()), 350));
+  sort.value = filter.get("sort") ?? "";
+  sort.addEventListener("change", () => set("sort", sort.value));
+  bar.prepend(...[runLink(run)].filter((one) => one !== null));
+  bar.append(summary);
   const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
   const page = h("div.page.list", h("h1.unseen", "Trajectories"),
-    h("div.list-bar", runLink(run), search, sort, summary), notes, h("div.list-two", side, rows.element));
+    bar, notes, h("div.list-two", side, rows.element));
 
   /** @param {string} name @param {string} value */
   function set(name, value) {
@@ -71,13 +75,13 @@ export async function listPage(run, filter) {
     const searching = answer.search && !answer.search.is_complete ? ` · searched ${many(answer.search.scanned)} of ${many(answer.search.of)}` : "";
     const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${many(answer.total)}`}${indexing}${searching}`;
     if (summary.textContent !== words) summary.textContent = words;
-    notes.replaceChildren(...(answer.notes ?? []).map((note) => h("p.note", note)));
+    notes.replaceChildren(...notesOf(answer.notes));
     rows.reset(answer, fromTop);
   }
 
   draw(true);
   const soon = later(() => void renewed(false), 300);
-  listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(h("p.note", data.why)); } });
+  listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(...notesOf([data.why])); } });
   return page;
 }
 
@@ -95,21 +99,13 @@ function facetViews(answer, filter, toggle) {
     const values = answer.facets?.[name] ?? [];
     const chosen = filter.getAll(name);
     if (values.length < 2 && !chosen.length) return [];
-    const missing = chosen.filter((value) => !values.some(([one]) => facetKey(one) === value));
+    const missing = chosen.filter((value) => !values.some(([one]) => one === value));
     const all = [...values, ...missing.map((value) => /** @type {[string, number]} */ ([value, 0]))];
-    return [h("fieldset", h("legend", title), all.slice(0, 40).map(([value, count], index) => {
-      const key = facetKey(value);
+    return [h("fieldset", h("legend", title), all.slice(0, 40).map(([key, count], index) => {
       const words = /** @type {any} */ (VALUE_WORDS)[name]?.[key] ?? readable(key);
       return h("label.facet", h("input", { type: "checkbox", id: `facet-${name}-${index}`, checked: chosen.includes(key), onchange: (/** @type {Event} */ event) => toggle(name, key, /** @type {HTMLInputElement} */ (event.target).checked) }), h("span.facet-name", words), h("span.count", many(count)));
     }))];
   });
-}
-
-/** @param {string | boolean | null} value */
-function facetKey(value) {
-  if (value === true) return "1";
-  if (value === false) return "0";
-  return value === null ? "unknown" : value;
 }
 
 /** @param {Rows} answer @param {URLSearchParams} filter @param {(name: string, value: string) => void} set */
@@ -260,7 +256,7 @@ function rowItem(run, row, place, matched, query) {
 }
 
 /** @param {string} run @param {Row} row */
-export function rowPicture(run, row) {
+function rowPicture(run, row) {
   const url = row.image ? imageUrl(run, row.image, 128) : "";
   return url ? h("img.row-picture", { src: url, alt: "", loading: "lazy", width: 64, height: 64 }) : h("span.row-picture.none");
 }

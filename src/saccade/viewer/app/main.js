@@ -1,15 +1,12 @@
 // @ts-check
 /** The viewer in the browser: an address after `#` is a page; keys go from one to the next. */
 
-import { annotationsPage } from "./annotate.js";
-import { carried, Refused } from "./api.js";
-import { besidePage } from "./beside.js";
+import { api, carried, Refused } from "./api.js";
 import { chatPage } from "./chat.js";
-import { announce, h } from "./dom.js";
-import { evaluationsPage } from "./evaluations.js";
+import { announce, built, h } from "./dom.js";
 import { groupPage } from "./group.js";
 import { listPage } from "./list.js";
-import { runPage, runsPage } from "./runs.js";
+import { besidePage, runPage, runsPage } from "./runs.js";
 import { trajectoryPage } from "./trajectory.js";
 
 /** @typedef {(parts: string[], query: URLSearchParams) => Promise<HTMLElement>} Page */
@@ -22,8 +19,8 @@ const PAGES = [
   [/^\/run\/([^/]+)\/list$/, ([run], query) => listPage(run, query), "Trajectories"],
   [/^\/run\/([^/]+)\/t\/([^/]+)$/, ([run, id], query) => trajectoryPage(run, id, query), "Trajectory"],
   [/^\/run\/([^/]+)\/group\/([^/]+)$/, ([run, id], query) => groupPage(run, id, query), "Group"],
-  [/^\/evaluations$/, (_, query) => evaluationsPage(query), "Two evaluations"],
-  [/^\/run\/([^/]+)\/marks$/, ([run]) => annotationsPage(run), "Marks of readers"],
+  [/^\/evaluations$/, (_, query) => drawnPage(`/api/evaluations?${query}`), "Two evaluations"],
+  [/^\/run\/([^/]+)\/marks$/, ([run]) => drawnPage(`/api/runs/${run}/annotations`), "Marks of readers"],
   [/^\/chat$/, () => chatPage(), "Chat"],
 ];
 
@@ -66,6 +63,11 @@ async function pageFor(path, query) {
   return h("div.page", h("h1", "There is no such page"), h("p", h("a", { href: "#/" }, "All runs")));
 }
 
+/** A page that the server drew. @param {string} path */
+async function drawnPage(path) {
+  return built((await api(path)).page);
+}
+
 /** A clear word instead of a broken page. @param {unknown} error */
 function trouble(error) {
   const words = error instanceof Refused ? error.message : `The page could not be drawn: ${error}`;
@@ -100,6 +102,14 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     link.click();
   }
+});
+
+/** Forms of pages that the server drew lead to another address. */
+document.addEventListener("submit", (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (!form.dataset.to) return;
+  event.preventDefault();
+  location.hash = `#${form.dataset.to}?${new URLSearchParams(/** @type {any} */ (new FormData(form)))}`;
 });
 
 window.addEventListener("hashchange", () => void route());

@@ -21,7 +21,7 @@ export function answerFrom(data, path) {
 }
 
 /** @param {Row} row @param {string} name @returns {(string | boolean | null)[]} */
-export function valuesOf(row, name) {
+function valuesOf(row, name) {
   if (name === "tool") return row.tools.length ? [...new Set(row.tools)] : ["none"];
   if (name === "error") return row.errors.length ? [...new Set(row.errors)] : ["none"];
   if (name === "right") return [row.right === null ? "unknown" : row.right ? "1" : "0"];
@@ -30,7 +30,7 @@ export function valuesOf(row, name) {
 }
 
 /** @param {Row} row @param {string} name @returns {number | null} */
-export function numberOf(row, name) {
+function numberOf(row, name) {
   if (name.startsWith("term.")) return row.terms?.[name.slice(5)] ?? null;
   return /** @type {any} */ (row)[name] ?? null;
 }
@@ -54,7 +54,7 @@ function passes(row, filter, except = "") {
 }
 
 /** Rows that pass the filter, sorted as it says. @param {Row[]} rows @param {URLSearchParams} filter */
-export function matching(rows, filter) {
+function matching(rows, filter) {
   const found = rows.filter((row) => passes(row, filter));
   const sort = filter.get("sort") ?? "";
   const name = sort.replace(/^-/, "");

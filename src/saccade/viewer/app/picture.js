@@ -198,7 +198,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
   observer.observe(strip);
   if (pictures.length) show(pictures[0].key);
   else stage.replaceChildren(h("p.empty", "This question has no picture."));
-  return { element, show, draw: () => setDrawing(true), current: () => current };
+  return { element, show, draw: () => setDrawing(true) };
 }
 
 /** @param {string} run @param {Picture} picture */
@@ -262,9 +262,8 @@ function maskImage(mask) {
 }
 
 /** @param {Region} region */
-export function coordinates(region) {
-  const pixelsOf = region.box ?? region.point ?? [];
-  const inPixels = `${pixelsOf.map((number) => numberText(Number(number.toFixed(1)))).join(", ")} in pixels`;
+function coordinates(region) {
+  const inPixels = `${region.pixels} in pixels`;
   return region.written && region.frame !== "pixels" ? `${region.written.map(numberText).join(", ")} (${region.frame}); ${inPixels}` : inPixels;
 }
 
@@ -274,7 +273,7 @@ function regionTable(regions) {
     h("th", { scope: "row" }, h("button", { type: "button", class: `mark-button ${one.kind}`, "data-region": one.id, "aria-label": `${one.mark}: ${one.label}` }, one.mark)),
     h("td", one.label, one.fate && h("span.small.block", one.fate)),
     numbers(one.written ? one.written.map(numberText).join(", ") : "–", one.written && h("span.small.block", one.frame)),
-    numbers((one.box ?? one.point ?? []).map((number) => numberText(Number(number.toFixed(1)))).join(", "))));
+    numbers(one.pixels)));
   return h("details.regions", { open: regions.length <= 8 }, h("summary", "Places, as the model wrote them and in pixels"),
     table("places", [h("span.unseen", "mark"), "Place", "Model’s frame", "Pixels"], rows));
 }

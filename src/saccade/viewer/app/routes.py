@@ -11,7 +11,7 @@ from saccade.types import Json
 from saccade.viewer.app.annotating import annotations_json, exported
 from saccade.viewer.app.answers import reply
 from saccade.viewer.app.application import RunsViewer
-from saccade.viewer.app.comparing import answered, evaluations_compared, runs_beside, words_compared
+from saccade.viewer.app.comparing import answered, evaluations_chosen, evaluations_compared, runs_beside, words_compared
 from saccade.viewer.app.lists import MAX_ROWS, neighbours, page
 from saccade.viewer.app.scenes import trajectory_json
 from saccade.viewer.app.summaries import run_json, runs_json
@@ -97,6 +97,10 @@ def _add_comparisons(app: FastAPI, viewer: RunsViewer) -> None:
             run, _, name = named.partition("/")
             sides.append(answered(viewer.collection.run(run), name))
         return reply(evaluations_compared(*sides))
+
+    @app.get("/api/evaluations")
+    def evaluations(a: Name = "", b: Name = "") -> Response:
+        return reply(evaluations_chosen(list(viewer.collection.runs.values()), a, b))
 
     @app.get("/api/beside")
     def beside(run: Annotated[list[str], Query(max_length=_MAX_BESIDE)]) -> Response:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from saccade.errors import UserError
 from saccade.runs.signals import by_turn
 from saccade.types import Clock, Json, TurnClock
+from saccade.viewer.app.annotating import shown_mark
 from saccade.viewer.app.lists import across, row_of, rows_json
 from saccade.viewer.scene.parts import Identity, TokenSignals
 from saccade.viewer.scene.scene import scene_json, scene_of
@@ -27,25 +29,19 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
         # Numbers that are none, in places that only a page looks at.
         raise UserError(f"the trajectory {identity} cannot be shown: {str(error)[:300]}") from error
     members = [int(member) for member in group_mask(row, view).nonzero()[0][:256]]
-    standing = [item.as_json() for item in run.annotations.read().standing if item.trajectory == identity]
-    told = scene_json(scene)
+    standing = [shown_mark(item) for item in run.annotations.read().standing if item.trajectory == identity]
     if int(view.columns["right"][row]) < 0 and opened.attempt.trajectory.status != "failed":
-        # Nothing says right from wrong here.
-        told = {**told, "verdict": "unknown"}
+        scene = replace(scene, verdict="unknown")
     return {
-        **told,
+        **scene_json(scene),
         "row": rows_json(run, view, [row])[0],
         "across": across(run, view, row),
         "group": rows_json(run, view, members),
         "annotations": standing,
         "evidence": _evidence(opened),
         "clock": _clock_json(opened.clock),
-        "notes": [visible(note, 500) for note in (*_texts(told.get("notes")), *opened.notes)],
+        "notes": [visible(note, 500) for note in opened.notes],
     }
-
-
-def _texts(value: Json) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
 def _signals(opened: Opened) -> TokenSignals:

@@ -9,10 +9,20 @@ import numpy as np
 
 from saccade import metric_names as metric
 from saccade.errors import UserError
-from saccade.evaluation.statistics import share_right
+from saccade.evaluation.statistics import Accuracy, wilson_interval
 from saccade.runs.runinfo import RunInfo, read_info, read_json_object
 from saccade.types import Json
 from saccade.viewer.app.lists import indexing
+from saccade.viewer.app.run_pages import (
+    EvaluationAccuracy,
+    accuracy_line,
+    accuracy_section,
+    run_links,
+    settings_card,
+    status_words,
+    what_is_there,
+)
+from saccade.viewer.drawn import spark_line
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.curves import Curves
 from saccade.viewer.store.run import Run
@@ -37,22 +47,28 @@ def summary_json(run: Run) -> dict[str, Json]:
     """A line of the list of runs."""
     info = _info(run)
     view = run.table.view()
-    evaluations = evaluations_json(view)
+    evaluations = evaluations_of(view)
+    status, age_s, spark = status_of(run, info), _age_s(run), _spark(run.curves)
     return {
         "id": run.id,
         "name": visible(run.source.name, 200),
         "title": visible(info.title if info else "", 200) or visible(run.source.name, 200),
         "kind": run.source.kind,
         "trainer": run.source.kind,
-        "status": status_of(run, info),
+        "status": status,
         "error": visible(info.error if info else "", 500),
         "started": info.started if info else None,
-        "seen_s_ago": _age_s(run),
+        "seen_s_ago": age_s,
         "trajectories": view.count,
-        "spark": _spark(run.curves),
-        "accuracy": evaluations[-1] if evaluations else None,
+        "spark": list[Json](spark),
+        "accuracy": _share(evaluations[-1].name, evaluations[-1].answers) if evaluations else None,
         "indexing": indexing(run),
         "can_annotate": run.annotations.is_writable,
+        "drawn": {
+            "status": status_words(status, age_s),
+            "spark": spark_line(spark),
+            "accuracy": accuracy_line(evaluations[-1] if evaluations else None),
+        },
     }
 
 
@@ -62,18 +78,32 @@ def run_json(run: Run) -> dict[str, Json]:
     view = run.table.view()
     settings = _settings(run)
     notes = [*run.notes.values(), *run.curves.notes, *run.annotations.read().notes]
+    evaluations = evaluations_of(view)
+    summary = summary_json(run)
+    command = visible(" ".join(info.command) if info else "", 2000)
+    shown = {key: visible(str(value), 500) for key, value in settings.items()}
     return {
-        **summary_json(run),
-        "command": visible(" ".join(info.command) if info else "", 2000),
+        **summary,
+        "command": command,
         "versions": {name: visible(version, 100) for name, version in (info.versions if info else {}).items()},
         "changed": [visible(line, 500) for line in (info.changed if info else ())],
         "resumed": list(info.resumed if info else ()),
         "story": _story(run),
-        "settings": {key: visible(str(value), 500) for key, value in settings.items()},
+        "settings": shown,
         "stages": _stages(run, view),
-        "evaluations": evaluations_json(view, with_families=True),
+        "evaluations": [
+            {**_share(one.name, one.answers), "families": [_share(name, of) for name, of in one.families.items()]}
+            for one in evaluations
+        ],
         "notes": [visible(note, 500) for note in notes][:50],
         "has_tokens": run.decoder is not None,
+        "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
+        "drawn": {
+            "status": status_words(str(summary["status"]), _age_s(run)),
+            "links": run_links(run.id, evaluations),
+            "accuracy": accuracy_section(run.id, evaluations),
+            "settings": settings_card(command, shown),
+        },
     }
 
 
@@ -117,7 +147,7 @@ def _age_s(run: Run) -> float | None:
     return round(max(0.0, time.time() - newest), 1) if newest else None
 
 
-def _spark(curves: Curves) -> list[Json]:
+def _spark(curves: Curves) -> list[float]:
     for name in (metric.REWARD_MEAN, metric.NLL):
         values = [
             value for stage in curves.stages.values() for value in stage.metrics.get(name, []) if value is not None
@@ -128,38 +158,44 @@ def _spark(curves: Curves) -> list[Json]:
     return []
 
 
-def evaluations_json(view: RowsView, *, with_families: bool = False) -> list[dict[str, Json]]:
-    """Accuracy of each evaluation, in the order of the run."""
+def evaluations_of(view: RowsView) -> list[EvaluationAccuracy]:
+    """Accuracy of each evaluation and of its families, in the order of the run."""
     columns = view.columns
     is_evaluation = np.array([word == "eval" for word in view.words["kind"]] or [False], bool)[columns["kind"]]
     scored = is_evaluation & (columns["right"] >= 0)
-    found: list[tuple[int, dict[str, Json]]] = []
+    found: list[tuple[int, EvaluationAccuracy]] = []
     for code, name in enumerate(view.words["stage"]):
-        rows = scored & (columns["stage"] == code)
-        if not rows.any():
+        rows = np.flatnonzero(scored & (columns["stage"] == code))
+        if not len(rows):
             continue
-        families: list[Json] = []
-        if with_families:
-            for family, word in enumerate(view.words["family"]):
-                of_family = rows & (columns["family"] == family)
-                if of_family.any():
-                    families.append(_share(visible(word, 120), columns["right"][of_family]))
-        told = _share(visible(name, 120), columns["right"][rows])
-        found.append((int(view.rank[rows].min()), {**told, **({"families": families} if with_families else {})}))
+        right, family_of = columns["right"][rows], columns["family"][rows]
+        of_families = ((word, right[family_of == family]) for family, word in enumerate(view.words["family"]))
+        families = {visible(word, 120): _accuracy(of) for word, of in of_families if len(of)}
+        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families)
+        found.append((int(view.rank[rows].min()), told))
     return [told for _, told in sorted(found, key=lambda pair: pair[0])]
 
 
-def _share(name: str, right: Array) -> dict[str, Json]:
-    told = share_right([bool(one == 1) for one in right])
+def _accuracy(right: Array) -> Accuracy:
+    count, n = int((right == 1).sum()), len(right)
+    return Accuracy(accuracy=count / n if n else None, ci95=wilson_interval(count, n), n=n)
+
+
+def _share(name: str, told: Accuracy) -> dict[str, Json]:
     return {"name": name, "share": told.accuracy, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
+
+
+def _trajectories(view: RowsView) -> dict[str, int]:
+    """How many there are by stage."""
+    counts = np.bincount(view.columns["stage"], minlength=len(view.words["stage"]))
+    return dict(zip(view.words["stage"], map(int, counts)))
 
 
 def _stages(run: Run, view: RowsView) -> list[Json]:
     """Stages of the plan with what is there of them."""
     kinds = {name: _kind(value) for name, value in run.stages.items()}
     steps = {name: stage.steps[-1] if stage.steps else 0 for name, stage in run.curves.stages.items()}
-    counts = np.bincount(view.columns["stage"], minlength=len(view.words["stage"]))
-    rows = dict(zip(view.words["stage"], map(int, counts)))
+    rows = _trajectories(view)
     names = dict.fromkeys([*kinds, *steps, *rows])
     return [
         {
@@ -170,6 +206,12 @@ def _stages(run: Run, view: RowsView) -> list[Json]:
         }
         for name in names
     ]
+
+
+def _named(run: Run, view: RowsView) -> dict[str, int]:
+    """Trajectories by stage, those of the plan first."""
+    rows = _trajectories(view)
+    return {visible(name, 120): rows.get(name, 0) for name in dict.fromkeys([*run.stages, *rows])}
 
 
 def _kind(stage: Json) -> str:

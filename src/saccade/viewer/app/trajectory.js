@@ -3,10 +3,9 @@
 
 import { annotationForm } from "./annotate.js";
 import { api, carried, runLink } from "./api.js";
-import { announce, choice, counted, h, many, numberText, readable, VERDICT_WORDS } from "./dom.js";
+import { announce, built, choice, counted, h, many, notesOf, numberText, readable, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
-import { rewardParts, waterfall } from "./reward.js";
 import { heatsOf, turnList } from "./turns.js";
 
 /** @typedef {import("./types").Scene} Scene */
@@ -40,21 +39,10 @@ export function sceneView(scene, { isWhole }) {
   const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
   render("none");
   const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
-  root.append(head(scene),
+  root.append(built(scene.drawn.head), ...notesOf(scene.notes),
     h("div.two", picture.element, h("section.words", { "aria-label": `What it said and saw${whose}` }, chooser, turns)),
-    h("div.cards", (isWhole || scene.reward) && rewardParts(scene.reward), waterfall(scene.turns), form && form.element));
+    h("div.cards", (isWhole || scene.reward) && built(scene.drawn.reward), built(scene.drawn.time), form && form.element));
   return root;
-}
-
-/** @param {Scene} scene */
-function head(scene) {
-  const answer = scene.answer === null ? h("span", "no answer ", h("span.small", `(${readable(scene.status)})`)) : h("span", "answered ", h("b", scene.answer));
-  return h("header", { class: `scene-head ${scene.verdict}` },
-    h("p.verdict", h("span.badge", VERDICT_WORDS[scene.verdict]), answer, scene.task.answer && h("span", "expected ", h("b", scene.task.answer))),
-    h("h1.question", { dir: "auto" }, scene.task.text),
-    scene.task.choices.length > 0 && h("p.choices", scene.task.choices.map((choice) => h("span", choice))),
-    scene.findings.length > 0 && h("div.findings", h("h2", "What happened"), h("ul", scene.findings.map((finding) => h("li", finding)))),
-    (scene.notes ?? []).map((note) => h("p.note", note)));
 }
 
 /** @param {Scene} scene @param {string} query */

@@ -26,7 +26,7 @@ export function turnList(scene, heat, showPicture) {
 /** @param {Scene} scene @param {Turn} turn @param {Heat} heat @param {(key: string) => void} showPicture */
 function turnItem(scene, turn, heat, showPicture) {
   const readout = h("output.small.token-readout");
-  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${readable2(name)} ${numberText(value)} s`).join(", ") : "";
+  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${name === "decode" ? "decoding" : name} ${numberText(value)} s`).join(", ") : "";
   return h("li.turn", { id: `turn-${turn.n}` },
     h("p.turn-head", h("b", `Turn ${turn.n}`), h("span", { class: turn.is_fine ? "outcome" : "outcome bad" }, `${turn.is_fine ? "✓" : "✗"} ${turn.outcome}`),
       turn.advantage !== null && h("span.small", `advantage ${numberText(turn.advantage)}`), seconds && h("span.small", seconds)),
@@ -35,11 +35,6 @@ function turnItem(scene, turn, heat, showPicture) {
     turn.code && h("pre.code", highlighted(turn.code)),
     turn.call && h("p.small.ran", "run in pixels as ", h("code", turn.call)),
     observation(scene, turn, showPicture));
-}
-
-/** @param {string} name */
-function readable2(name) {
-  return { prefill: "prefill", decode: "decoding", tools: "tools" }[name] ?? name;
 }
 
 /** @param {Scene} scene @param {Turn} turn @param {(key: string) => void} showPicture */
@@ -56,7 +51,7 @@ function observation(scene, turn, showPicture) {
 
 /** The turn's own text. @param {Turn} turn @param {Heat} heat @param {HTMLElement} readout */
 function said(turn, heat, readout) {
-  const slices = slicesOf(turn, heat);
+  const slices = (heat !== "none" && turn.tokens?.ends) || [];
   const all = h("div.said", { dir: "auto" });
   for (const part of turn.parts) {
     const place = h("span", { class: `part ${part.kind}` });
@@ -73,12 +68,6 @@ function said(turn, heat, readout) {
   if (heat !== "none" && slices.length) readableTokens(all, turn, readout);
   else if (heat !== "none" && turn.tokens) all.append(tokenStrip(turn, heat));
   return all;
-}
-
-/** Token borders in the text, where they are known and wanted. @param {Turn} turn @param {Heat} heat */
-function slicesOf(turn, heat) {
-  if (heat === "none" || !turn.tokens?.ends) return [];
-  return turn.tokens.ends;
 }
 
 /** @param {Turn} turn @param {number} start @param {number} end @param {number[]} ends @param {{ start: number, end: number, name: string }[]} pieces @param {Heat} heat @returns {Node[]} */
@@ -174,7 +163,7 @@ function tokenStrip(turn, heat) {
 }
 
 /** @param {string} code */
-export function highlighted(code) {
+function highlighted(code) {
   const pieces = codePieces(code);
   const all = document.createDocumentFragment();
   let at = 0;

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from saccade.errors import UserError
 from saccade.rewards.judges.consistency import thoughts_of
 from saccade.types import Attempt, Json, Score
+from saccade.viewer.app.group_page import group_drawings
 from saccade.viewer.app.lists import group_json, group_of, row_of
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView
@@ -21,7 +22,9 @@ MAX_TEXT = 4000
 def whole_group_json(run: Run, identity: str) -> dict[str, Json]:
     """The rows of a group, and where a judge held one stream against the other, what it went by."""
     view = run.table.view()
-    return {**group_json(run, view, identity), "reference": reference_json(run, view, group_of(run, view, identity))}
+    told = group_json(run, view, identity)
+    reference = reference_json(run, view, group_of(run, view, identity))
+    return {**told, "reference": reference, "drawn": group_drawings(run.id, told, reference)}
 
 
 def reference_json(run: Run, view: RowsView, members: NDArray[np.intp]) -> Json:

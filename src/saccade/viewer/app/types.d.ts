@@ -8,7 +8,7 @@ export interface Mask { width: number; height: number; counts: number[] }
 export interface Region {
   id: string; picture: string; kind: "target" | "asked" | "named" | "hit" | "miss"; label: string; mark: string;
   box: Shape4 | null; point: [number, number] | null; mask: Mask | null; written: number[] | null; frame: string;
-  turn: number | null; fate: string;
+  turn: number | null; fate: string; pixels: string;
 }
 export interface Tokens {
   ends: number[] | null; probability: (number | null)[]; entropy: (number | null)[]; advantage: (number | null)[];
@@ -20,6 +20,8 @@ export interface Turn {
   observation: string; observation_left_out: number; pictures: string[]; advantage: number | null;
   seconds: Record<string, number> | null; tokens: Tokens | null;
 }
+/** What `built` of `dom.js` makes elements of. */
+export type Drawing = any[] | null;
 export interface Term { name: string; value: number | null; weight: number | null; contribution: number | null; note: string }
 export interface Reward { total: number | null; terms: Term[]; notes: [string, string][] }
 export interface Question {
@@ -29,7 +31,7 @@ export interface Scene {
   id: string; run: string; stage: string; step: number; stream: string; sample: number; seed: number; policy_version: number;
   status: string; failure: string; verdict: "right" | "wrong" | "failed" | "unknown"; answer: string | null; task: Question;
   findings: string[]; reward: Reward | null; pictures: Picture[]; pictures_left_out: number; regions: Region[];
-  turns: Turn[]; turns_left_out: number; annotations?: Annotation[]; notes?: string[];
+  turns: Turn[]; turns_left_out: number; annotations?: Annotation[]; notes?: string[]; drawn: Record<string, Drawing>;
 }
 export interface Row {
   id: string; stage: string; kind?: string; step: number; task: string; family: string; stream: string; sample: number;
@@ -37,32 +39,23 @@ export interface Row {
   seconds?: number | null; turns: number; tokens: number; tools: string[]; errors: string[]; terms?: Record<string, number>;
   question: string; answer: string | null; expected?: string; image: string | null; marked?: number;
 }
-export type Facet = [string | boolean | null, number][];
+export type Facet = [string, number][];
 export interface Range { min: number; max: number; counts: number[] }
 export interface Rows {
   total: number; matched: number; offset: number; rows: Row[]; facets: Record<string, Facet>; ranges: Record<string, Range>;
   indexing: { done: number; of: number } | null; search: { text: string; scanned: number; of: number; is_complete: boolean } | null;
   notes: string[];
 }
-export interface Share { name?: string; share: number | null; low: number; high: number; n: number }
+/** Of a run what its pages use beside the drawings. */
 export interface Run {
-  id: string; name: string; title: string; kind: string; status: string; error: string; started: string | null;
-  seen_s_ago: number | null; trainer: string; trajectories: number; spark: (number | null)[] | null; accuracy: Share | null;
-  indexing: { done: number; of: number } | null; can_annotate: boolean; command?: string; story?: string;
-  settings?: Record<string, unknown>; changed?: string[]; versions?: Record<string, string>;
-  stages?: { name: string; kind: string; steps: number; trajectories: number }[];
-  evaluations?: (Share & { name: string; families: (Share & { name: string })[] })[];
-  comparisons?: { before: string; after: string; text: string }[]; notes?: string[]; has_tokens?: boolean;
+  id: string; name: string; title: string; error: string; trajectories: number; notes: string[]; story: string; words: string;
+  drawn: Record<string, any>;
 }
 export interface Curves {
   stages: Record<string, { step: number[]; samples: (number | null)[]; tokens: (number | null)[]; hours: (number | null)[];
     metrics: Record<string, (number | null)[]> }>;
 }
-export interface Annotation {
-  id: string; trajectory: string; subject: string; verdict: string | null; value: string | null;
-  box: { image: string; x1: number; y1: number; x2: number; y2: number } | null; text: string; name: string; time: string;
-  is_retracted?: boolean;
-}
+export interface Annotation { id: string; drawn: Drawing[] }
 export interface ExportData {
   answers: Record<string, unknown>; images: Record<string, string>; rows: Record<string, Row[]>; home: string; note: string;
 }

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from saccade.geometry import Box
 from saccade.types import Attempt, Malformed, ToolCall, Turn
-from saccade.viewer.examples import verdict
 from saccade.viewer.scene.parts import Region
 from saccade.viewer.scene.regions import covered_share
-from saccade.viewer.words import number_text, percent_text, visible
+from saccade.viewer.words import number_text, percent_text, verdict, visible
 
 _WHOLE = 0.95
 MAX_FINDINGS = 12

@@ -12,6 +12,9 @@ from saccade.types import ImageRef, Json
 RegionKind = Literal["target", "asked", "named", "hit", "miss"]
 """Role of a place: it matters for the answer, a call asked for it, a thought named it, and its point hit or missed."""
 
+SceneVerdict = Literal["right", "wrong", "failed", "unknown"]
+"""``unknown``: nothing says right from wrong there."""
+
 PartKind = Literal["text", "tag", "thought", "call", "answer", "code"]
 
 
@@ -183,7 +186,7 @@ class TrajectoryScene:
     policy_version: int
     status: str
     failure: str
-    verdict: Literal["right", "wrong", "failed"]
+    verdict: SceneVerdict
     answer: str | None
     task: AskedQuestion
     findings: tuple[str, ...]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from saccade.geometry import Box, Mask, Point
 from saccade.protocols.coordinates import numbers
 from saccade.types import Attempt, ImageRef, Json, ToolCall, Turn
-from saccade.viewer.examples import named_boxes
+from saccade.viewer.named_boxes import named_boxes
 from saccade.viewer.named_points import named_points
 from saccade.viewer.scene.frames import frame_words
 from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, TextSpan, finite, utf16

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from saccade.types import Attempt, Json, Segment, Term, ToolCall, Turn
-from saccade.viewer.chain_views import page_words
-from saccade.viewer.examples import verdict
+from saccade.viewer.scene.cards import headline, pixel_words, reward_card, time_card
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import (
     AskedQuestion,
@@ -25,7 +24,7 @@ from saccade.viewer.scene.parts import (
 )
 from saccade.viewer.scene.regions import Places, places_of
 from saccade.viewer.scene.texts import cut, parts_of
-from saccade.viewer.words import code_of, noted, readable, turn_outcome
+from saccade.viewer.words import code_of, noted, page_words, readable, turn_outcome, verdict
 
 MAX_PICTURES = 64
 MAX_TURNS = 200
@@ -79,9 +78,18 @@ def scene_of(
 
 
 def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
-    """The scene as JSON that every reader takes: finite numbers, and texts whose lone surrogates stay escaped."""
+    """The scene as JSON that every reader takes: finite numbers, and texts whose lone surrogates stay escaped.
+
+    ``drawn`` has the parts that a page only shows.
+    """
     values: dict[str, Json] = asdict(scene)
-    return values
+    drawn: dict[str, Json] = {
+        "head": headline(scene),
+        "reward": reward_card(scene.reward),
+        "time": time_card(scene.turns),
+    }
+    regions: list[Json] = [{**asdict(one), "pixels": pixel_words(one)} for one in scene.regions]
+    return {**values, "regions": regions, "drawn": drawn}
 
 
 def scene_text(scene: TrajectoryScene) -> str:

@@ -25,7 +25,8 @@ from saccade.viewer.store.sources import Source
 from saccade.viewer.store.table import RowTable
 
 _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
-_OPEN_SEGMENTS = 32
+_OPEN_SEGMENTS = 256
+"""A page of a list that is sorted by reward has rows of a hundred files."""
 
 
 class GoneError(LookupError):

@@ -8,7 +8,6 @@ from typing import get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from saccade.runs.position import Position
@@ -18,6 +17,7 @@ from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 _MAX_SEGMENT_BYTES = 2 << 30
+_MAGIC = b"ARROW1\0\0"
 _NUMBERS = ("sample", "turns", "tokens", "action_tokens", "right", "reward", "advantage", "entropy", "task_key")
 _CODED = ("family", "stream", "status", "tools", "errors")
 _TEXTS = ("task", "question", "expected", "answer", "image")
@@ -105,7 +105,12 @@ class SegmentTexts:
 def _opened(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
     if source.size() > _MAX_SEGMENT_BYTES:
         raise ValueError(f"{source.size()} bytes are too many")
-    table = pa.ipc.open_file(source).read_all()
+    whole = source.read_buffer()
+    if whole.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC:
+        raise ValueError("it is no Arrow file")
+    # A file is a stream between its marks. The reader of files hands each to a thread, and waits for it: of hundreds of
+    # segments on a busy machine that is most of the time.
+    table = pa.ipc.open_stream(whole.slice(len(_MAGIC))).read_all()
     if table.num_rows > MAX_ROWS:
         raise ValueError(f"{table.num_rows} rows are too many")
     told: Json = json.loads((table.schema.metadata or {}).get(b"saccade", b"null"))
@@ -128,7 +133,7 @@ def _opened(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.number]:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise ValueError(f"a column of {column.type} with {column.null_count} gaps is not one of numbers")
-    return np.array(column.to_numpy())
+    return _copied(column)
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.number]]:
@@ -138,4 +143,15 @@ def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.number]
     words = [str(word) for word in coded.dictionary.to_pylist()]
     if len(words) > MAX_WORDS:
         raise ValueError(f"{len(words)} words in a column are too many")
-    return tuple(words), np.array(pc.cast(coded.indices, pa.int32()).to_numpy(zero_copy_only=False))
+    return tuple(words), _copied(pa.chunked_array([coded.indices])).astype(np.int32)
+
+
+def _copied(column: pa.ChunkedArray) -> NDArray[np.number]:
+    """The numbers of a column without gaps, by its memory: ``to_numpy`` loads pandas, where there is one."""
+    kind = column.type.to_pandas_dtype()
+    pieces = [
+        np.frombuffer(one.buffers()[1], kind, len(one), one.offset * kind().itemsize)
+        for one in column.chunks
+        if len(one)
+    ]
+    return np.concatenate([np.zeros(0, kind), *pieces])

@@ -1,0 +1,103 @@
+"""A run, drawn: its line in the list of runs, accuracy by evaluation and family, command and settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from urllib.parse import urlencode
+
+from saccade.evaluation.statistics import Accuracy
+from saccade.types import Json
+from saccade.viewer.drawn import counted, draw, share_line, table
+from saccade.viewer.words import readable
+
+_STATUS_WORDS = {
+    "running": "● running",
+    "stopped": "■ stopped",
+    "finished": "✓ finished",
+    "failed": "✗ failed",
+    "foreign": "other trainer",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationAccuracy:
+    """One evaluation of a run: its accuracy, and that of each family in it."""
+
+    name: str
+    answers: Accuracy
+    families: Mapping[str, Accuracy]
+
+
+def status_words(status: str, seen_s_ago: float | None) -> Json:
+    """How it stands with a run, and when it last wrote."""
+    age = None if seen_s_ago is None else draw("span.small.block", f"{age_words(seen_s_ago)} ago")
+    return draw(f"span.status.{status}", _STATUS_WORDS.get(status, status), age)
+
+
+def age_words(seconds: float) -> str:
+    """``12 s``, ``5 min``, ``3 h``, ``2 days``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"
+
+
+def accuracy_line(last: EvaluationAccuracy | None) -> Json:
+    """The accuracy of a run's last evaluation."""
+    if last is None:
+        return draw("span.small", "–")
+    return draw("div", share_line(last.answers), draw("span.small.block", readable(last.name)))
+
+
+def what_is_there(trajectories: int, stages: Mapping[str, int], indexing: Json) -> str:
+    """How many trajectories, of which stages."""
+    of = ", ".join(f"{readable(name)} ({count:,})" for name, count in stages.items()) or "no stage yet"
+    more = f"; indexing, {indexing['done']} of {indexing['of']} files" if isinstance(indexing, Mapping) else ""
+    return f"{counted(trajectories, 'trajectory', 'trajectories')} in {of}{more}"
+
+
+def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]:
+    """Where one goes from a run's page."""
+    list_ = f"#/run/{run}/list"
+    links = [
+        draw("a.button.ready", "All trajectories", href=list_),
+        draw("a.button", "Wrong ones", href=f"{list_}?right=0"),
+    ]
+    if len(evaluations) > 1:
+        sides = {"a": f"{run}/{evaluations[0].name}", "b": f"{run}/{evaluations[-1].name}"}
+        words = "First and last evaluation beside each other"
+        links.append(draw("a.button", words, href=f"#/evaluations?{urlencode(sides)}"))
+    return links
+
+
+def accuracy_section(run: str, evaluations: Sequence[EvaluationAccuracy]) -> Json:
+    """Accuracy by evaluation and family, each with the way to its trajectories; None without any."""
+    if not evaluations:
+        return None
+
+    def to(words: str, **query: str) -> Json:
+        return draw("a", words, href=f"#/run/{run}/list?{urlencode(query)}")
+
+    rows: list[list[Json]] = []
+    for one in evaluations:
+        links = draw("td", to("all", stage=one.name), " · ", to("wrong", stage=one.name, right="0"))
+        rows.append([readable(one.name), share_line(one.answers), links])
+        for family, answers in one.families.items() if len(one.families) > 1 else ():
+            heading = draw("th.family", readable(family), scope="row")
+            rows.append([heading, share_line(answers), to("wrong", stage=one.name, family=family, right="0")])
+    heads = ["Evaluation", "Right, with 95 % interval", "Look at"]
+    return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, rows))
+
+
+def settings_card(command: str, settings: Mapping[str, str]) -> Json:
+    """Command and settings, folded; None where neither is known."""
+    if not settings and not command:
+        return None
+    listed = chain.from_iterable((draw("dt", name), draw("dd", value)) for name, value in settings.items())
+    return draw(
+        "details.card",
+        draw("summary", f"Command and {counted(len(settings), 'setting')}"),
+        draw("pre.code", command) if command else None,
+        draw("dl.notes", *listed),
+    )

@@ -1,0 +1,137 @@
+"""What stands below a trajectory's picture and words, drawn: its reward taken apart, and where its time went."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from saccade.types import Json
+from saccade.viewer.drawn import TRACK, bar, draw, number, numbers_cell, numbers_head, picture_of_bars, table
+from saccade.viewer.scene.parts import Region, Reward, RewardTerm, SceneTurn, TrajectoryScene
+
+VERDICT_WORDS = {"right": "✓ right", "wrong": "✗ wrong", "failed": "! failed", "unknown": "? no verdict"}
+_COLORS = 4
+_PHASES = {"prefill": "prefill", "decode": "decode", "tools": "tools"}
+
+
+def reward_card(reward: Reward | None) -> Json:
+    """A bar from nothing to the total, each part with value, weight and share."""
+    if reward is None:
+        return draw("section.reward.card", draw("h2", "Reward"), draw("p.small", "It has no score."))
+    rows = [
+        [
+            draw("th", _key(f"term-{at % _COLORS}"), term.name, _small(term.note), scope="row"),
+            *(numbers_cell(number(value)) for value in (term.value, term.weight, term.contribution)),
+        ]
+        for at, term in enumerate(reward.terms)
+    ]
+    heads = ["Part", *(numbers_head(word) for word in ("Value", "Weight", "In the total"))]
+    notes = list(chain.from_iterable((draw("dt", name), draw("dd", value)) for name, value in reward.notes))
+    return draw(
+        "section.reward.card",
+        draw("h2", f"Reward {number(reward.total)}"),
+        _reward_bar(reward),
+        table("parts of the reward", heads, rows),
+        draw("dl.notes", *notes) if notes else None,
+    )
+
+
+def _reward_bar(reward: Reward) -> Json:
+    parts = [(at, term.contribution) for at, term in enumerate(reward.terms) if term.contribution is not None]
+    low = sum(min(value, 0.0) for _, value in parts)
+    high = max(sum(max(value, 0.0) for _, value in parts), _most(reward.terms))
+    per_unit = 100 / ((high - low) or 1)
+    right = left = 0.0
+    bars = []
+    for at, value in parts:
+        start = right if value >= 0 else left + value
+        right, left = (right + value, left) if value >= 0 else (right, left + value)
+        width = max(abs(value) * per_unit, 0.4 if value else 0)
+        sign = ".minus" if value < 0 else ""
+        bars.append(bar(f"term-{at % _COLORS}{sign}", (start - low) * per_unit, width, y=2))
+    total = bar("total", min(((reward.total or 0) - low) * per_unit, 99.4) - 0.3, 0.9, height=14)
+    sums = " + ".join(f"{reward.terms[at].name} {number(value)}" for at, value in parts)
+    return picture_of_bars(
+        "svg.reward-bar",
+        bar("track", 0, 100, y=2),
+        *bars,
+        total,
+        height=14,
+        role="img",
+        aria_label=f"{number(reward.total)} = {sums}",
+    )
+
+
+def _most(terms: Sequence[RewardTerm]) -> float:
+    return sum(max(term.weight or 0, 0) for term in terms if term.contribution is not None)
+
+
+def time_card(turns: Sequence[SceneTurn]) -> Json:
+    """Prefill, decoding and tools of each turn, one after the other; None where the run kept no clocks."""
+    clock, found = 0.0, []
+    for turn in turns:
+        if not turn.seconds:
+            continue
+        at = turn.seconds.get("start", clock)
+        phases = []
+        for phase in _PHASES:
+            seconds = turn.seconds.get(phase, 0.0)
+            phases.append((phase, at, seconds))
+            at += seconds
+        clock = at
+        found.append((turn.n, phases))
+    if not found:
+        return None
+    per_second = 100 / (clock or 1)
+    rows = [
+        [
+            str(number_),
+            picture_of_bars(
+                "svg",
+                TRACK,
+                *(
+                    bar(phase, at * per_second, max(seconds * per_second, 0.3 if seconds else 0), y=1, height=8)
+                    for phase, at, seconds in phases
+                ),
+            ),
+            *(numbers_cell(f"{number(seconds)} s") for _, _, seconds in phases),
+        ]
+        for number_, phases in found
+    ]
+    heads = [
+        "Turn",
+        draw("th.wide", "From begin to end", scope="col"),
+        *(numbers_head(_key(phase), words) for phase, words in _PHASES.items()),
+    ]
+    return draw("section.card.waterfall", draw("h2", f"Time {number(clock)} s"), table("time of turns", heads, rows))
+
+
+def headline(scene: TrajectoryScene) -> Json:
+    """What was asked and answered, and what happened, in sentences."""
+    answer = (
+        draw("span", "no answer ", draw("span.small", f"({scene.status.replace('_', ' ')})"))
+        if scene.answer is None
+        else draw("span", "answered ", draw("b", scene.answer))
+    )
+    expected = draw("span", "expected ", draw("b", scene.task.answer)) if scene.task.answer else None
+    choices = [draw("span", choice) for choice in scene.task.choices]
+    findings = [draw("li", finding) for finding in scene.findings]
+    return draw(
+        f"header.scene-head.{scene.verdict}",
+        draw("p.verdict", draw("span.badge", VERDICT_WORDS[scene.verdict]), answer, expected),
+        draw("h1.question", scene.task.text, dir="auto"),
+        draw("p.choices", *choices) if choices else None,
+        draw("div.findings", draw("h2", "What happened"), draw("ul", *findings)) if findings else None,
+    )
+
+
+def pixel_words(region: Region) -> str:
+    """Where a place is, in pixels of its picture, to a tenth."""
+    return ", ".join(number(round(value, 1)) for value in region.box or region.point or ())
+
+
+def _key(name: str) -> Json:
+    """What a colour of a bar means."""
+    return draw("svg.key", bar(name, 0, 10), viewBox="0 0 10 10", aria_hidden="true")
+
+
+def _small(words: str) -> Json:
+    return draw("span.small.block", words) if words else None
