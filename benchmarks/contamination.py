@@ -1,12 +1,12 @@
 """Whether copies of pictures are found by their look, and how many different pictures are taken for one.
 
-    python benchmarks/contamination.py [--pictures 1000] [--gym] [--json FILE]
+    python benchmarks/contamination.py [--pictures 1000] [--gym | --photographs FOLDER] [--json FILE]
 
 Drawn pictures of every family, and photographs of scikit-image and scikit-learn (examples/photos), whole and in tiles
 that do not overlap, but for those of bare sky. Each is copied by JPEG of quality 75, in half its size, and with a
-border; every copy is sought among all originals. With ``--gym`` the pictures are those of the gym's families, none of
-which was there when the distance was chosen. Exit status 1 when a copy is missed, or when more than one pair in 10,000
-different pictures is taken for one.
+border; every copy is sought among all originals. With ``--gym`` the pictures are those of the gym's families, with
+``--photographs`` those of a folder, whole and in tiles: none of either was there when the distance was chosen. Exit
+status 1 when a copy is missed, or when more than one pair in 10,000 different pictures is taken for one.
 """
 
 import argparse
@@ -44,13 +44,18 @@ def main() -> None:
     parser.add_argument("--pictures", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--gym", action="store_true", help="Pictures of the gym alone.")
+    parser.add_argument("--photographs", type=Path, metavar="FOLDER", help="Photographs there alone.")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     media = MediaStore()
-    photographs = [] if arguments.gym else list(photographed(media))[: arguments.pictures // 2]
-    families = sorted(gym_families() if arguments.gym else FAMILIES)
-    drawn = list(drawn_pictures(media, families, arguments.pictures - len(photographs), arguments.seed))
-    originals = list({image.hash: image for image in [*photographs, *drawn]}.values())
+    if arguments.photographs:
+        photographs, drawn = list(photographed(media, [arguments.photographs]))[: arguments.pictures], []
+    else:
+        photographs = [] if arguments.gym else list(photographed(media, FOLDERS))[: arguments.pictures // 2]
+        families = sorted(gym_families() if arguments.gym else FAMILIES)
+        drawn = list(drawn_pictures(media, families, arguments.pictures - len(photographs), arguments.seed))
+    kinds = {image.hash: "photograph" for image in photographs} | {image.hash: family for image, family in drawn}
+    originals = list({image.hash: image for image in [*photographs, *(image for image, _ in drawn)]}.values())
     hashes = {image.hash: perceptual_hashes(media.get(image)) for image in originals}
     plain = sum(not found for found in hashes.values())
     chooser = random.Random(arguments.seed)
@@ -74,12 +79,12 @@ def main() -> None:
     different = told * (told - 1) // 2
     report: dict[str, Json] = {
         "pictures": len(originals),
-        "drawn": len({image.hash for image in drawn}),
+        "drawn": len({image.hash for image, _ in drawn}),
         "photographs": len({image.hash for image in photographs}),
         "of_one_colour": plain,
         "max_distance_bits": MAX_DISTANCE,
         "found": {name: f"{found[name]} of {told}" for name in COPIES},
-        "missed": {name: len(missed[name]) for name in COPIES},
+        "missed": {name: Counter(kinds[one] for one in missed[name]) for name in COPIES},
         "false_pairs_of_originals": f"{among} of {different}",
         "false_pairs_in_10000": round(10_000 * among / different, 3),
         "false_pairs_of_copies": {name: f"{false[name]} of {told * (told - 1)}" for name in COPIES},
@@ -117,9 +122,9 @@ COPIES: dict[str, Callable[[Image.Image, random.Random], Image.Image]] = {
 }
 
 
-def photographed(media: MediaStore) -> Iterator[ImageRef]:
-    """Every picture of the packages, whole and in tiles."""
-    for path in sorted(path for folder in FOLDERS for path in folder.glob("*") if path.suffix in (".png", ".jpg")):
+def photographed(media: MediaStore, folders: Sequence[Path]) -> Iterator[ImageRef]:
+    """Every picture of the folders, whole and in tiles."""
+    for path in sorted(path for folder in folders for path in folder.glob("*") if path.suffix in (".png", ".jpg")):
         try:
             picture = decode_image(path.read_bytes(), path.name)
         except MediaError:
@@ -134,8 +139,8 @@ def photographed(media: MediaStore) -> Iterator[ImageRef]:
                     yield media.add(tile)
 
 
-def drawn_pictures(media: MediaStore, families: Sequence[str], count: int, seed: int) -> Iterator[ImageRef]:
-    """The first pictures of every family's held-out questions, in turn."""
+def drawn_pictures(media: MediaStore, families: Sequence[str], count: int, seed: int) -> Iterator[tuple[ImageRef, str]]:
+    """The first pictures of every family's held-out questions, in turn, each with its family."""
     given: set[str] = set()
     index = 0
     while len(given) < count and index < 40 * count:
@@ -146,7 +151,7 @@ def drawn_pictures(media: MediaStore, families: Sequence[str], count: int, seed:
         for image in task.images[:1]:
             if image.hash not in given:
                 given.add(image.hash)
-                yield image
+                yield image, name
         index += 1
 
 

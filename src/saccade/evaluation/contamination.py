@@ -2,7 +2,8 @@
 
 Pictures are compared by a perceptual hash of 256 bits (``imagehash.phash`` of 16 x 16) after uniform borders are cut
 off. It finds copies in another size, format or frame. It does not find crops, rotations and mirror images, nor the same
-scene drawn or photographed again; pictures of one colour are compared by their pixels alone.
+scene drawn or photographed again; pictures of one colour are compared by their pixels alone. A regular grid whose
+shapes are as bright as their ground has hardly any frequencies of its own: JPEG decides many of its bits.
 """
 
 import re
@@ -27,8 +28,8 @@ LEAST_CONTRAST = 0.3
 BLOCK = 512
 
 CANNOT_FIND = (
-    "Not found: crops, rotations and mirror images of a picture, the same scene drawn or photographed again, and "
-    "questions in other words."
+    "Not found: crops, rotations and mirror images of a picture, the same scene drawn or photographed again, some "
+    "copies by JPEG of regular grids whose shapes are as bright as their ground, and questions in other words."
 )
 
 Hash = tuple[int, ...]
