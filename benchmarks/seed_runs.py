@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import statistics
 import subprocess
 import sys
@@ -109,7 +110,7 @@ def run_all(
 
 def write_results(path: Path, script: str, rows: Sequence[Row], **more: Any) -> None:
     """All rows in one file, with the command and the date."""
-    command = f"python benchmarks/{script} " + " ".join(sys.argv[1:])
+    command = shlex.join(["python", f"benchmarks/{script}", *sys.argv[1:]])
     head = json.dumps({"command": command, "date": date.today().isoformat(), **rounded(more)})
     lines = ",\n".join(json.dumps(rounded(row)) for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
