@@ -8,12 +8,12 @@ import hashlib
 import io
 import struct
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cachetools import LRUCache
 from PIL import Image
 
 from saccade.atomic import link_or_copy, write_whole
@@ -90,11 +90,9 @@ class MediaStore:
         limits: ImageLimits = DEFAULT_LIMITS,
     ) -> None:
         self._directory = directory
-        self._cache_bytes = cache_bytes
         self._limits = limits
         self._backings: dict[str, _Backing] = {}
-        self._cache: OrderedDict[str, Image.Image] = OrderedDict()
-        self._cached_bytes = 0
+        self._cache: LRUCache[str, Image.Image] = LRUCache(cache_bytes, getsizeof=_decoded_size)
         self._lock = threading.Lock()
         self._temporary: list[set[str]] = []
 
@@ -108,7 +106,7 @@ class MediaStore:
             backings = dict(self._backings)
         return {
             "directory": self._directory,
-            "cache_bytes": self._cache_bytes,
+            "cache_bytes": self._cache.maxsize,
             "limits": self._limits,
             "backings": backings,
         }
@@ -130,15 +128,13 @@ class MediaStore:
                 self._temporary.remove(added)
                 for key in added:
                     self._backings.pop(key, None)
-                    cached = self._cache.pop(key, None)
-                    self._cached_bytes -= _decoded_size(cached) if cached else 0
+                    self._cache.pop(key, None)
 
     def forget(self, image: ImageRef) -> None:
         """Drops a picture that nothing needs any more, and the file of it that this store has made."""
         with self._lock:
             backing = self._backings.pop(image.hash, None)
-            cached = self._cache.pop(image.hash, None)
-            self._cached_bytes -= _decoded_size(cached) if cached else 0
+            self._cache.pop(image.hash, None)
         if isinstance(backing, _OnDisk) and backing.path.parent == self._directory:
             backing.path.unlink(missing_ok=True)
 
@@ -178,7 +174,6 @@ class MediaStore:
         key = image if isinstance(image, str) else image.hash
         with self._lock:
             if key in self._cache:
-                self._cache.move_to_end(key)
                 return self._cache[key]
             backing = self._backings.get(key)
         if backing is None:
@@ -239,17 +234,17 @@ class MediaStore:
                     self._temporary[-1].add(key)
 
     def _remember(self, key: str, image: Image.Image) -> None:
-        """Cache a decoded picture; the least recently used ones make room."""
-        gone: list[str] = []
+        """Cache a decoded picture; the least recently used ones make room. One larger than the cache is not kept."""
+        size, gone = _decoded_size(image), []
         with self._lock:
-            if key not in self._cache:
+            if self._cache.get(key) is not None:
+                return
+            if size > self._cache.maxsize:
+                gone.append(key)
+            else:
+                while self._cache.currsize + size > self._cache.maxsize:
+                    gone.append(self._cache.popitem()[0])
                 self._cache[key] = image
-                self._cached_bytes += _decoded_size(image)
-            self._cache.move_to_end(key)
-            while self._cached_bytes > self._cache_bytes:
-                oldest, picture = self._cache.popitem(last=False)
-                self._cached_bytes -= _decoded_size(picture)
-                gone.append(oldest)
         for oldest in gone:
             self._encode(oldest)
 

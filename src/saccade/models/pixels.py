@@ -1,6 +1,5 @@
 """Pixels as a vision tower takes them: prepared once per image, and embedded as patches by one matrix product."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from threading import Lock
 from typing import Protocol
 
 import torch
+from cachetools import LRUCache
 from jaxtyping import Float
 from PIL import Image
 from torch import Tensor, nn
@@ -56,9 +56,7 @@ class PatchCache:
         self.processed = 0
         """Images run through the processor so far."""
         self._prepare = prepare
-        self._capacity_bytes = capacity_bytes
-        self._held_bytes = 0
-        self._patches: OrderedDict[str, Patches] = OrderedDict()
+        self._patches: LRUCache[str, Patches] = LRUCache(capacity_bytes, getsizeof=lambda held: held.values.nbytes)
         self._lock = Lock()
 
     def get(self, images: Sequence[ImageRef]) -> list[Patches]:
@@ -68,15 +66,11 @@ class PatchCache:
     def _one(self, image: ImageRef) -> Patches:
         held = self._patches.get(image.hash)
         if held is not None:
-            self._patches.move_to_end(image.hash)
             return held
         patches = self._prepare(self.media.get(image))
         self.processed += 1
-        self._patches[image.hash] = patches
-        self._held_bytes += patches.values.nbytes
-        while self._held_bytes > self._capacity_bytes and len(self._patches) > 1:
-            _, dropped = self._patches.popitem(last=False)
-            self._held_bytes -= dropped.values.nbytes
+        if patches.values.nbytes <= self._patches.maxsize:
+            self._patches[image.hash] = patches
         return patches
 
 

@@ -4,9 +4,10 @@ import base64
 import binascii
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+
+from cachetools import LRUCache
 
 from saccade.errors import ToolError, UserError
 from saccade.media.decode import ImageLimits, MediaError
@@ -39,10 +40,8 @@ class ReceivedImages:
             if not folder.is_dir():
                 raise UserError(f"the folder of pictures {folder} is not there; name a folder that exists")
         self._folders = tuple(folder.resolve() for folder in folders)
-        self._max_bytes = max_bytes
         self._limits = limits
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._bytes = 0
+        self._kept: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
         self._lock = threading.Lock()
 
     @property
@@ -108,7 +107,6 @@ class ReceivedImages:
         with self._lock:
             if key not in self._kept:
                 raise UnknownImageError(f"no picture with the hash {key} is held here; send it as a data URL")
-            self._kept.move_to_end(key)
             return self._kept[key]
 
     def _from_path(self, text: str) -> bytes:
@@ -128,10 +126,5 @@ class ReceivedImages:
 
     def _keep(self, key: str, raw: bytes) -> None:
         with self._lock:
-            if key not in self._kept:
+            if len(raw) <= self._kept.maxsize:
                 self._kept[key] = raw
-                self._bytes += len(raw)
-            self._kept.move_to_end(key)
-            while self._bytes > self._max_bytes:
-                _, oldest = self._kept.popitem(last=False)
-                self._bytes -= len(oldest)

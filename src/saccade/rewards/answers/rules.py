@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import combinations
 
-import numpy as np
+from rapidfuzz.distance import Levenshtein
 
 from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.doubts import doubts_of
@@ -157,21 +157,7 @@ def _similarity(prediction: str, gold: str, threshold: float) -> float:
     # Bounds the work too: an answer of very different length cannot reach the threshold.
     if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
         return 0.0
-    return 1.0 - edit_distance(given, wanted) / longer
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Levenshtein distance, one vectorised row per character of ``a``."""
-    letters = np.array([ord(letter) for letter in b], dtype=np.int64)
-    places = np.arange(len(b) + 1)
-    row = places.copy()
-    for index, letter in enumerate(a, start=1):
-        best = np.empty_like(row)
-        best[0] = index
-        best[1:] = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(letter)))
-        # Insertions: best[j] = min over k <= j of best[k] + (j - k).
-        row = np.minimum.accumulate(best - places) + places
-    return int(row[-1])
+    return 1.0 - Levenshtein.distance(given, wanted) / longer
 
 
 def _same_integer(prediction: str, gold: str) -> bool:

@@ -5,10 +5,11 @@ import logging
 import random
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from urllib.parse import quote
+
+from cachetools import LRUCache
 
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, png_bytes
@@ -36,16 +37,13 @@ class SentImages:
     """Hashes of the images that the server has, as far as is known here; one thread at a time sends an image."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: LRUCache[str, None] = LRUCache(KNOWN_IMAGES)
         self._sending: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def add(self, key: str) -> None:
         with self._lock:
             self._known[key] = None
-            self._known.move_to_end(key)
-            if len(self._known) > KNOWN_IMAGES:
-                self._known.popitem(last=False)
 
     def forget(self, keys: Sequence[str]) -> None:
         with self._lock:

@@ -5,11 +5,12 @@ import math
 import re
 from collections.abc import Callable, Generator
 
+from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import document_prompt
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import always_judged
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED
-from saccade.rewards.answers.rules import edit_distance
 
 JUDGE_ATTEMPTS = 5
 NOT_ANSWERABLE = "not answerable"
@@ -27,7 +28,7 @@ _EXACT = (
 def anls(gold: str, said: str) -> float:
     """Both harnesses': as the texts are, nothing at a half or below."""
     longest = max(len(gold.upper()), len(said.upper()))
-    similarity = 1.0 - edit_distance(gold, said) / longest if longest else 1.0
+    similarity = 1.0 - Levenshtein.distance(gold, said) / longest if longest else 1.0
     return similarity if similarity > ANLS_THRESHOLD else 0.0
 
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable
 
+from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading, ReadingName
 from saccade.evaluation.benchmarks.hub_rows import literal_list
-from saccade.rewards.answers.rules import edit_distance
 
 MAX_RELATIVE_CHANGE = 0.05
 ANLS_THRESHOLD = 0.5
@@ -45,7 +46,7 @@ def anls_distance(said: str, gold: str) -> float:
     """Edit distance of the squeezed small letters over the length of the longer text as it came."""
     longest = max(len(gold.upper()), len(said.upper()))
     plain = [" ".join(text.strip().lower().split()) for text in (gold, said)]
-    return edit_distance(plain[0], plain[1]) / longest if longest else 0.0
+    return Levenshtein.distance(plain[0], plain[1]) / longest if longest else 0.0
 
 
 def anls_of_golds(row: BenchmarkRow, reply: str) -> Extracted:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Generator
 
+from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import LETTERS, BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import extract_prompt
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import NO_VERDICT, listed_options
 from saccade.rewards.answers.expressions import evaluate
-from saccade.rewards.answers.rules import edit_distance
 
 
 def _mathvista_alone(row: BenchmarkRow, reply: str) -> str | None:
@@ -33,7 +34,7 @@ def _mathvista_credit(row: BenchmarkRow, extracted: str) -> Extracted:
         said = lettered[0].upper() if lettered else said
         place = LETTERS.find(said) if len(said) == 1 else -1
         if not 0 <= place < len(options):
-            place = min(range(len(options)), key=lambda one: edit_distance(said, options[one]))
+            place = min(range(len(options)), key=lambda one: Levenshtein.distance(said, options[one]))
         return Extracted(options[place], float(options[place].strip() == row.answer.strip()))
     try:
         if kind == "integer":
