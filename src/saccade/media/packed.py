@@ -28,7 +28,8 @@ def add_packed(media: MediaStore, pictures: Mapping[str, bytes]) -> None:
 
 def packed(image: Image.Image) -> bytes:
     """Width and height, little-endian, and the compressed bytes of an RGB image."""
-    return _SIZE.pack(image.width, image.height) + pa.compress(image.tobytes(), codec=_CODEC, asbytes=True)
+    content: bytes = pa.compress(image.tobytes(), codec=_CODEC, asbytes=True)
+    return _SIZE.pack(image.width, image.height) + content
 
 
 def unpacked(raw: bytes, where: str) -> Image.Image:
