@@ -7,7 +7,7 @@ first two are yes and no, as often one as the other.
 from numpy.random import Generator
 
 from saccade.tasks.families.plates import MarkedPlate, marked_plates, marked_scene, shown_colours
-from saccade.tasks.scene import Scene, pick, whole_knob
+from saccade.tasks.scene import Scene, pick
 from saccade.types import AnswerKind
 
 SIDES = {"left of": (0, -1), "right of": (0, 1), "above": (1, -1), "below": (1, 1)}
@@ -43,11 +43,8 @@ def draw_plate_relation(rng: Generator, difficulty: float) -> Scene:
 
 
 def draw_plate_count(rng: Generator, difficulty: float) -> Scene:
-    """How many plates are there? Each one is a target.
-
-    Two or three of the easiest, three to six of the hardest: with the usual numbers "2" was right for every other one.
-    """
-    plates = marked_plates(rng, difficulty, (whole_knob(difficulty, 2, 2, 3), whole_knob(difficulty, 3, 4, 6)))
+    """How many plates are there? Each one is a target."""
+    plates = marked_plates(rng, difficulty)
     kind: AnswerKind = "integer"
     return marked_scene(plates, difficulty, "How many plates are there?", str(len(plates)), sought=plates, kind=kind)
 

@@ -133,9 +133,9 @@ def shown_colours(difficulty: float) -> tuple[str, ...]:
     return tuple(PLATE_COLOURS)[: whole_knob(difficulty, 4, 4, len(PLATE_COLOURS))]
 
 
-def marked_plates(rng: Generator, difficulty: float, counts: tuple[int, int] | None = None) -> list[MarkedPlate]:
-    """Plates in random order; the first are as random as any other. ``counts`` are the fewest and the most."""
-    fewest, most = counts or (whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6))
+def marked_plates(rng: Generator, difficulty: float) -> list[MarkedPlate]:
+    """Plates in random order; the first are as random as any other."""
+    fewest, most = whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6)
     count = int(rng.integers(fewest, most + 1))
     jitter = whole_knob(difficulty, 0, 1, 7)
     cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
