@@ -255,12 +255,12 @@ MOLECULE_PROGRAMS = (
     ),
     Program(
         name="hydroxyls",
-        wordings=("How many OH groups are there?", "Count the hydroxyl groups."),
+        wordings=("How many OH groups are there?", "How many times is an OH written, also as HO?"),
         ask=_count_group(hydroxyls, "oxygen"),
     ),
     Program(
         name="amines",
-        wordings=("How many NH2 groups are there?", "Count the primary amino groups."),
+        wordings=("How many NH2 groups are there?", "How many times is an NH2 written, also as H2N?"),
         ask=_count_group(amines, "nitrogen"),
     ),
     Program(
