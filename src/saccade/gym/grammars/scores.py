@@ -51,7 +51,7 @@ def draw_score(rng: Generator, levels: Levels) -> ScoreState:
     """2 to 10 measures that are full."""
     count = int(rng.integers(2, levels.whole("measures", 3, 6, 10) + 1))
     shortest = levels.whole("rhythm", 2, 1, 1)
-    signs, rests = levels.knob("signs", 0.0, 0.12, 0.3), 0.16
+    signs, rests = levels.knob("signs", 0.06, 0.14, 0.3), 0.16
     clef = tuple(CLEFS)[int(rng.integers(len(CLEFS)))]
     meter = METERS[int(rng.integers(len(METERS)))]
     key = KEYS[int(rng.integers(len(KEYS)))]

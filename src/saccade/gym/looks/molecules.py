@@ -39,10 +39,14 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
     Compute2DCoords(molecule, nFlipsPerSample=3, nSample=SAMPLES, sampleSeed=1, permuteDeg4Nodes=True)
     drawer = MolDraw2DSVG(known.width, known.height)
     options = drawer.drawOptions()
-    options.prepareMolsBeforeDrawing = False
-    options.padding = levels.knob("print", 0.05, 0.1, 0.17)
-    options.rotate = float(rng.integers(0, 360))
-    options.bondLineWidth = int(rng.integers(1, 3))
+    wanted: dict[str, float] = {
+        "prepareMolsBeforeDrawing": False,
+        "padding": levels.knob("print", 0.05, 0.1, 0.17),
+        "rotate": float(rng.integers(0, 360)),
+        "bondLineWidth": int(rng.integers(1, 3)),
+    }
+    for name, value in wanted.items():  # RDKit's stubs give each option the type of all options
+        setattr(options, name, value)
     if is_black:
         options.useBWAtomPalette()
     drawer.DrawMolecule(molecule)

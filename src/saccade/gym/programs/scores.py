@@ -44,11 +44,17 @@ def _letter(asking: Asking) -> ProgramQuestion | None:
 
 
 def _value(asking: Asking) -> ProgramQuestion | None:
-    wanted = asking.wanted(VALUES)
+    wanted = asking.wanted(_values(asking.state))
     for note in _notes(asking):
         if note.attributes["value"] == wanted:
             return choice_of(wanted, VALUES, _words(note), [note])
     return None
+
+
+def _values(state: SceneState) -> list[str]:
+    """The note values that there are."""
+    there = {note.attributes["value"] for note in state.of_kind("note")}
+    return [value for value in VALUES if value in there]
 
 
 def _count_notes(asking: Asking) -> ProgramQuestion | None:
@@ -67,7 +73,7 @@ def _count_rests(asking: Asking) -> ProgramQuestion | None:
 
 
 def _count_value(asking: Asking) -> ProgramQuestion | None:
-    value = asking.wanted(VALUES)
+    value = asking.wanted(_values(asking.state))
     found = [note for note in asking.state.of_kind("note") if note.attributes["value"] == value]
     rests = [rest for rest in asking.state.of_kind("rest") if rest.attributes["value"] == value]
     return count_of(len(found), {"value": value}, found, wrong=[len(found) + len(rests)]) if found else None
