@@ -156,6 +156,8 @@ def load(port: int, answers_file: Path, count: int, clients: int, seconds: float
     until = time.monotonic() + seconds
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(lambda client: found.work(client, until, episodes), range(clients)))
+    if len(found.seconds) < 2:
+        sys.exit(f"{len(found.seconds)} replies in {seconds:g} s; give more --seconds on a machine that is so busy")
     p50, p95 = (statistics.quantiles(found.seconds, n=20)[place] for place in (9, 18))
     seen = {
         "replies": found.replies,
@@ -251,6 +253,8 @@ def compare(given: argparse.Namespace) -> None:
         while asking.poll() is None:
             memory.append(process.memory_info().rss / 2**20)
             time.sleep(1)
+        if asking.returncode:
+            sys.exit("the clients ended by an error")
         found = json.loads(asking.stdout.read())
         wall_s = time.monotonic() - began
         after = process.cpu_times()
