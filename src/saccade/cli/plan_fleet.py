@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from saccade.train.fleet_record import Layout, Step
 
 _LAYOUT = re.compile(r"(?P<learners>\d{1,5})\+(?P<rollouts>\d{1,5})(?::(?P<ahead>\d{1,3}))?")
+_TELLS_APART = 1.5
+"""How much larger the largest batch must be than the smallest to tell what batches and what questions cost."""
 _SHOWN = ("1+0", "1+1", "1+2", "2+2", "1+1:1", "1+2:1", "2+2:1", "2+4:1", "4+4:1")
 
 
@@ -64,6 +66,12 @@ def plan_fleet(
     clock = " of the processor" if processor else ""
     click.echo(f"Calibrated by {len(steps)} steps of {run} ({own.name}): {measured_s:.3f} s{clock} a step, measured")
     _tell(rates)
+    asked_at_once = [len(step.groups) for one in runs for step in one.steps]
+    if max(asked_at_once) < _TELLS_APART * min(asked_at_once):
+        click.echo(
+            f"  all batches have about {max(asked_at_once)} questions: what a batch costs by itself is not told apart "
+            "from what its questions cost. Give --also a run with half as many, before you ask for other shares"
+        )
     click.echo("\nEvery number below is modelled, none measured.")
     click.echo(f"{'learners + rollouts':<38}{'step':>9}{'learners idle':>15}{'rollouts idle':>15}{'staleness':>11}")
     for layout in asked:
