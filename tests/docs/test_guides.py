@@ -70,3 +70,13 @@ def test_exit_statuses_and_variables_are_those_of_the_code() -> None:
     ours = set(re.findall(r"\bSACCADE_[A-Z]+\b", SOURCE))
     text = (DOCS / "reference" / "exit_codes.md").read_text(encoding="utf-8")
     assert sorted(name for name in ours if name not in text) == []
+
+
+def test_links_of_the_pages_outside_the_site_lead_somewhere() -> None:
+    broken = [
+        f"{page}: {link}"
+        for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8"))
+        if not link.startswith("http") and not (ROOT / link).exists()
+    ]
+    assert broken == []
