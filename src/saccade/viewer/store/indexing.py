@@ -1,6 +1,8 @@
 """Making the index of files that have none: newest first, in processes of its own where there is much to read."""
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -67,8 +69,22 @@ def index_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordF
             yield file
         return
     # Fresh ones: a fork of a process with threads may hang.
-    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(PROCESSES, mp_context=fresh, initializer=end_with_parent) as pool:
         yield from _beside(run, rest, pool, is_ended)
+
+
+def end_with_parent() -> None:
+    """In a process of the pool: its end when the viewer is killed, which would leave it waiting for work for good."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _beside(
