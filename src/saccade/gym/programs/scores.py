@@ -39,7 +39,8 @@ def _letter(asking: Asking) -> ProgramQuestion | None:
         if note.attributes["letter"] == wanted:
             place = STEPS.index(wanted)
             wrong = [STEPS[(place + step) % 7] for step in (1, -1, 2)]
-            return choice_of(wanted, STEPS, _words(note), [asking.state.element("clef"), note], wrong=wrong)
+            # No options: their own letters would be read for those of notes.
+            return told_of(wanted, [asking.state.element("clef"), note], words=_words(note), near=wrong)
     return None
 
 
@@ -102,9 +103,9 @@ def _major(asking: Asking) -> ProgramQuestion | None:
     state, named = _score(asking.state), KEYS[1:]
     if state.key != asking.wanted(named):
         return None
-    place = named.index(state.key)
-    wrong = [named[(place + step) % len(named)] for step in (1, -1)]
-    return choice_of(state.key, named, {}, [state.element("key")], wrong=wrong)
+    place, options = named.index(state.key), [f"{key} major" for key in named]
+    wrong = [options[(place + step) % len(options)] for step in (1, -1)]
+    return choice_of(options[place], options, {}, [state.element("key")], wrong=wrong)
 
 
 def _highest(asking: Asking) -> ProgramQuestion | None:
@@ -190,7 +191,7 @@ SIGNATURE_PROGRAMS = (
     ),
     Program(
         name="major_key",
-        wordings=("Of which major key is the key signature?", "Which major key has this key signature?"),
+        wordings=("Of which major key is the key signature?", "Which key in major has this signature?"),
         ask=_major,
     ),
 )
