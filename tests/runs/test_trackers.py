@@ -120,12 +120,18 @@ def test_wandb_offline_keeps_its_files_with_the_run(tmp_path: Path, monkeypatch:
     assert all(name.endswith(known) for name in kept)
 
 
+ASKS_TRACKIO = """
+import json, trackio
+from trackio.sqlite_storage import SQLiteStorage
+names = [run.name for run in trackio.Api().runs("demos")]
+print(json.dumps([SQLiteStorage.get_logs("demos", "followed"), names], default=str))
+"""
+
+
 def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trackio = pytest.importorskip("trackio", reason="Trackio is not installed: `make setup` installs it")
-    from trackio.sqlite_storage import SQLiteStorage
-
+    pytest.importorskip("trackio", reason="Trackio is not installed: `make setup` installs it")
     base, out = f"sqlite:///{tmp_path}/mlflow.db", tmp_path / "followed"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", base)
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -159,7 +165,10 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     assert {"after_rl/accuracy", "rl/reward/mean"} <= set(runs[0].data.metrics)
     assert [one.path for one in client.list_artifacts(runs[0].info.run_id) if one.path == "report.html"]
     assert [one.path for one in client.list_artifacts(runs[0].info.run_id, "images") if one.path.endswith(".png")]
-    logs = [one for one in SQLiteStorage.get_logs("demos", "followed") if "record" in one]
-    assert sorted(int(one["record"]) for one in logs) == list(range(1, count + 1))
-    assert len(list(trackio.Api().runs("demos"))) == 1
+    # In a process of its own: Trackio reads its directory from the environment when it is imported.
+    told = subprocess.run([sys.executable, "-c", ASKS_TRACKIO], check=True, capture_output=True, text=True).stdout
+    logs, names = json.loads(told.splitlines()[-1])
+    assert sorted(int(one["record"]) for one in logs if "record" in one) == list(range(1, count + 1))
+    assert any(isinstance(value, dict) and "file_path" in value for one in logs for value in one.values()), logs[-1]
+    assert names == ["followed"]
     assert json.loads((out / "trackers.json").read_text()) == {"mlflow": runs[0].info.run_id, "trackio": "followed"}
