@@ -40,9 +40,7 @@ def _asserts(node: ast.AST) -> bool:
         return True
     called = node.func if isinstance(node, ast.Call) else None
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name in ("raises", "warns", "call_and_validate", "wait_for") or name.startswith(
-        ("assert_", "check_", "judge")
-    )
+    return name in _ASSERTING or name.startswith(("assert_", "check_", "judge"))
 
 
 def test_what_make_check_leaves_out_is_there() -> None:

@@ -1,9 +1,8 @@
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costs import assert_costs_at_most
 from saccade.errors import UserError
 from saccade.protocols.markup import MAX_CALL_CHARS, MAX_TURN_CHARS
 from saccade.protocols.protocol import ParsedTurn
@@ -167,10 +166,8 @@ def test_a_turn_over_the_limit_is_not_read() -> None:
 @pytest.mark.parametrize("piece", ["<", "<think>", "</think>", "<think></think>", "<|im_", "[", "\x00", "<answer"])
 def test_reading_a_long_hostile_turn_takes_linear_time(piece: str) -> None:
     text = piece * (MAX_TURN_CHARS // len(piece))
-    started = time.process_time()
-    parsed = parse(text)
-    assert isinstance(parsed.action, Malformed)
-    assert time.process_time() - started < 1.0
+    assert isinstance(parse(text).action, Malformed)
+    assert_costs_at_most(lambda: parse(text), 1.0)
 
 
 def test_a_call_is_written_as_qwen_writes_it() -> None:

@@ -1,11 +1,10 @@
 """Chains that attack their reader: long, nested, never closed; read in linear time, with bounded results."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costs import assert_costs_at_most
 from saccade.protocols import LinguisticTool, LinguisticToolbox, read_chain
 from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.tool_tags import MAX_CALLS, MAX_PAGES_NAMED
@@ -66,9 +65,8 @@ def test_long_texts_are_read_in_linear_time(piece: str, place: str) -> None:
         blocks["description"] = f'<tool name="a" args="{many}' + ('">x</tool>' if place == "args" else "")
     text = many if place == "alone" else "".join(f"<{tag}>{content}</{tag}>" for tag, content in blocks.items())
     assert len(text) <= MAX_TURN_CHARS
-    started = time.process_time()
     found = read_chain(text, BOX, 3)
-    assert time.process_time() - started < MAX_READ_S
+    assert_costs_at_most(lambda: read_chain(text, BOX, 3), MAX_READ_S)
     assert len(found.calls) <= MAX_CALLS
     assert len(found.chosen) <= MAX_PAGES_NAMED
 

@@ -1,12 +1,11 @@
 """Replies of a curator: the paper's grammar, and all that models write beside it."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tools_samples import EMPTY, trajectory
 
+from costs import assert_costs_at_most
 from saccade.curation.linguistic_tools import RefusedTool, asked_tools, read_reply, written_reply
 from saccade.curation.linguistic_tools.grammar import MAX_NEW, MAX_REPLY_CHARS
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
@@ -126,10 +125,8 @@ def test_half_surrogates_become_question_marks() -> None:
 
 @pytest.mark.parametrize("piece", ["DEFINE_TOOL:", "<tool ", USE, "||", " ", "- ", "*", "END_OF", "</tool> "])
 def test_a_megabyte_is_read_in_linear_time(piece: str) -> None:
-    started = time.process_time()
-    read_reply(piece * (1_000_000 // len(piece)) + f"\n{END}", POOL)
-    read_reply(piece * (30_000 // len(piece)) + f"\n{END}", POOL)
-    assert time.process_time() - started < 1.0
+    assert_costs_at_most(lambda: read_reply(piece * (1_000_000 // len(piece)) + f"\n{END}", POOL), 1.0)
+    assert_costs_at_most(lambda: read_reply(piece * (30_000 // len(piece)) + f"\n{END}", POOL), 1.0)
 
 
 PIECES = (
