@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import date
 from pathlib import Path
 from threading import Lock
@@ -78,9 +78,9 @@ def run_all(
 ) -> list[Row]:
     """A row for each variant and seed: from ``results.jsonl`` where it was made with the same settings, else made now.
 
-    The ``base`` of every seed comes first, since the others start from its imitation; then all of a seed, or with
-    ``variants_first`` all seeds of a variant. ``run`` is given the variant, the seed, the directory of all runs, the
-    threads and the settings.
+    A seed's ``base`` comes before its other variants, since they start from its imitation; with ``variants_first`` all
+    bases come first, then all seeds of a variant after another. ``run`` is given the variant, the seed, the directory
+    of all runs, the threads and the settings.
     """
     results = arguments.out / "results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -100,12 +100,19 @@ def run_all(
         print(f"{variant}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
         return row
 
+    variants_asked = [variant for variant in arguments.variants if variant != base]
     with ThreadPoolExecutor(arguments.at_once) as pool:
-        rows = list(pool.map(lambda seed: made(base, seed), arguments.seeds))
-        others = [(variant, seed) for seed in arguments.seeds for variant in arguments.variants if variant != base]
+        bases = {pool.submit(made, base, seed): seed for seed in arguments.seeds}
         if variants_first:
-            others.sort(key=lambda pair: arguments.variants.index(pair[0]))
-        return rows + list(pool.map(lambda pair: made(*pair), others))
+            rows = [done.result() for done in bases]
+            others = [(variant, seed) for variant in variants_asked for seed in arguments.seeds]
+            return rows + list(pool.map(lambda pair: made(*pair), others))
+        waiting = {}
+        for done in as_completed(bases):
+            done.result()
+            waiting[bases[done]] = [pool.submit(made, variant, bases[done]) for variant in variants_asked]
+        rest = [one.result() for seed in arguments.seeds for one in waiting[seed]]
+        return [done.result() for done in bases] + rest
 
 
 def write_results(path: Path, script: str, rows: Sequence[Row], **more: Any) -> None:
