@@ -125,10 +125,19 @@ def test_an_evaluation_is_compared_with_the_first_that_asked_the_same_questions(
     assert found == [("before_easy", "after_easy", 0.0), ("before_hard", "after_hard", 1.0)]
 
 
-def test_the_summary_names_the_main_measurements_and_counts_those_on_other_questions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        (("before_other", "after_other"), "2 more measurements, on other questions, are below."),
+        (("after_other",), "1 more measurement, on other questions, is below."),
+    ],
+)
+def test_the_summary_names_the_main_measurements_and_counts_those_on_other_questions(
+    tmp_path: Path, others: tuple[str, ...], said: str
+) -> None:
     media = MediaStore()
     tasks = [search_task(media, 0)]
-    names = ("before", "before_other", "after", "after_other")
+    names = ("before", "after", *others)
     root = tmp_path / "run"
     with RunDirectory.create(root, resume=False, settings=SETTINGS, command=("saccade",), title="two kinds") as run:
         with MetricsWriter.open(run.paths.metrics, stages=names) as metrics:
@@ -137,7 +146,7 @@ def test_the_summary_names_the_main_measurements_and_counts_those_on_other_quest
         run.finish("finished")
     write_report(RunPaths(root=root))
     text = Page(root / "report.html").text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "On 1 question the model was right in 0 % before and in 100 % after. 2 more measurements" in text
+    assert f"On 1 question the model was right in 0 % before and in 100 % after. {said}" in text
 
 
 def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:

@@ -10,6 +10,7 @@ from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import duration
 from saccade.runs.trained_on import Novelty
 from saccade.types import Json
+from saccade.viewer.drawn import counted
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.words import number_text, percent_text, readable, visible
 
@@ -169,7 +170,8 @@ def _result(evidence: Evidence) -> str:
     noun = "question" if counts == [1] else "questions"
     kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
     others = len(names) - len(scored)
-    beside = f" {others} more measurements, on other questions, are below." if others else ""
+    more = f" {counted(others, 'more measurement')}, on other questions, {'is' if others == 1 else 'are'} below."
+    beside = more if others else ""
     return f"On {questions} {kind} the model was right {_listed(numbers)}.{beside}"
 
 
