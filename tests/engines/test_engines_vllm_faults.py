@@ -108,7 +108,8 @@ def test_weights_that_come_in_flight_sample_the_rest_of_a_turn_and_the_reply_say
         async with engine.sequences(["a"]) as [slot]:
             asking = asyncio.create_task(slot.sample(asked.ids, asked.images, long))
             if with_weights is not None:
-                # As a loop does that learns in another thread.
+                # As a loop does that learns in another thread, after sampling has begun with the weights before.
+                await asyncio.to_thread(server.wait_for_the_waiting)
                 await asyncio.to_thread(engine.update_weights, with_weights, 1)
             first = await asking
             return first, await slot.sample((*asked.ids, *first.ids), asked.images, replace(long, max_tokens=4))

@@ -128,6 +128,11 @@ class FakeVllm:
     def _hangs_up(self) -> bool:
         return self.is_down
 
+    def wait_for_the_waiting(self) -> None:
+        """Returns when a request for tokens waits at ``waits_at``, or is on its way there."""
+        if not self._waits.wait(WEIGHTS_WITHIN_S):
+            raise TimeoutError(f"no request for tokens came within {WEIGHTS_WITHIN_S:g} s")
+
     def _answered(self, path: str, body: Json) -> Reply:
         fields = body if isinstance(body, dict) else {}
         self.posted.append(path)
