@@ -30,8 +30,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 def test_a_servers_pages_come_here_and_stay_in_the_questions_document(served: Served) -> None:
     media = MediaStore()
-    with served, RemoteTools(served.url) as remote:
-        tool = remote.tool("search_pages")
+    with served, RemoteTools(served.url) as remote, RemoteTools(served.url, patience_s=0.3) as hasty:
+        tool, soon_gone = remote.tool("search_pages"), hasty.tool("search_pages")
         assert origin_of(tool) == {"service": served.url}
         found = tool.call({"query": "a red circle", "k": 2}, (), media)
         assert len(found.images) == 2
@@ -52,7 +52,7 @@ def test_a_servers_pages_come_here_and_stay_in_the_questions_document(served: Se
         assert not again.images
         assert "page2.png#1: image 1, shown before" in again.text
     with pytest.raises(MachineError):
-        tool.call({"query": "red"}, (), media)
+        soon_gone.call({"query": "red"}, (), media)
 
 
 def test_the_tools_file_says_what_the_index_lacks(served: Served, tmp_path: Path) -> None:

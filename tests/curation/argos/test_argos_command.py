@@ -271,6 +271,7 @@ def test_questions_that_nothing_names_the_things_of_are_told_of_before(
     mixed = tmp_path / "mixed.jsonl"
     mixed.write_text("\n".join(map(json.dumps, rows)))
     named = ["--data", str(mixed), "--teacher", "http://127.0.0.1:9/v1", "--teacher-model", "glm"]
-    service = ["--service", "http://127.0.0.1:9", "--out", str(tmp_path / "out")]
+    # An address that is refused without being asked.
+    service = ["--service", "ftp://127.0.0.1", "--out", str(tmp_path / "out")]
     assert run_command(["curate", "argos", *named, *service]) != 0
     assert "4 of 8 questions, m0 first, have no boxes whose labels name what to look at" in capsys.readouterr().err

@@ -56,7 +56,8 @@ def copies_across_finding(drawn: DrawnFamily) -> Checked:
 
 def copies_within_finding(drawn: DrawnFamily) -> Checked:
     """Training tasks with an earlier copy: a family that has few different tasks."""
-    return _copies("copies within", drawn, drawn_train(drawn), drawn_train(drawn), COPIES_WITHIN)
+    tasks = drawn_train(drawn)
+    return _copies("copies within", drawn, tasks, tasks, COPIES_WITHIN)
 
 
 def drawn_train(drawn: DrawnFamily) -> list[Task]:
@@ -68,7 +69,6 @@ def drawn_held_out(drawn: DrawnFamily) -> list[Task]:
 
 
 def _copies(check: str, drawn: DrawnFamily, known: Sequence[Task], tested: Sequence[Task], bound: float) -> Checked:
-    is_same_list = known[:1] == tested[:1]
     by_image: dict[str, list[int]] = {}
     for place, task in enumerate(known):
         by_image.setdefault(task.images[0].hash if task.images else "", []).append(place)
@@ -77,8 +77,9 @@ def _copies(check: str, drawn: DrawnFamily, known: Sequence[Task], tested: Seque
     for place, task in enumerate(tested):
         images = like.get(task.images[0].hash, ()) if task.images else ("",)
         others = (other for image in images for other in by_image.get(image, ()))
+        # In one list a task has copies before it alone.
         copies = [
-            known[other] for other in others if (not is_same_list or other < place) and _is_asked(known[other], task)
+            known[other] for other in others if (known is not tested or other < place) and _is_asked(known[other], task)
         ]
         hits.append(bool(copies))
         example = example or (f"{copies[0].id} and {task.id}: {task.question} {task.answer}" if copies else "")
