@@ -4,8 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# A file's tests share their servers and models, so they run in one process.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+# A file's tests share their servers and models, so they run in one process; slow files come first. Many tests wait for
+# processes of their own, so there is one worker more than cores, and four at most.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 export OMP_WAIT_POLICY := passive
 
