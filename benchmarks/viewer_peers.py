@@ -8,16 +8,19 @@ A peer's Python is an environment of its own: ``python -m venv ONE && ONE/bin/pi
 peers are given questions, turns and scores of these records in files of their own, which are used again: inspect's log
 and Trackio's traces, each by a Python that has the peer. Each page is opened in headless Chromium, then its list is
 scrolled by the wheel. Said are seconds to the first row, processor seconds of the server, frames a second, memory of
-the page's process and of the server at its most. A peer that cannot write its files in half an hour is named as failed.
+the the page's process and of the server at its most. A peer gets ``--write-limit`` seconds to write its files and
+``--page-limit`` to show its first row; one that needs more is named as failed, with what it had done by then.
 """
 
 import argparse
 import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -27,8 +30,6 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-LIMIT_S = 240
-WRITE_LIMIT_S = 1800
 SCROLL_S = 5
 FRAMES = """async (seconds) => {
   let frames = 0;
@@ -44,30 +45,49 @@ FRAMES = """async (seconds) => {
 }"""
 
 INSPECT = """
-import json, sys
+import asyncio, json, sys
 from pathlib import Path
-from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSample, EvalSpec, write_eval_log
+from inspect_ai.log import EvalConfig, EvalDataset, EvalPlan, EvalResults, EvalSample, EvalSpec, EvalStats
+from inspect_ai.log._recorders.eval import EvalRecorder
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 from inspect_ai.scorer import Score
-samples, count = [], 0
-for file in sorted(Path(sys.argv[1]).glob("trajectories/rl/*.jsonl")):
-    for line in file.open():
-        one = json.loads(line)
-        if one["kind"] == "task":
-            task = one
-        if one["kind"] != "trajectory":
-            continue
-        count += 1
-        said = [ChatMessageAssistant(content=turn["text"]) for turn in one["turns"]]
-        talk = [ChatMessageUser(content=task["question"]), *said]
-        value = "C" if one["score"]["is_right"] else "I"
-        samples.append(EvalSample(id=count, epoch=1, input=task["question"], target=task["answer"], messages=talk,
-                                  scores={"match": Score(value=value, answer=one["turns"][-1]["action"]["text"])}))
-data = EvalDataset(name="scale", samples=count)
-spec = EvalSpec(created="2026-11-24T00:00:00+00:00", task="scale", dataset=data, model="m", config=EvalConfig())
-results = EvalResults(total_samples=count, completed_samples=count)
-write_eval_log(EvalLog(eval=spec, status="success", samples=samples, results=results), sys.argv[2])
+
+def samples():
+    count = 0
+    for file in sorted(Path(sys.argv[1]).glob("trajectories/rl/*.jsonl")):
+        for line in file.open():
+            one = json.loads(line)
+            if one["kind"] == "task":
+                task = one
+            if one["kind"] != "trajectory":
+                continue
+            count += 1
+            said = [ChatMessageAssistant(content=turn["text"]) for turn in one["turns"]]
+            talk = [ChatMessageUser(content=task["question"]), *said]
+            score = Score(value="C" if one["score"]["is_right"] else "I", answer=one["turns"][-1]["action"]["text"])
+            yield EvalSample(id=count, epoch=1, input=task["question"], target=task["answer"], messages=talk,
+                             scores={"match": score})
+
+async def main():
+    place = sys.argv[2]
+    recorder = EvalRecorder(str(Path(place).parent))
+    spec = EvalSpec(created="2026-11-24T00:00:00+00:00", task="scale", dataset=EvalDataset(name="scale"), model="m",
+                    config=EvalConfig())
+    await recorder.log_init(spec, place, clean=True)
+    await recorder.log_start(spec, EvalPlan())
+    [log] = recorder.data.values()
+    for count, sample in enumerate(samples(), 1):
+        await recorder.log_sample(spec, sample)
+        if count % 1000 == 0:
+            await log.write_buffered_samples()
+        if count % 10_000 == 0:
+            print(f"{count} samples written", file=sys.stderr, flush=True)
+    results = EvalResults(total_samples=count, completed_samples=count)
+    await recorder.log_finish(spec, "success", EvalStats(), results, None)
+
+asyncio.run(main())
 """
+"""As an evaluation writes its log, samples as they come: ``write_eval_log`` compares each sample with all before it."""
 
 TRACKIO = """
 import json, sys
@@ -86,6 +106,9 @@ for file in sorted(Path(sys.argv[1]).glob("trajectories/rl/*.jsonl")):
             trace = trackio.Trace(messages=talk, metadata={"right": one["score"]["is_right"]})
             trackio.log({"trace": trace}, step=step)
             step += 1
+            if step % 10_000 == 0:
+                print(f"{step} traces logged", file=sys.stderr, flush=True)
+print(f"finishing {step} traces", file=sys.stderr, flush=True)
 trackio.finish()
 """
 
@@ -143,18 +166,18 @@ def cpu_s(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(cpu_s(int(child)) for child in children)
 
 
-def looked_at(browser: Browser, address: str, row: str, *, started_s: float) -> dict[str, object]:
+def looked_at(browser: Browser, address: str, row: str, *, started_s: float, limit_s: float) -> dict[str, object]:
     """First rows, frames and memory of one page; ``row`` is a selector of the list's rows."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(1000 * LIMIT_S)
+    page.set_default_timeout(1000 * limit_s)
     try:
         while True:
             try:
                 page.goto(address)
                 break
             except Error:
-                if time.monotonic() - started_s > LIMIT_S:
-                    return {"failed": f"its server did not answer within {LIMIT_S} s"}
+                if time.monotonic() - started_s > limit_s:
+                    return {"failed": f"its server did not answer within {limit_s:.0f} s"}
                 time.sleep(0.05)
         page.wait_for_selector(row)
         first_s = time.monotonic() - started_s
@@ -221,36 +244,57 @@ def chromium() -> Iterator[Browser]:
 
 
 def measured(
-    browser: Browser, command: list[str], environment: dict[str, str], address: str, row: str
+    browser: Browser,
+    name: str,
+    command: list[str],
+    environment: dict[str, str],
+    address: str,
+    row: str,
+    limit_s: float,
 ) -> dict[str, object]:
+    say(f"{name}: its page is opened, for at most {limit_s:.0f} s until the first row")
     started_s = time.monotonic()
     server = Served(command, environment)
     try:
-        told = looked_at(browser, address, row, started_s=started_s)
+        told = looked_at(browser, address, row, started_s=started_s, limit_s=limit_s)
+        say(f"{name}: {told}")
         return {**told, "server_mib": server.peak_mib, "server_cpu_s": cpu_s(server.process.pid)}
     finally:
         server.stop()
 
 
-def made(python: str, script: str, arguments: list[str], environment: dict[str, str]) -> dict[str, object]:
-    """Runs a peer's own writer; how long it took, and its processor time, or why there is nothing to look at."""
+def made(name: str, command: list[str], environment: dict[str, str], limit_s: float) -> dict[str, object]:
+    """Runs a peer's own writer; how long it took, its processor time and what it said last, or why there is nothing."""
+    say(f"{name}: writes its files, for at most {limit_s:.0f} s")
     started_s, before = time.monotonic(), os.times()
     told: dict[str, object] = {}
-    try:
-        subprocess.run(
-            [python, "-c", script, *arguments],
-            env={**os.environ, **environment},
-            check=True,
-            timeout=WRITE_LIMIT_S,
-            stderr=subprocess.PIPE,
+    with tempfile.TemporaryFile("w+") as words:
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=words, stderr=words, start_new_session=True
         )
-    except subprocess.TimeoutExpired:
-        told = {"failed": f"its own writer had not finished after {WRITE_LIMIT_S} s"}
-    except subprocess.CalledProcessError as error:
-        told = {"failed": f"its own writer ended with {error.returncode}: {error.stderr.decode()[-500:]}"}
-    after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"write_s": time.monotonic() - started_s, "write_cpu_s": cpu, **told}
+        try:
+            status = process.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            spent_s = cpu_s(process.pid)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            told = {"failed": f"its own writer had not finished after {limit_s:.0f} s", "write_cpu_s": spent_s}
+        else:
+            after = os.times()
+            spent_s = after.children_user + after.children_system - before.children_user - before.children_system
+            told = {"write_cpu_s": spent_s}
+            if status:
+                told["failed"] = f"its own writer ended with {status}"
+        words.seek(0)
+        last = [line.strip() for line in words.read().splitlines() if line.strip()][-1:]
+    say(f"{name}: {told.get('failed', 'written')} ({spent_s:.0f} s of processor time); it said last: {last}")
+    if "failed" in told:
+        told["said_last"] = last
+    return {"write_s": time.monotonic() - started_s, **told}
+
+
+def say(words: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {words}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -259,6 +303,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for files of the peers")
     parser.add_argument("--inspect-python", help="a Python that has inspect-ai; without it inspect is left out")
     parser.add_argument("--trackio-python", help="a Python that has trackio; without it Trackio is left out")
+    parser.add_argument("--write-limit", type=float, default=1800, metavar="SECONDS", help="for a peer's own writer")
+    parser.add_argument("--page-limit", type=float, default=240, metavar="SECONDS", help="until a page's first row")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     python, run = sys.executable, options.run.absolute()
@@ -267,40 +313,60 @@ def main() -> None:
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         "load": os.getloadavg()[0],
     }
+    out = options.out.absolute()
     with chromium() as browser:
-        cache = {"XDG_CACHE_HOME": str(options.out.absolute() / "cache")}
+        cache = {"XDG_CACHE_HOME": str(out / "cache")}
+        say("saccade: the index is completed, where there is none")
         identity = run_identity(python, run, cache)
         command = [python, "-m", "saccade", "view", str(run), "--port", "7871", "--no-open"]
         address = f"http://127.0.0.1:7871/#/run/{identity}/list"
-        told["saccade"] = measured(browser, command, cache, address, ".row-item a")
+        told["saccade"] = measured(browser, "saccade", command, cache, address, ".row-item a", options.page_limit)
         if options.inspect_python:
-            told["inspect"] = beside_inspect(browser, options.inspect_python, run, options.out.absolute())
+            told["inspect"] = beside_inspect(browser, options.inspect_python, run, out, options)
         if options.trackio_python:
-            told["trackio"] = beside_trackio(browser, options.trackio_python, run, options.out.absolute())
-    text = json.dumps(told, indent=2)
+            told["trackio"] = beside_trackio(browser, options.trackio_python, run, out, options)
+    text = json.dumps(told, indent=1)
     print(text)
     if options.json:
         options.json.write_text(text + "\n")
 
 
-def beside_inspect(browser: Browser, python: str, run: Path, out: Path) -> dict[str, object]:
-    log = out / f"{run.name}.eval"
-    writing = {} if log.exists() else made(python, INSPECT, [str(run), str(log)], {})
-    command = [str(Path(python).parent / "inspect"), "view", "start", "--port", "7872", "--log-dir", str(out)]
+def beside_inspect(
+    browser: Browser, python: str, run: Path, out: Path, options: argparse.Namespace
+) -> dict[str, object]:
+    log = out / "inspect" / f"{run.name}.eval"
+    unfinished = out / "inspect-unfinished" / log.name
+    unfinished.parent.mkdir(exist_ok=True)
+    writing: dict[str, object] = {}
+    if not log.exists():
+        writing = made("inspect", [python, "-c", INSPECT, str(run), str(unfinished)], {}, options.write_limit)
+        if "failed" in writing:
+            return writing
+        log.parent.mkdir(exist_ok=True)
+        unfinished.rename(log)
+    command = [str(Path(python).parent / "inspect"), "view", "start", "--port", "7872", "--log-dir", str(log.parent)]
     address = f"http://127.0.0.1:7872/#/logs/{log.name}/samples"
-    if "failed" in writing:
-        return writing
-    return {**writing, **measured(browser, command, {}, address, ".ag-row, [role=row] [role=gridcell]")}
+    row = ".ag-row, [role=row] [role=gridcell]"
+    return {**writing, **measured(browser, "inspect", command, {}, address, row, options.page_limit)}
 
 
-def beside_trackio(browser: Browser, python: str, run: Path, out: Path) -> dict[str, object]:
-    home = {"TRACKIO_DIR": str(out / f"trackio-{run.name}")}
-    writing = {} if Path(home["TRACKIO_DIR"]).exists() else made(python, TRACKIO, [str(run)], home)
+def beside_trackio(
+    browser: Browser, python: str, run: Path, out: Path, options: argparse.Namespace
+) -> dict[str, object]:
+    home, unfinished = out / f"trackio-{run.name}", out / "trackio-unfinished"
+    writing: dict[str, object] = {}
+    if not home.exists():
+        shutil.rmtree(unfinished, ignore_errors=True)
+        kept = {"TRACKIO_DIR": str(unfinished)}
+        writing = made("trackio", [python, "-c", TRACKIO, str(run)], kept, options.write_limit)
+        if "failed" in writing:
+            return writing
+        unfinished.rename(home)
     script = "import trackio; trackio.show(project='scale', open_browser=False, block_thread=True, server_port=7873)"
-    address = "http://127.0.0.1:7873/traces?project=scale"
-    if "failed" in writing:
-        return writing
-    return {**writing, **measured(browser, [python, "-c", script], home, address, "[class*=trace-row], tbody tr")}
+    address, row = "http://127.0.0.1:7873/traces?project=scale", "[class*=trace-row], tbody tr"
+    kept = {"TRACKIO_DIR": str(home)}
+    shown = measured(browser, "trackio", [python, "-c", script], kept, address, row, options.page_limit)
+    return {**writing, **shown}
 
 
 def run_identity(python: str, run: Path, cache: dict[str, str]) -> str:

@@ -60,6 +60,30 @@ def test_importing_saccade_and_its_help_loads_nothing_heavy() -> None:
     assert (result.stderr, result.returncode) == ("", 0)
 
 
+def test_a_command_is_imported_without_the_others_and_each_has_the_name_it_is_listed_by() -> None:
+    code = (
+        "import sys\n"
+        "from saccade.cli import run_command\n"
+        "assert run_command(['view', '--help']) == 0\n"
+        "there = {name for name in sys.modules if name.startswith('saccade.')}\n"
+        "others = {'saccade.cli.chat', 'saccade.cli.train', 'saccade.protocols', 'saccade.viewer.app'} & there\n"
+        "assert not others, others\n"
+        "import click\n"
+        "from saccade.cli.commands import COMMANDS, saccade\n"
+        "named = {name: saccade.get_command(click.Context(saccade), name).name for name in COMMANDS}\n"
+        "assert all(name == own for name, own in named.items()), named\n"
+        "assert list(COMMANDS) == sorted(COMMANDS)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (result.stderr, result.returncode) == ("", 0)
+
+
+def test_an_unknown_command_is_named_with_those_that_look_like_it(capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = message_of(capsys, "tran", "--out", "x")
+    assert status == 2
+    assert said.endswith("Error: No such command 'tran'. Did you mean 'train'?\n")
+
+
 def test_help_lists_the_commands() -> None:
     result = saccade("--help")
     assert result.returncode == 0

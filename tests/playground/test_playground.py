@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 from PIL import Image
+from starlette.testclient import TestClient
 
 from saccade.envs.visual_reasoning import DEFAULT_VIEW
 from saccade.media.store import MediaStore
 from saccade.playground.asking import MAX_QUESTION, MAX_SAMPLES
 from saccade.playground.keeping import PlaygroundRun, playground_settings
-from saccade.playground.routes import PlaygroundOffer, add_chat_routes
+from saccade.playground.routes import PlaygroundOffer, chat_routes
 from saccade.playground.talk import Talk
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.rollout import EpisodeSpec, RolloutSettings
@@ -52,7 +52,7 @@ def playground(folder: Path) -> Iterator[tuple[TestClient, Path]]:
         run = PlaygroundRun(directory=directory, media=media)
         talk = Talk(agent=agent, held=PicturesInUse(media), run=run, shown=shown)
         offer = PlaygroundOffer(model="m", protocols={"tagged": spec, "direct": direct}, usual="tagged")
-        app = create_app(viewer, host="127.0.0.1", token=None, add=lambda app: add_chat_routes(app, talk, offer))
+        app = create_app(viewer, host="127.0.0.1", token=None, add=lambda _: chat_routes(talk, offer))
         with TestClient(app, base_url="http://127.0.0.1:7860", raise_server_exceptions=False) as client:
             client.headers[CSRF_HEADER.decode()] = viewer.csrf
             yield client, out

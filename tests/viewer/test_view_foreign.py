@@ -13,7 +13,7 @@ from view_client import only_run, viewing
 from saccade.errors import UserError
 from saccade.types import Answer, ToolCall
 from saccade.viewer.store.collection import Collection
-from saccade.viewer.store.foreign_lines import FieldMap
+from saccade.viewer.store.field_map import FieldMap
 
 INSPECT_LOG = Path(__file__).parent / "foreign" / "colours.eval"
 """Two samples of inspect 0.3.285 with its mock model, a tool and pictures; its zip is packed with Zstandard."""

@@ -87,6 +87,18 @@ def test_a_server_tells_of_new_steps_and_of_a_folder_that_went(
     assert process.wait(timeout=WAIT_S) == 0
 
 
+def test_the_first_list_needs_no_rules_of_answers_no_pictures_and_no_readers_of_other_trainers() -> None:
+    code = (
+        "import sys, saccade.cli.view, saccade.viewer.app.server\n"
+        "later = {'fastapi', 'pydantic', 'pyarrow.parquet', 'PIL', 'saccade.rewards', 'saccade.media.store'}\n"
+        "assert not later & set(sys.modules), later & set(sys.modules)\n"
+        "saccade.viewer.app.server.warm_up()\n"
+        "assert 'saccade.viewer.scene.scene' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
 def test_what_cannot_be_shown_is_said_before_anything_is_served(tmp_path: Path) -> None:
     def said(*arguments: str) -> str:
         command = [sys.executable, "-m", "saccade", "view", "--no-open", *arguments]

@@ -60,7 +60,10 @@ def test_a_reference_of_the_archive_is_named_with_its_step_and_every_verdict(tmp
     ]
     told = groups(root, tmp_path / "cache", members)["reference"]
     assert isinstance(told, dict)
-    assert told["words"] == "Reference from the archive, found in step 41: grounded 2, box reward 1.5."
+    assert (
+        told["words"]
+        == "Reference from the archive, found in step 41: sample 1 of the stream “grounded”, box reward 1.5."
+    )
     assert told["is_from_archive"] is True
     assert told["text"]
     assert sorted(one["words"] for one in told["verdicts"]) == [
@@ -80,7 +83,7 @@ def test_a_reference_of_this_step_is_the_best_of_its_own_grounded_ones(tmp_path:
     ]
     told = groups(root, tmp_path / "cache", members)["reference"]
     assert isinstance(told, dict)
-    assert told["words"] == "Reference found in this step: grounded 1, box reward 1.7."
+    assert told["words"] == "Reference found in this step: sample 0 of the stream “grounded”, box reward 1.7."
 
 
 def test_without_a_reference_that_is_said_and_other_groups_have_none(tmp_path: Path) -> None:

@@ -14,12 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from viewer_browser import Watched, launched, served
-from viewer_fake_run import looking_attempt, make_run, search_task
-
-from saccade.media.store import MediaStore
-from saccade.runs.position import Position
-from saccade.runs.records import write_records
-from saccade.runs.runinfo import RunPaths
+from viewer_fake_run import make_run, write_step
 
 TRAINER = """
 import sys, time
@@ -37,16 +32,6 @@ def browser() -> Iterator[Browser]:
         found = launched(playwright)
         yield found
         found.close()
-
-
-def write_step(root: Path, step: int) -> None:
-    """A step as the trainer writes it: records first, then its metrics."""
-    media, paths, position = MediaStore(), RunPaths(root=root), Position(stage="rl", step=step)
-    task = search_task(media, step)
-    records = [looking_attempt(media, task, task.answer, sample=sample) for sample in range(4)]
-    write_records(paths.trajectories(position), position, records, media=media, media_directory=paths.media)
-    with paths.metrics.open("a") as metrics:
-        metrics.write(json.dumps({"stage": "rl", "step": step, "reward/mean": 0.5}) + "\n")
 
 
 def opened_run(watched: Watched, address: str) -> tuple[Page, str]:

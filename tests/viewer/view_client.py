@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from saccade.viewer.app.application import RunsViewer, create_app
 from saccade.viewer.app.events import Events

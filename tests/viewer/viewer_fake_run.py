@@ -1,5 +1,6 @@
 """A run directory as a demo leaves it, made with the real writers and without a model."""
 
+import json
 import math
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
+from saccade.runs.runinfo import RunPaths
 from saccade.seeding import generator_for
 from saccade.types import (
     Answer,
@@ -212,3 +214,13 @@ def evaluate(
     position = Position(stage=name, step=1)
     metrics.write(position, {"reward/mean": 0.5})
     write_records(run.paths.evaluation(name), position, attempts, media=media, media_directory=run.paths.media)
+
+
+def write_step(root: Path, step: int, *, stage: str = "rl", group: int = 4) -> None:
+    """A step as the trainer writes it: records first, then its metrics."""
+    media, paths, position = MediaStore(), RunPaths(root=root), Position(stage=stage, step=step)
+    task = search_task(media, step)
+    records = [looking_attempt(media, task, task.answer, sample=sample) for sample in range(group)]
+    write_records(paths.trajectories(position), position, records, media=media, media_directory=paths.media)
+    with paths.metrics.open("a") as metrics:
+        metrics.write(json.dumps({"stage": stage, "step": step, "reward/mean": 0.5}) + "\n")

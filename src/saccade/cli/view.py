@@ -9,7 +9,7 @@ from saccade.cli.running import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
-    from saccade.viewer.store.foreign_lines import FieldMap
+    from saccade.viewer.store.field_map import FieldMap
 
 
 @click.command()
@@ -72,7 +72,7 @@ def view(
 
 
 def _field_map(pairs: tuple[str, ...]) -> "FieldMap":
-    from saccade.viewer.store.foreign_lines import FieldMap
+    from saccade.viewer.store.field_map import FieldMap
 
     if wrong := next((pair for pair in pairs if "=" not in pair), None):
         raise UserError(f"--field {wrong!r} is no NAME=KEY, such as messages=conversation")

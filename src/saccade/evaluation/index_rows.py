@@ -9,15 +9,13 @@ from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import Position
 from saccade.runs.record_lines import RecordScan, ScannedLine, TokenCounts
 from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import IndexRow, Kind, SegmentInfo, fingerprint, write_segment
+from saccade.runs.segments import IndexRow, Kind, Rows, SegmentInfo, fingerprint, write_segment
 from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json
 from saccade.runs.trajectory_json import trajectory_from_json
 from saccade.types import Attempt, Malformed, Task, ToolCall, Trajectory
 
 MAX_QUESTION, MAX_ANSWER, MAX_NAMES = 160, 80, 16
 """Characters kept of a question and of an answer, names kept of tools and of errors."""
-
-Rows = list[tuple[RecordPlace, IndexRow]]
 
 
 def token_counts(trajectory: Trajectory) -> TokenCounts:

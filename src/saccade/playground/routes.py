@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
 from saccade.errors import UserError
 from saccade.playground.asking import MAX_SAMPLES, read_ask
@@ -28,14 +29,12 @@ class PlaygroundOffer:
     """The protocol that is chosen at first."""
 
 
-def add_chat_routes(app: FastAPI, talk: Talk, offer: PlaygroundOffer) -> None:
+def chat_routes(talk: Talk, offer: PlaygroundOffer) -> list[Route]:
     """Questions to a model, for the page ``#/chat``. Writing is guarded as everywhere in the viewer."""
 
-    @app.get("/api/chat")
-    def about() -> Response:
+    def about(_: Request) -> Response:
         return reply(offer_json(talk, offer))
 
-    @app.post("/api/chat/pictures")
     async def upload(request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in _PICTURE_TYPES:
@@ -44,21 +43,26 @@ def add_chat_routes(app: FastAPI, talk: Talk, offer: PlaygroundOffer) -> None:
         image = await asyncio.get_running_loop().run_in_executor(None, talk.add_picture, raw, "the picture")
         return reply({"image": image_to_json(image)}, 201)
 
-    @app.post("/api/chat")
     async def ask(request: Request) -> Response:
         asked = read_ask(await request.body(), offer.protocols, offer.usual)
         ids: list[Json] = list(talk.ask(asked))
         return reply({"ids": ids}, 201)
 
-    @app.get("/api/chat/{identity}/events")
-    async def events(identity: str) -> Response:
-        stream = talk.sample(identity).events()
+    async def events(request: Request) -> Response:
+        stream = talk.sample(request.path_params["identity"]).events()
         return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
-    @app.post("/api/chat/{identity}/stop")
-    async def stop(identity: str) -> Response:
-        talk.sample(identity).end_now()
+    async def stop(request: Request) -> Response:
+        talk.sample(request.path_params["identity"]).end_now()
         return reply({})
+
+    return [
+        Route("/api/chat", about),
+        Route("/api/chat/pictures", upload, methods=["POST"]),
+        Route("/api/chat", ask, methods=["POST"]),
+        Route("/api/chat/{identity}/events", events),
+        Route("/api/chat/{identity}/stop", stop, methods=["POST"]),
+    ]
 
 
 def offer_json(talk: Talk, offer: PlaygroundOffer) -> dict[str, Json]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import FastAPI
+from starlette.routing import Route
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.playground.keeping import PlaygroundRun, playground_settings
-from saccade.playground.routes import PlaygroundOffer, add_chat_routes
+from saccade.playground.routes import PlaygroundOffer, chat_routes
 from saccade.playground.talk import Talk
 from saccade.runs.directory import RunDirectory
 from saccade.serving.agent import Agent
@@ -55,13 +55,13 @@ def serve_playground(
         run.keep_tokenizer(playground.checkpoint)
         talks: list[Talk] = []
 
-        def add(app: FastAPI, viewer: RunsViewer) -> None:
+        def add(viewer: RunsViewer) -> list[Route]:
             [shown] = [one for one in viewer.collection.runs.values() if one.is_own]
             talk = Talk(agent=playground.agent, held=PicturesInUse(playground.media), run=run, shown=shown)
             talks.append(talk)
             for path in playground.pictures:
                 talk.add_picture(picture_bytes(path), str(path))
-            add_chat_routes(app, talk, playground.offer)
+            return chat_routes(talk, playground.offer)
 
         async def end() -> None:
             for talk in talks:

@@ -14,15 +14,12 @@ import msgspec
 
 from saccade.errors import UserError
 from saccade.runs.record_heads import trajectory_head
-from saccade.runs.record_places import SEGMENTS, RecordPlace
+from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
 from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json, Trajectory
 
 _BUFFER_BYTES = 1 << 20
-MAX_LINE_BYTES = 64 << 20
-"""Longer lines are skipped with a note."""
-
 _IDS, _LOGPROBS, _ADVANTAGES = b'"ids": [', b'"logprobs": [', b', "advantages": '
 _ACTION = b'"role": "action"'
 _MAX_TRIES = 8

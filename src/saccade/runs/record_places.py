@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+MAX_LINE_BYTES = 64 << 20
+"""Longer lines are skipped with a note."""
+
 SEGMENTS = b', "segments": ['
 """Where a trajectory's line goes over to its tokens."""
 

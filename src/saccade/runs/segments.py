@@ -65,6 +65,10 @@ class IndexRow:
     """Hash of the question's first picture."""
 
 
+Rows = list[tuple[RecordPlace, IndexRow]]
+"""The rows of a file of records, each with where its trajectory stands."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentInfo:
     """What a segment says of its file of records."""

@@ -8,10 +8,10 @@ from saccade.types import Attempt, ImageRef, Json, ToolCall
 from saccade.viewer.evidence import Evidence
 from saccade.viewer.example_sections import shown_attempts
 from saccade.viewer.exported import Carried
+from saccade.viewer.outcomes import verdict
 from saccade.viewer.pictures import Album
 from saccade.viewer.scene.parts import Identity, TrajectoryScene
 from saccade.viewer.scene.scene import scene_json, scene_of
-from saccade.viewer.words import verdict
 
 RUN = "report"
 LIST = f"/run/{RUN}/list"

@@ -35,14 +35,14 @@ def numbers_head(*children: Json) -> Json:
     return draw("th.numbers", *children, scope="col")
 
 
-def table(label: str, heads: Sequence[Json], rows: Sequence[Sequence[Json]]) -> Json:
-    """A table that scrolls by itself; of each row the first cell is its heading, cells may come drawn."""
+def table(label: str, heads: Sequence[Json], rows: Sequence[Sequence[Json]], *drawn: Json) -> Json:
+    """A table that scrolls by itself; a row begins with its heading. Cells may come drawn, and whole rows too."""
     return draw(
         "div.scroll",
         draw(
             "table",
             draw("thead", draw("tr", *(one if _is_cell(one) else draw("th", one, scope="col") for one in heads))),
-            draw("tbody", *map(_row, rows)),
+            draw("tbody", *map(_row, rows), *drawn),
         ),
         tabindex=0,
         role="group",

@@ -8,10 +8,11 @@ from saccade.types import Attempt, ImageRef, Task, Term, ToolCall, Trajectory, T
 from saccade.viewer.chain_views import ChainView, chain_view
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
+from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.why import WhyView, why_views
 from saccade.viewer.why_record import WhyRecord
-from saccade.viewer.words import code_of, noted, number_text, page_words, readable, turn_outcome, verdict, visible
+from saccade.viewer.words import number_text, readable, visible
 
 if TYPE_CHECKING:
     # A page of one trajectory must not load what an evaluation is played with.

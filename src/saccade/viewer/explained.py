@@ -15,7 +15,8 @@ from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.types import Attempt, Score, Turn
-from saccade.viewer.words import noted, number_text, readable, turn_outcome, visible
+from saccade.viewer.outcomes import noted, turn_outcome
+from saccade.viewer.words import number_text, readable, visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

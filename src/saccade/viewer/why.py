@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from saccade.geometry import Box
 from saccade.retrieval.why import MatchedToken, PageMatch, Patch
 from saccade.types import Attempt, ImageRef
+from saccade.viewer.outcomes import page_words
 from saccade.viewer.pictures import Album, Overlay
 from saccade.viewer.why_record import WhyRecord, searches_of
-from saccade.viewer.words import page_words, visible
+from saccade.viewer.words import visible
 
 MAX_PAGES_SHOWN = 8
 STRONGEST = 0.7

@@ -54,6 +54,9 @@ export function annotationForm(scene, draw) {
       await send(all + address, body);
       listItems((await api(`${all}?trajectory=${scene.id}`)).items);
       said.textContent = words;
+      box = null;
+      part(".box-words").textContent = "no box drawn";
+      part("summary").focus();
     });
     announce(said.textContent ?? "");
   }

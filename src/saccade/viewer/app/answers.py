@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from fastapi import Response
+from starlette.responses import Response
 
 from saccade.types import Json
 

@@ -60,21 +60,9 @@ async function reached(path, request) {
 
 /** @param {Response} response */
 async function answered(response) {
-  const text = await response.text();
-  let answer;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    answer = {};
-  }
-  if (!response.ok) throw new Refused(wordsOf(answer) || `The server answered ${response.status}.`, response.status);
+  const answer = await response.json().catch(() => null);
+  if (!response.ok || !answer) throw new Refused(answer?.error?.message ?? `The server answered ${response.status}.`, response.status);
   return answer;
-}
-
-/** @param {any} answer */
-function wordsOf(answer) {
-  const error = answer?.error;
-  return typeof error === "string" ? error : error?.message ?? answer?.detail;
 }
 
 /** @param {string} run @param {string} hash @param {number} [width] of a smaller one */
@@ -84,15 +72,19 @@ export function imageUrl(run, hash, width) {
   return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
 }
 
-/** Events of a run, or of all runs, until the page is left. @param {string | null} run @param {Record<string, (data: any) => void>} handlers */
-export function listen(run, handlers) {
-  if (carried || typeof EventSource === "undefined") return;
+/** Events of a run, or of all, until the page is left; a page that gave way before it was drawn asks for none. @param {HTMLElement} page @param {string | null} run @param {Record<string, (data: any) => void>} handlers */
+export function listen(page, run, handlers) {
+  if (!carried) setTimeout(() => page.isConnected && listening(run, handlers));
+}
+
+/** @param {string | null} run @param {Record<string, (data: any) => void>} handlers */
+function listening(run, handlers) {
   const source = new EventSource(`/api/events${run ? `?run=${encodeURIComponent(run)}` : ""}`);
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(JSON.parse(/** @type {MessageEvent} */ (event).data)));
   }
   const lost = h("p.note", { role: "status" }, `${SILENT} This page goes on when it is back.`);
-  source.onerror = () => document.getElementById("view")?.prepend(lost);
+  source.onerror = () => lost.isConnected || document.getElementById("view")?.prepend(lost);
   source.onopen = () => {
     if (!lost.isConnected) return;
     lost.remove();

@@ -2,24 +2,24 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
-from fastapi import FastAPI, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
 from saccade.errors import MachineError, UserError
 from saccade.services.http.guards import OriginGuard
 from saccade.viewer.app.answers import refusal, reply
+from saccade.viewer.app.asked import number_of, text_of
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.guards import SafeAnswers, TokenCookie, WriteGuard
 from saccade.viewer.app.lists import search_json
 from saccade.viewer.app.marks_page import SUBJECTS
-from saccade.viewer.app.media import WIDTHS, png_of
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.searching import Search, Searches
@@ -47,13 +47,19 @@ class RunsViewer:
         self.events.tell("search", {"run": run.id, **search_json(search)})
 
 
-def create_app(
-    viewer: RunsViewer, *, host: str, token: str | None, add: Callable[[FastAPI], None] | None = None
-) -> FastAPI:
-    """The application; ``add`` puts further routes into it."""
-    from saccade.viewer.app.routes import add_routes
+Added = Callable[[RunsViewer], Sequence[Route]]
+"""Further routes over the same collection."""
 
-    app = FastAPI(title="Saccade viewer", docs_url=None, redoc_url=None, openapi_url=None)
+
+def create_app(viewer: RunsViewer, *, host: str, token: str | None, add: Added | None = None) -> Starlette:
+    """The application, with the routes of ``add`` beside its own.
+
+    Plain Starlette: importing FastAPI takes longer than everything else that the first answer needs.
+    """
+    from saccade.viewer.app.routes import viewer_routes
+
+    further = _no_chat() if add is None else add(viewer)
+    app = Starlette(routes=[*_pages(viewer), *viewer_routes(viewer), *further])
     # The last that is added is asked first.
     app.add_middleware(WriteGuard, csrf=viewer.csrf, max_body_bytes=MAX_BODY_BYTES)
     if token is not None:
@@ -61,81 +67,84 @@ def create_app(
     app.add_middleware(OriginGuard, host=host, has_token=token is not None)
     app.add_middleware(SafeAnswers)
     _add_errors(app)
-    _add_pages(app, viewer)
-    add_routes(app, viewer)
-    if add is not None:
-        add(app)
-    else:
-        _add_no_chat(app)
     return app
 
 
-def _add_no_chat(app: FastAPI) -> None:
-    @app.get("/api/chat")
-    def chat() -> Response:
+def _no_chat() -> list[Route]:
+    def chat(_: Request) -> Response:
         return reply({"model": None})
 
+    return [Route("/api/chat", chat)]
 
-def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(GoneError)
-    async def gone(_: Request, error: GoneError) -> Response:
+
+def _add_errors(app: Starlette) -> None:
+    async def gone(_: Request, error: Exception) -> Response:
         return refusal(404, "not_found", str(error))
 
-    @app.exception_handler(UserError)
-    async def wrong(_: Request, error: UserError) -> Response:
+    async def wrong(_: Request, error: Exception) -> Response:
         return refusal(422, "request", str(error))
 
-    @app.exception_handler(MachineError)
-    async def broken(_: Request, error: MachineError) -> Response:
+    async def broken(_: Request, error: Exception) -> Response:
         return refusal(503, "disk", str(error))
 
-    @app.exception_handler(RequestValidationError)
-    async def malformed(_: Request, error: RequestValidationError) -> Response:
-        places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:8]]
-        return refusal(422, "request", "; ".join(places))
-
-    @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> Response:
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
         return refusal(error.status_code, "not_found" if error.status_code == 404 else "request", str(error.detail))
 
-    @app.exception_handler(Exception)
     async def failed(_: Request, error: Exception) -> Response:
         return refusal(500, "server", f"the viewer made a mistake ({type(error).__name__}); its log has more")
 
+    app.add_exception_handler(GoneError, gone)
+    app.add_exception_handler(UserError, wrong)
+    app.add_exception_handler(MachineError, broken)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(Exception, failed)
 
-def _add_pages(app: FastAPI, viewer: RunsViewer) -> None:
-    @app.get("/")
-    def shell() -> Response:
+
+def _pages(viewer: RunsViewer) -> list[Route]:
+    modules = sorted(path.name for path in FOLDER.glob("*.js"))
+
+    def shell(_: Request) -> Response:
         page = page_template("app/shell.html.jinja").render(
-            title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat, subjects=SUBJECTS
+            title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat, subjects=SUBJECTS, modules=modules
         )
         return Response(page, media_type="text/html; charset=utf-8", headers={"cache-control": "no-store"})
 
-    @app.get("/app/{name:path}")
-    def module(name: str, request: Request) -> Response:
-        path = FOLDER / name
-        is_ours = path.suffix in _TYPES and path.resolve().is_relative_to(FOLDER.resolve()) and path.is_file()
-        if not is_ours:
-            raise GoneError(f"there is no page part {name[:80]!r}")
-        content = path.read_bytes()
-        tag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-        headers = {"etag": tag, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(content, media_type=_TYPES[path.suffix], headers=headers)
+    def picture(request: Request) -> Response:
+        from saccade.viewer.app.media import WIDTHS, png_of
 
-    @app.get("/media/{run}/{name}.png")
-    def picture(run: str, name: str, w: Annotated[int | None, Query()] = None) -> Response:
-        if w is not None and w not in WIDTHS:
-            raise UserError(f"w={w} is none of {', '.join(map(str, WIDTHS))}")
-        content = png_of(viewer.collection.run(run), name, w)
+        width = number_of(request, "w", 0, least=0, most=max(WIDTHS)) if "w" in request.query_params else None
+        if width is not None and width not in WIDTHS:
+            raise UserError(f"w={width} is none of {', '.join(map(str, WIDTHS))}")
+        content = png_of(viewer.collection.run(request.path_params["run"]), request.path_params["name"], width)
         headers = {"cache-control": "private, max-age=31536000, immutable"}
         return Response(content, media_type="image/png", headers=headers)
 
-    @app.get("/api/events")
-    async def events(run: Annotated[str | None, Query(max_length=40)] = None) -> Response:
+    async def events(request: Request) -> Response:
+        run = text_of(request, "run", "", longest=40) or None
         if viewer.events.is_full:
             return refusal(503, "request", "too many pages listen; close some")
         return StreamingResponse(
             viewer.events.stream(run), media_type="text/event-stream", headers={"cache-control": "no-store"}
         )
+
+    return [
+        Route("/", shell),
+        Route("/app/{name:path}", _module),
+        Route("/media/{run}/{name}.png", picture),
+        Route("/api/events", events),
+    ]
+
+
+def _module(request: Request) -> Response:
+    name = request.path_params["name"]
+    path = FOLDER / name
+    is_ours = path.suffix in _TYPES and path.resolve().is_relative_to(FOLDER.resolve()) and path.is_file()
+    if not is_ours:
+        raise GoneError(f"there is no page part {name[:80]!r}")
+    content = path.read_bytes()
+    tag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+    headers = {"etag": tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=_TYPES[path.suffix], headers=headers)

@@ -56,7 +56,7 @@ export function chart(title, lines, look) {
     const at = plot?.cursor.idx;
     const place = typeof at === "number" ? at : points.axis.length - 1;
     const values = shownLines.map((line, index) => ({ name: line.name, value: points.columns[index]?.[place] })).filter((one) => one.value !== null && one.value !== undefined);
-    readout.replaceChildren(`${shownLook.axis} ${numberText(points.axis[place])}: `, ...values.map((one, index) => h("span", { class: `value series-${shownLines.findIndex((line) => line.name === one.name) % COLORS}` }, `${index ? " " : ""}${lines.length > 1 ? `${one.name} ` : ""}`, h("b", numberText(one.value)))));
+    readout.replaceChildren(`${shownLook.axis} ${numberText(points.axis[place])}: `, ...values.map((one, index) => h("span", { class: `value series-${shownLines.findIndex((line) => line.name === one.name) % COLORS}` }, `${index ? " " : ""}${shownLines.length > 1 ? `${one.name} ` : ""}`, h("b", numberText(one.value)))));
   }
 
   function columnsShown() {
@@ -68,14 +68,14 @@ export function chart(title, lines, look) {
     plot?.destroy();
     points = joined(shownLines);
     const isSmooth = shownLook.smoothing > 0;
-    const styles = lines.map((line, index) => ({ label: line.name, stroke: colorOf(`--series-${index % COLORS}`), width: isSmooth ? 1 : 2, alpha: isSmooth ? 0.35 : 1, dash: index % 2 ? [6, 3] : undefined, spanGaps: true, points: { show: points.axis.length < 3 } }));
-    const smooth = isSmooth ? lines.map((line, index) => ({ label: `${line.name}, smoothed`, stroke: colorOf(`--series-${index % COLORS}`), width: 2, dash: index % 2 ? [6, 3] : undefined, spanGaps: true, points: { show: false } })) : [];
+    const styles = (/** @type {object} */ more) => shownLines.map((_, index) => ({ stroke: colorOf(`--series-${index % COLORS}`), width: 2, dash: index % 2 ? [6, 3] : undefined, spanGaps: true, points: { show: false }, ...more }));
+    const raw = { points: { show: points.axis.length < 3 }, ...(isSmooth && { width: 1, alpha: 0.35 }) };
     const axis = { stroke: colorOf("--ink-2"), grid: { stroke: colorOf("--line"), width: 1 }, ticks: { stroke: colorOf("--line"), width: 1 }, font: "12px system-ui" };
     plot = new uPlot({
       width: Math.max(holder.clientWidth, 120), height: HEIGHT_PX, legend: { show: false }, cursor: { drag: { x: true, y: false } }, padding: [8, 12, 0, 0],
       scales: { x: { time: false }, y: { distr: shownLook.isLog ? 3 : 1 } },
       axes: [axis, { ...axis, size: 56, values: (/** @type {any} */ _, /** @type {(number | null)[]} */ ticks) => ticks.map((tick) => (tick === null ? "" : numberText(tick))) }],
-      series: [{}, ...styles, ...smooth], hooks: { setCursor: [tell] },
+      series: [{}, ...styles(raw), ...(isSmooth ? styles({}) : [])], hooks: { setCursor: [tell] },
     }, columnsShown(), holder);
     tell();
   }
@@ -106,21 +106,30 @@ export function chart(title, lines, look) {
   };
   holder.addEventListener("touchstart", touched, { passive: true });
   holder.addEventListener("touchmove", touched, { passive: true });
+  const ground = window.matchMedia("(prefers-color-scheme: dark)");
+  const recolored = () => plot && build();
+  ground.addEventListener("change", recolored);
   let width = 0;
   new ResizeObserver(() => {
-    if (!holder.isConnected || Math.abs(holder.clientWidth - width) < 2) return;
+    if (!holder.isConnected) {
+      ground.removeEventListener("change", recolored);
+      plot?.destroy();
+      return void (plot = null);
+    }
+    if (Math.abs(holder.clientWidth - width) < 2) return;
     width = holder.clientWidth;
     if (plot) plot.setSize({ width: Math.max(width, 120), height: HEIGHT_PX });
     else build();
   }).observe(holder);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plot && build());
 
   return {
     element,
     /** New points without a jump: zoom and cursor stay. @param {Line[]} next */
     grow(next) {
+      const isAsMany = next.length === shownLines.length;
       shownLines = next;
       if (!plot) return;
+      if (!isAsMany) return build();
       const whole = points.axis;
       const { min, max } = plot.scales.x;
       const isZoomed = whole.length > 1 && (min > whole[0] || max < whole[whole.length - 1]);

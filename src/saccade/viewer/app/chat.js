@@ -48,7 +48,7 @@ export async function chatPage() {
   function use(image) {
     picture = image.hash;
     preview.replaceChildren(h("img", { src: imageUrl(about.run, image.hash, 512), alt: `your picture, ${image.width} × ${image.height} pixels` }), " ",
-      h("button", { type: "button", onclick: () => { picture = null; preview.replaceChildren("No picture."); } }, "Without it"));
+      h("button", { type: "button", onclick: () => { picture = null; preview.replaceChildren("No picture."); } }, "Remove it"));
     announce("Picture taken.");
   }
 
@@ -76,6 +76,12 @@ export async function chatPage() {
     const foot = h("p.small");
     const source = new EventSource(`/api/chat/${id}/events`);
     running.set(id, source);
+    source.onerror = () => {
+      const isOver = source.readyState === EventSource.CLOSED;
+      foot.textContent = isOver ? "The server does not know this sample any more." : "The server does not answer; this goes on when it is back.";
+      if (isOver && running.delete(id)) told();
+    };
+    source.onopen = () => foot.replaceChildren();
     const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ act) => source.addEventListener(name, (event) => act(JSON.parse(/** @type {MessageEvent} */ (event).data)));
     const draw = (/** @type {any} */ data, /** @type {boolean} */ isOver) => {
       text = "";

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from saccade.evaluation.statistics import Accuracy, Difference
 from saccade.types import Json
-from saccade.viewer.drawn import draw, number, numbers_cell, share_line, table
-from saccade.viewer.words import percent_text, readable
+from saccade.viewer.drawn import counted, draw, number, numbers_cell, share_line, table
+from saccade.viewer.words import readable
 
 FIELDS = {
     "rr": "✓ ✓ right in both",
@@ -46,7 +46,7 @@ def compared_fields(fields: Mapping[str, int], p_exact: float, difference: Diffe
         ),
         draw(
             "p",
-            f"{sum(fields.values())} questions are in both; {fields['wr']} were gained and {fields['rw']} lost, ",
+            f"{counted(sum(fields.values()), 'question')} in both: {fields['wr']} gained, {fields['rw']} lost; ",
             draw("b", f"exact McNemar p {number(p_exact)}"),
             f"{told}.",
         ),
@@ -112,7 +112,8 @@ def accuracy_beside(
                 *(
                     draw(
                         "span.block",
-                        f"{names[at]} − {names[0]}: {_interval(one)[:-1]}, {one.n} questions, p {number(p_exact)})",
+                        f"{names[at]} − {names[0]}: {_interval(one)[:-1]}, {counted(one.n, 'question')}, "
+                        f"p {number(p_exact)})",
                     )
                     for at, one, p_exact in differences[name]
                 ),
@@ -137,5 +138,6 @@ def settings_beside(names: Sequence[str], settings: Mapping[str, Sequence[Json]]
 
 
 def _interval(difference: Difference) -> str:
+    """A difference of two shares in percentage points."""
     low, high = difference.ci95
-    return f"{percent_text(difference.mean)} (95 % {percent_text(low)} to {percent_text(high)})"
+    return f"{100 * difference.mean:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})"

@@ -7,7 +7,6 @@ import { cloned, h, readable } from "./dom.js";
 /** @typedef {import("./types").Curves} Curves */
 /** @typedef {{ name: string, curves: Curves }} Source */
 
-const FIRST = [/^reward\/mean$/, /^reward$/, /accuracy/, /^eval/, /^loss/, /reward/, /entropy/, /^kl|\/kl/, /length|tokens_mean/, /tool|calls/, /gradient|grad_norm/];
 const OPEN = 9;
 
 /** @param {Source[]} sources */
@@ -16,6 +15,8 @@ export function curvesView(sources) {
   let look = { smoothing: 0, isLog: false, axis: "step" };
   /** @type {Map<string, ReturnType<typeof chart>>} */
   const charts = new Map();
+  /** @type {Map<string, { key: string, element: HTMLElement }>} */
+  const drawn = new Map();
   const holder = h("div");
   const bar = cloned("curves-bar");
   const [smoothing, log, axis] = /** @type {NodeListOf<HTMLInputElement>} */ (bar.querySelectorAll("input, select"));
@@ -42,16 +43,21 @@ export function curvesView(sources) {
     });
   }
 
+  /** Stages that are new, or have new metrics, are drawn; the others stay as they are. */
   function build() {
-    const stages = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages)))];
-    const sections = stages.map((stage) => {
-      const metrics = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages[stage]?.metrics ?? {})))].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+    for (const stage of new Set(sources.flatMap((source) => Object.keys(source.curves.stages)))) {
+      const metrics = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages[stage]?.metrics ?? {})))];
+      const [key, known] = [metrics.join(), drawn.get(stage)];
+      if (known?.key === key) continue;
       const [first, others] = [metrics.slice(0, OPEN), metrics.slice(OPEN)];
-      const more = h("details.more-curves", h("summary", `${others.length} more, by group`));
+      const more = h("details.more-curves", { open: known?.element.querySelector("details")?.open }, h("summary", `${others.length} more, by group`));
       more.addEventListener("toggle", () => more.children.length === 1 && more.append(...grouped(stage, others)), { once: true });
-      return h("section", h("h2", readable(stage)), h("div.curves", first.map((metric) => made(stage, metric))), others.length > 0 && more);
-    });
-    holder.replaceChildren(...sections);
+      const element = h("section", h("h2", readable(stage)), h("div.curves", first.map((metric) => made(stage, metric))), others.length > 0 && more);
+      if (known) known.element.replaceWith(element);
+      else holder.append(element);
+      drawn.set(stage, { key, element });
+    }
+    all.hidden = !drawn.size;
   }
 
   /** @param {string} stage @param {string[]} metrics */
@@ -71,20 +77,16 @@ export function curvesView(sources) {
     return one.element;
   }
 
-  build();
   const legend = sources.length > 1 && h("p.legend", sources.map((source, index) => h("span", { class: `series-${index % 6}` }, h("i", { class: index % 2 ? "dashed" : "" }), source.name)));
+  const all = h("section.all-curves", { "aria-label": "Curves" }, bar, legend, holder);
+  build();
   return {
-    element: h("section.all-curves", { "aria-label": "Curves" }, bar, legend, holder),
+    element: all,
     /** @param {Source[]} next */
     grow(next) {
       sources.splice(0, sources.length, ...next);
       for (const [key, one] of charts) one.grow(linesOf(...split(key)));
+      build();
     },
   };
-}
-
-/** @param {string} metric */
-function rank(metric) {
-  const at = FIRST.findIndex((pattern) => pattern.test(metric));
-  return at < 0 ? FIRST.length : at;
 }

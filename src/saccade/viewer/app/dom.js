@@ -159,6 +159,13 @@ export function announce(words) {
   if (place) place.textContent = words;
 }
 
+/** Draws anew; what had the focus has it again, by its id. @param {HTMLElement} root @param {() => void} act */
+export function redrawn(root, act) {
+  const had = root.contains(document.activeElement) && document.activeElement?.id;
+  act();
+  if (had) document.getElementById(had)?.focus();
+}
+
 /** Calls `act` once, a little after the last call. @param {() => void} act @param {number} delay_ms */
 export function later(act, delay_ms) {
   let timer = 0;

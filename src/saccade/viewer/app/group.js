@@ -36,7 +36,7 @@ function groupSummary(rows) {
   const rewards = rows.map((row) => row.reward).filter((reward) => reward !== null);
   const mean = rewards.reduce((sum, value) => sum + value, 0) / (rewards.length || 1);
   const spread = Math.sqrt(rewards.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rewards.length || 1));
-  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; rewards ${numberText(mean)} ± ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
+  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; mean reward ${numberText(mean)}, standard deviation ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
 }
 
 /** All boxes on one picture; a row for each trajectory. @param {string} run @param {Scene[]} scenes @param {Row[]} rows */
@@ -49,7 +49,7 @@ function everybody(run, scenes, rows) {
   const line = (/** @type {Scene} */ scene, /** @type {number} */ index) => {
     const row = rows.find((one) => one.id === scene.id);
     const mine = regions.find((region) => region.kind !== "target" && region.mark.split(",").includes(`${index + 1}`));
-    return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
+    return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", badge(scene), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
       h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), numbers(numberText(row?.advantage)));
   };
   root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("its trajectories", ["No.", "Answer", "Reward", "Advantage"], scenes.map(line))));
@@ -84,8 +84,13 @@ function streams(scenes, group) {
 }
 
 /** @param {Scene} scene */
+function badge(scene) {
+  return h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]);
+}
+
+/** @param {Scene} scene */
 function sceneWords(scene) {
-  return h("div", h("p", h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]), ` reward ${numberText(scene.reward?.total)}`), scene.turns.map((turn) => h("p.said", { dir: "auto" }, turn.text)),
+  return h("div", h("p", badge(scene), ` reward ${numberText(scene.reward?.total)}`), scene.turns.map((turn) => h("p.said", { dir: "auto" }, turn.text)),
     scene.reward && h("ul.small", scene.reward.terms.map((term) => h("li", `${term.name} ${numberText(term.value)}${term.note ? ` (${term.note})` : ""}`)), scene.reward.notes.map(([name, value]) => h("li", `${name}: ${value}`))));
 }
 
@@ -93,11 +98,12 @@ function sceneWords(scene) {
 function compareTwo(scenes, other) {
   if (scenes.length < 2) return null;
   const result = h("div.diff");
-  const pick = (/** @type {string} */ label, /** @type {number} */ at) => h("select", { "aria-label": label, onchange: draw }, scenes.map((scene, index) => h("option", { value: index, selected: index === at }, `${index + 1}: ${VERDICT_WORDS[scene.verdict]} ${(scene.answer ?? "no answer").slice(0, 30)}`)));
+  const named = (/** @type {Scene} */ scene) => `${scenes.indexOf(scene) + 1}: ${VERDICT_WORDS[scene.verdict]} ${(scene.answer ?? "no answer").slice(0, 30)}`;
+  const pick = (/** @type {string} */ label, /** @type {number} */ at) => h("select", { "aria-label": label, onchange: draw }, scenes.map((scene, index) => h("option", { value: index, selected: index === at }, named(scene))));
   const [a, b] = [pick("first trajectory", 0), pick("second trajectory", Math.max(scenes.findIndex((scene) => scene.id === other), 1))];
   function draw() {
     const [one, two] = [a, b].map((select) => scenes[Number(valueOf(select))]);
-    result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `Open ${VERDICT_WORDS[scene.verdict]} ${scene.answer ?? ""} as a whole`), sceneView(scene, { isWhole: false })))),
+    result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `${named(scene)}, as a whole`), sceneView(scene, { isWhole: false })))),
       h("p.said", { dir: "auto" }, wordDiff(textOf(one), textOf(two)).map((part) => (part.op === "same" ? shown(part.text) : h(part.op === "a" ? "del" : "ins", {}, part.text)))));
   }
   draw();

@@ -43,7 +43,8 @@ export function linked(root) {
     if (event.key === "Escape") {
       pinned = null;
       light(null);
-    } else if (event.key === "Enter" && event.target instanceof SVGElement) {
+    } else if ((event.key === "Enter" || event.key === " ") && event.target instanceof Element && event.target.getAttribute("role") === "button") {
+      event.preventDefault();
       event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     }
   });

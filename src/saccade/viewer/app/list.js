@@ -2,7 +2,7 @@
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
 import { api, imageUrl, listen, runLink } from "./api.js";
-import { announce, cloned, counted, h, later, many, notesOf, numberText, readable, svg, tried, VERDICT_WORDS } from "./dom.js";
+import { announce, cloned, counted, h, later, many, notesOf, numberText, readable, redrawn, svg, tried, VERDICT_WORDS } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").Rows} Rows */
@@ -10,6 +10,8 @@ import { announce, cloned, counted, h, later, many, notesOf, numberText, readabl
 const ROW_PX = 76;
 const PAGE = 200;
 const MAX_SCROLL_PX = 16_000_000;
+/** How far down a list was left, by its address. @type {Map<string, number>} */
+const LEFT_AT = new Map();
 const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
 const VALUE_WORDS = { right: { 1: VERDICT_WORDS.right, 0: VERDICT_WORDS.wrong, unknown: VERDICT_WORDS.unknown }, marked: { 1: "marked", 0: "not marked" } };
 
@@ -50,6 +52,8 @@ export async function listPage(run, filter) {
 
   let asked = 0;
   function changed() {
+    // A search that was still being waited for when the page was left.
+    if (!page.isConnected) return;
     const query = filter.toString();
     history.replaceState(null, "", `#/run/${run}/list${query && `?${query}`}`);
     void renewed(true);
@@ -68,9 +72,7 @@ export async function listPage(run, filter) {
 
   /** @param {boolean} fromTop */
   function draw(fromTop) {
-    const focused = document.activeElement instanceof HTMLElement && facets.contains(document.activeElement) ? document.activeElement.id : "";
-    facets.replaceChildren(...facetViews(answer, filter, toggle), rangeViews(answer, filter, set));
-    if (focused) document.getElementById(focused)?.focus();
+    redrawn(facets, () => facets.replaceChildren(...facetViews(answer, filter, toggle), rangeViews(answer, filter, set)));
     const indexing = answer.indexing ? ` · indexing, ${answer.indexing.done} of ${answer.indexing.of} files` : "";
     const searching = answer.search && !answer.search.is_complete ? ` · searched ${many(answer.search.scanned)} of ${many(answer.search.of)}` : "";
     const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${many(answer.total)}`}${indexing}${searching}`;
@@ -81,7 +83,7 @@ export async function listPage(run, filter) {
 
   draw(true);
   const soon = later(() => void renewed(false), 300);
-  listen(run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(...notesOf([data.why])); } });
+  listen(page, run, { step: soon, index: soon, search: soon, gone: (data) => { announce(data.why); notes.replaceChildren(...notesOf([data.why])); } });
   return page;
 }
 
@@ -128,8 +130,13 @@ function virtualRows(run, filter) {
   const element = h("div.scroller", { tabindex: -1 }, list);
   /** @type {Map<number, Row[] | null>} */
   let pages = new Map();
+  /** Rows from before the list grew, until its new page has come; they are `shift` places further down. */
+  let before = pages;
+  let shift = 0;
   let matched = 0;
   let focus = -1;
+  /** The row that has the focus is still being asked for. */
+  let isOwed = false;
   let drawn = "";
   let asked = 0;
 
@@ -144,15 +151,19 @@ function virtualRows(run, filter) {
   function rowAt(place) {
     const page = Math.floor(place / PAGE);
     if (!pages.has(page)) void fetched(page);
-    return pages.get(page)?.[place % PAGE] ?? null;
+    return known(pages, place) ?? known(before, place - shift);
   }
+
+  /** @param {typeof pages} all @param {number} place */
+  const known = (all, place) => all.get(Math.floor(place / PAGE))?.[place % PAGE] ?? null;
 
   /** @param {number} page */
   async function fetched(page) {
     pages.set(page, null);
     const mine = asked;
     const answer = await api(pathOf(run, filter, page * PAGE, "&facets=0")).catch(() => null);
-    if (mine !== asked || !answer) return;
+    if (mine !== asked) return;
+    if (!answer) return void pages.delete(page);
     pages.set(page, answer.rows);
     draw(true);
   }
@@ -169,7 +180,7 @@ function virtualRows(run, filter) {
       return;
     }
     drawn = key;
-    const hadFocus = list.contains(document.activeElement);
+    const hadFocus = list.contains(document.activeElement) || (isOwed && document.activeElement === document.body);
     const query = filter.toString();
     list.replaceChildren(...Array.from({ length: Math.max(to - from, 0) }, (_, index) => {
       const row = rowAt(from + index);
@@ -188,6 +199,7 @@ function virtualRows(run, filter) {
   /** @param {number} at */
   function focusRow(at) {
     const link = list.querySelector(`[data-place="${at}"] a`);
+    isOwed = !(link instanceof HTMLElement);
     if (link instanceof HTMLElement) link.focus({ preventScroll: true });
   }
 
@@ -206,7 +218,11 @@ function virtualRows(run, filter) {
     focusRow(focus);
   }
 
-  element.addEventListener("scroll", () => requestAnimationFrame(() => draw()), { passive: true });
+  const address = () => `${run}?${filter}`;
+  element.addEventListener("scroll", () => {
+    LEFT_AT.set(address(), element.scrollTop);
+    requestAnimationFrame(() => draw());
+  }, { passive: true });
   element.addEventListener("focusin", (event) => {
     const place = event.target instanceof Element ? event.target.closest("[data-place]")?.getAttribute("data-place") : null;
     if (place) focus = Number(place);
@@ -218,14 +234,22 @@ function virtualRows(run, filter) {
     event.preventDefault();
     reveal(steps[event.key]);
   });
-  new ResizeObserver(() => draw(true)).observe(element);
+  let isPlaced = false;
+  new ResizeObserver(() => {
+    if (!isPlaced) element.scrollTop = LEFT_AT.get(address()) ?? 0;
+    isPlaced = true;
+    draw(true);
+  }).observe(element);
 
   /** @param {Rows} answer @param {boolean} fromTop */
   function reset(answer, fromTop) {
     asked += 1;
-    const known = answer.rows.findIndex((row) => row.id === pages.get(0)?.[0]?.id);
-    const grown = fromTop ? 0 : known < 0 ? answer.matched - matched : known;
+    const at = answer.rows.findIndex((row) => row.id === pages.get(0)?.[0]?.id);
+    const grown = fromTop ? 0 : at < 0 ? answer.matched - matched : at;
     matched = answer.matched;
+    before = fromTop ? new Map() : pages;
+    shift = grown;
+    focus = fromTop || focus < 0 ? -1 : focus + grown;
     list.style.height = `${height()}px`;
     pages = new Map([[0, answer.rows]]);
     if (fromTop) element.scrollTop = 0;
@@ -249,7 +273,7 @@ function rowItem(run, row, place, matched, query) {
   item.append(h("a", { href: `#/run/${run}/t/${row.id}${query && `?${query}`}` }, rowPicture(run, row),
     h("span.row-words", h("span.row-question", row.question),
       h("span.row-line", h("span.badge", VERDICT_WORDS[verdict]),
-        h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", row.expected), h("span.small", `${readable(row.stage)} ${row.step}`), h("span.small.wide-only", readable(row.family)),
+        h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", row.expected), h("span.small", `${readable(row.stage)}, step ${row.step}`), h("span.small.wide-only", readable(row.family)),
         row.tools.length > 0 && h("span.small.wide-only", row.tools.join(", ")), row.errors.length > 0 && h("span.small.bad", `✗ ${row.errors.map(readable).join(", ")}`))),
     h("span.row-numbers", h("span", "reward ", h("b", numberText(row.reward))), row.advantage !== null && h("span.small", `advantage ${numberText(row.advantage)}`), h("span.small", counted(row.turns, "turn")))));
   return item;

@@ -99,12 +99,10 @@ function neighboursOf(found, all, id) {
   const self = all.find((row) => row.id === id);
   const group = all.filter((row) => self && row.task === self.task && row.stage === self.stage && row.step === self.step);
   const inGroup = group.findIndex((row) => row.id === id);
-  const isWrong = (/** @type {Row} */ row) => row.right === false;
   return {
     previous: found[place - 1]?.id ?? null,
     next: found[place + 1]?.id ?? null,
-    next_wrong: found.slice(place + 1).find(isWrong)?.id ?? null,
-    previous_wrong: found.slice(0, Math.max(place, 0)).reverse().find(isWrong)?.id ?? null,
+    next_wrong: found.slice(place + 1).find((row) => row.right === false)?.id ?? null,
     next_in_group: group.length > 1 ? group[(inGroup + 1) % group.length].id : null,
     place: place + 1,
     of: found.length,

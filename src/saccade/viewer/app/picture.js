@@ -2,22 +2,24 @@
 /** The picture, large: zoomed down to pixels, with every region over it and lines to what was cut out of it. */
 
 import { imageUrl } from "./api.js";
-import { announce, h, numbers, numberText, svg, table } from "./dom.js";
+import { announce, h, numberText, svg } from "./dom.js";
 
 /** @typedef {import("./types").Region} Region */
 /** @typedef {import("./types").Picture} Picture */
 /** @typedef {{ x: number, y: number, width: number, height: number }} View */
 
-export const KIND_WORDS = { target: "target of the question", asked: "asked for by a call", named: "named in a thought", hit: "point that hit", miss: "point that missed" };
+const KIND_WORDS = { target: "target of the question", asked: "asked for by a call", named: "named in a thought", hit: "point that hit", miss: "point that missed" };
 const PIXELATED_FROM = 2;
 const MARK_PX = 13;
 const ZOOM_STEP = 1.5;
+const ENDS = /** @type {const} */ (["pointerup", "pointercancel"]);
 
 /**
  * @param {string} run @param {Picture[]} pictures @param {Region[]} regions @param {import("./link.js").Link} link
  * @param {(box: number[], picture: Picture) => void} [onDrawn] a box that a reader drew, in pixels
+ * @param {HTMLElement | null} [places] the regions in words
  */
-export function pictureView(run, pictures, regions, link, onDrawn) {
+export function pictureView(run, pictures, regions, link, onDrawn, places) {
   const stage = h("div.stage", { tabindex: 0, role: "group", "aria-label": "Picture. Plus and minus zoom, arrows move, 0 shows all of it" });
   const drawing = svg("svg.drawing", { role: "group", "aria-label": "regions on the picture" });
   const readout = h("output.small.readout", " ");
@@ -51,7 +53,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
     current = picture;
     stage.style.aspectRatio = `${Math.max(picture.width, 1)} / ${Math.max(picture.height, 1)}`;
     drawing.replaceChildren(pixels(run, picture), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
-    for (const item of strip.querySelectorAll("button")) item.setAttribute("aria-pressed", String(item.dataset.key === key));
+    for (const item of /** @type {NodeListOf<HTMLElement>} */ ((element.closest(".scene") ?? strip).querySelectorAll(".thumb"))) item.setAttribute("aria-pressed", String(item.dataset.key === key));
     all();
   }
 
@@ -139,6 +141,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
     const preview = svg("rect.preview");
     stage.addEventListener("pointerdown", (event) => {
       down.set(event.pointerId, event);
+      for (const end of ENDS) window.addEventListener(end, up);
       stage.classList.toggle("is-zoomed", view.width < current.width);
       if (isDrawing) {
         event.preventDefault();
@@ -166,15 +169,15 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
     const up = (/** @type {PointerEvent} */ event) => {
       if (from && down.has(event.pointerId)) {
         const box = boxOf(from, inPicture(event.clientX, event.clientY), current);
+        const isWhole = event.type === "pointerup";
         from = null;
         preview.remove();
-        setDrawing(false);
-        if (box[2] - box[0] > 1 && box[3] - box[1] > 1) onDrawn?.(box, current);
+        setDrawing(!isWhole);
+        if (isWhole && box[2] - box[0] > 1 && box[3] - box[1] > 1) onDrawn?.(box, current);
       }
       down.delete(event.pointerId);
+      if (!down.size) for (const end of ENDS) window.removeEventListener(end, up);
     };
-    window.addEventListener("pointerup", up);
-    window.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
   }
 
   /** @param {boolean} on */
@@ -188,7 +191,7 @@ export function pictureView(run, pictures, regions, link, onDrawn) {
   const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show all of the picture", all), readout);
   stage.append(drawing);
   strip.append(...pictures.map((picture) => stripItem(run, picture, () => show(picture.key))));
-  element.append(bar, stage, pictures.length > 1 ? strip : h("span"), legend(regions), regions.length ? regionTable(regions) : h("span"), lines);
+  element.append(bar, stage, pictures.length > 1 ? strip : "", legend(regions), places ?? "", lines);
   link.onLit((region) => {
     const at = regions.find((one) => one.id === region);
     if (at && at.picture !== current.key && link.pinned() === region) show(at.picture);
@@ -268,17 +271,6 @@ function coordinates(region) {
 }
 
 /** @param {Region[]} regions */
-function regionTable(regions) {
-  const rows = regions.map((one) => h("tr", { "data-region": one.id },
-    h("th", { scope: "row" }, h("button", { type: "button", class: `mark-button ${one.kind}`, "data-region": one.id, "aria-label": `${one.mark}: ${one.label}` }, one.mark)),
-    h("td", one.label, one.fate && h("span.small.block", one.fate)),
-    numbers(one.written ? one.written.map(numberText).join(", ") : "–", one.written && h("span.small.block", one.frame)),
-    numbers(one.pixels)));
-  return h("details.regions", { open: regions.length <= 8 }, h("summary", "Places, as the model wrote them and in pixels"),
-    table("places", [h("span.unseen", "mark"), "Place", "Model’s frame", "Pixels"], rows));
-}
-
-/** @param {Region[]} regions */
 function legend(regions) {
   const kinds = [...new Set(regions.map((one) => one.kind))];
   return h("p.legend", ...kinds.map((kind) => h("span", svg("svg", { class: `swatch region ${kind}`, viewBox: "0 0 20 14", "aria-hidden": "true" },
@@ -288,9 +280,8 @@ function legend(regions) {
 /** @param {string} run @param {Picture} picture @param {() => void} open */
 export function stripItem(run, picture, open) {
   const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, loading: "lazy", class: picture.width < 200 ? "pixelated" : "" });
-  const cut = picture.origin ? `cut from ${picture.origin.picture.startsWith("q") ? `image ${Number(picture.origin.picture.slice(1)) + 1}` : `an image of turn ${picture.origin.picture.slice(1).split(".")[0]}`}` : "";
   return h("li", h("button", { type: "button", class: "thumb", "data-key": picture.key, "data-region": picture.origin?.region, "aria-pressed": "false", onclick: open },
-    image, h("span.small", picture.caption, cut && `, ${cut}`, h("span.block", `${picture.width} × ${picture.height} px`))));
+    image, h("span.small", picture.caption, picture.cut, h("span.block", `${picture.width} × ${picture.height} px`))));
 }
 
 /** @param {number} x @param {number} y @param {Picture} picture */

@@ -1,21 +1,24 @@
-"""Routes of the viewer's JSON."""
+"""Routes of the viewer's JSON.
+
+What opens records is imported by the first request that needs it: runs and lists answer sooner without it, and
+``warm_up`` reads it in when nobody waits.
+"""
 
 import json
-from typing import Annotated
+from importlib import import_module
 
 import numpy as np
-from fastapi import FastAPI, Query, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from saccade.errors import UserError
 from saccade.types import Json
-from saccade.viewer.app.annotating import annotations_json, exported
 from saccade.viewer.app.answers import reply
 from saccade.viewer.app.application import RunsViewer
-from saccade.viewer.app.comparing import answered, evaluations_chosen, evaluations_compared, runs_beside, words_compared
+from saccade.viewer.app.asked import number_of, text_of
 from saccade.viewer.app.lists import MAX_ROWS, neighbours, page
-from saccade.viewer.app.scenes import trajectory_json
 from saccade.viewer.app.summaries import run_json, runs_json
-from saccade.viewer.app.two_stream_group import whole_group_json
 from saccade.viewer.store.annotations import MAX_NAME, annotation_from
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import filter_from
@@ -23,31 +26,43 @@ from saccade.viewer.store.run import Run
 
 _MAX_OFFSET = 1 << 30
 _MAX_BESIDE = 8
-
-Name = Annotated[str, Query(max_length=400)]
-
-
-def add_routes(app: FastAPI, viewer: RunsViewer) -> None:
-    _add_runs(app, viewer)
-    _add_trajectories(app, viewer)
-    _add_comparisons(app, viewer)
-    _add_annotations(app, viewer)
+_ID = 40
+"""The longest id of a trajectory, and the longest name of a form of export."""
 
 
-def _add_runs(app: FastAPI, viewer: RunsViewer) -> None:
-    @app.get("/api/runs")
-    def runs() -> Response:
+def viewer_routes(viewer: RunsViewer) -> list[Route]:
+    """All of them, over the viewer's collection."""
+    return [*_runs(viewer), *_trajectories(viewer), *_comparisons(viewer), *_annotations(viewer)]
+
+
+def warm_up() -> None:
+    """Read in what the first trajectory, group or comparison would wait for."""
+    for name in ("annotating", "comparing", "media", "scenes", "two_stream_group"):
+        import_module(f"saccade.viewer.app.{name}")
+
+
+def _run_of(viewer: RunsViewer, request: Request) -> Run:
+    """The run that the path names. GoneError where there is none."""
+    return viewer.collection.run(request.path_params["run"])
+
+
+def _runs(viewer: RunsViewer) -> list[Route]:
+    def runs(_: Request) -> Response:
         return reply(runs_json(viewer.collection))
 
-    @app.get("/api/runs/{run}")
-    def one_run(run: str) -> Response:
-        return reply(run_json(viewer.collection.run(run)))
+    def one_run(request: Request) -> Response:
+        return reply(run_json(_run_of(viewer, request)))
 
-    @app.get("/api/runs/{run}/curves")
-    def curves(run: str) -> Response:
-        found = viewer.collection.run(run)
+    def curves(request: Request) -> Response:
+        found = _run_of(viewer, request)
         found.curves.refresh()
         return reply({**curves_json(found.curves, samples_by_step(found)), "notes": list[Json](found.curves.notes)})
+
+    return [
+        Route("/api/runs", runs),
+        Route("/api/runs/{run}", one_run),
+        Route("/api/runs/{run}/curves", curves),
+    ]
 
 
 def samples_by_step(run: Run) -> dict[str, dict[int, int]]:
@@ -60,66 +75,91 @@ def samples_by_step(run: Run) -> dict[str, dict[int, int]]:
     return samples
 
 
-def _add_trajectories(app: FastAPI, viewer: RunsViewer) -> None:
-    @app.get("/api/runs/{run}/trajectories")
-    def trajectories(
-        request: Request,
-        run: str,
-        offset: Annotated[int, Query(ge=0, le=_MAX_OFFSET)] = 0,
-        limit: Annotated[int, Query(ge=0, le=MAX_ROWS)] = 200,
-        facets: int = 1,
-    ) -> Response:
-        found = viewer.collection.run(run)
+def _trajectories(viewer: RunsViewer) -> list[Route]:
+    def trajectories(request: Request) -> Response:
+        found = _run_of(viewer, request)
         filter_ = filter_from(request.query_params.multi_items())
-        searches = viewer.searches_of(found)
-        return reply(page(found, filter_, searches, offset=offset, limit=limit, with_facets=bool(facets)))
+        shown = page(
+            found,
+            filter_,
+            viewer.searches_of(found),
+            offset=number_of(request, "offset", 0, least=0, most=_MAX_OFFSET),
+            limit=number_of(request, "limit", 200, least=0, most=MAX_ROWS),
+            with_facets=bool(number_of(request, "facets", 1, least=0, most=1)),
+        )
+        return reply(shown)
 
-    @app.get("/api/runs/{run}/trajectories/{identity}")
-    def trajectory(run: str, identity: str) -> Response:
-        return reply(trajectory_json(viewer.collection.run(run), identity))
+    def trajectory(request: Request) -> Response:
+        from saccade.viewer.app.scenes import trajectory_json
 
-    @app.get("/api/runs/{run}/trajectories/{identity}/neighbours")
-    def beside(request: Request, run: str, identity: str) -> Response:
-        found = viewer.collection.run(run)
+        return reply(trajectory_json(_run_of(viewer, request), request.path_params["identity"]))
+
+    def beside(request: Request) -> Response:
+        found = _run_of(viewer, request)
         filter_ = filter_from(request.query_params.multi_items())
-        return reply(neighbours(found, identity, filter_, viewer.searches_of(found)))
+        return reply(neighbours(found, request.path_params["identity"], filter_, viewer.searches_of(found)))
 
-    @app.get("/api/runs/{run}/groups/{identity}")
-    def group(run: str, identity: str) -> Response:
-        return reply(whole_group_json(viewer.collection.run(run), identity))
+    def group(request: Request) -> Response:
+        from saccade.viewer.app.two_stream_group import whole_group_json
+
+        return reply(whole_group_json(_run_of(viewer, request), request.path_params["identity"]))
+
+    return [
+        Route("/api/runs/{run}/trajectories", trajectories),
+        Route("/api/runs/{run}/trajectories/{identity}", trajectory),
+        Route("/api/runs/{run}/trajectories/{identity}/neighbours", beside),
+        Route("/api/runs/{run}/groups/{identity}", group),
+    ]
 
 
-def _add_comparisons(app: FastAPI, viewer: RunsViewer) -> None:
-    @app.get("/api/compare")
-    def compare(a: Name, b: Name) -> Response:
+def _comparisons(viewer: RunsViewer) -> list[Route]:
+    def compare(request: Request) -> Response:
+        from saccade.viewer.app.comparing import answered, evaluations_compared
+
         sides = []
-        for named in (a, b):
+        for named in (text_of(request, "a"), text_of(request, "b")):
             run, _, name = named.partition("/")
             sides.append(answered(viewer.collection.run(run), name))
         return reply(evaluations_compared(*sides))
 
-    @app.get("/api/evaluations")
-    def evaluations(a: Name = "", b: Name = "") -> Response:
-        return reply(evaluations_chosen(list(viewer.collection.runs.values()), a, b))
+    def evaluations(request: Request) -> Response:
+        from saccade.viewer.app.comparing import evaluations_chosen
 
-    @app.get("/api/beside")
-    def beside(run: Annotated[list[str], Query(max_length=_MAX_BESIDE)]) -> Response:
-        return reply(runs_beside([viewer.collection.run(one) for one in run]))
+        runs = list(viewer.collection.runs.values())
+        return reply(evaluations_chosen(runs, text_of(request, "a", ""), text_of(request, "b", "")))
 
-    @app.get("/api/diff")
-    def diff(run: str, a: str, b: str) -> Response:
-        found = viewer.collection.run(run)
-        return reply(words_compared(found.open(a).attempt, found.open(b).attempt))
+    def beside(request: Request) -> Response:
+        from saccade.viewer.app.comparing import runs_beside
+
+        named = request.query_params.getlist("run")
+        if not 1 <= len(named) <= _MAX_BESIDE:
+            raise UserError(f"{len(named)} runs are named; 1 to {_MAX_BESIDE} can stand beside each other")
+        return reply(runs_beside([viewer.collection.run(one) for one in named]))
+
+    def diff(request: Request) -> Response:
+        from saccade.viewer.app.comparing import words_compared
+
+        found = viewer.collection.run(text_of(request, "run"))
+        first, second = found.open(text_of(request, "a")), found.open(text_of(request, "b"))
+        return reply(words_compared(first.attempt, second.attempt))
+
+    return [
+        Route("/api/compare", compare),
+        Route("/api/evaluations", evaluations),
+        Route("/api/beside", beside),
+        Route("/api/diff", diff),
+    ]
 
 
-def _add_annotations(app: FastAPI, viewer: RunsViewer) -> None:
-    @app.get("/api/runs/{run}/annotations")
-    def annotations(run: str, trajectory: Annotated[str | None, Query(max_length=40)] = None) -> Response:
-        return reply(annotations_json(viewer.collection.run(run), trajectory))
+def _annotations(viewer: RunsViewer) -> list[Route]:
+    def annotations(request: Request) -> Response:
+        from saccade.viewer.app.annotating import annotations_json
 
-    @app.post("/api/runs/{run}/annotations")
-    async def annotate(request: Request, run: str) -> Response:
-        found = viewer.collection.run(run)
+        trajectory = text_of(request, "trajectory", "", longest=_ID) or None
+        return reply(annotations_json(_run_of(viewer, request), trajectory))
+
+    async def annotate(request: Request) -> Response:
+        found = _run_of(viewer, request)
         body = _body(await request.body())
         trajectory = body.get("trajectory")
         if not isinstance(trajectory, str):
@@ -127,23 +167,29 @@ def _add_annotations(app: FastAPI, viewer: RunsViewer) -> None:
         task = found.open(trajectory).attempt.task.id
         item = annotation_from(body, trajectory=trajectory, task=task)
         found.annotations.add(item)
-        viewer.events.tell("annotation", {"run": run, "trajectory": trajectory})
+        viewer.events.tell("annotation", {"run": found.id, "trajectory": trajectory})
         return reply(item.as_json(), 201)
 
-    @app.post("/api/runs/{run}/annotations/{identity}/retract")
-    async def retract(request: Request, run: str, identity: str) -> Response:
-        found = viewer.collection.run(run)
+    async def retract(request: Request) -> Response:
+        found = _run_of(viewer, request)
         name = str(_body(await request.body()).get("name", ""))[:MAX_NAME]
-        item = found.annotations.retract(identity, name)
-        viewer.events.tell("annotation", {"run": run, "trajectory": item.trajectory})
+        item = found.annotations.retract(request.path_params["identity"], name)
+        viewer.events.tell("annotation", {"run": found.id, "trajectory": item.trajectory})
         return reply({**item.as_json(), "is_retracted": True})
 
-    @app.get("/api/runs/{run}/annotations/export")
-    def export(run: str, kind: Annotated[str, Query(alias="format", max_length=40)] = "jsonl") -> Response:
-        found = viewer.collection.run(run)
-        made = exported(found, kind)
+    def export(request: Request) -> Response:
+        from saccade.viewer.app.annotating import exported
+
+        made = exported(_run_of(viewer, request), text_of(request, "format", "jsonl", longest=_ID))
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
         return Response(made.content, media_type=made.media_type, headers=headers)
+
+    return [
+        Route("/api/runs/{run}/annotations", annotations),
+        Route("/api/runs/{run}/annotations", annotate, methods=["POST"]),
+        Route("/api/runs/{run}/annotations/{identity}/retract", retract, methods=["POST"]),
+        Route("/api/runs/{run}/annotations/export", export),
+    ]
 
 
 def _body(raw: bytes) -> dict[str, Json]:

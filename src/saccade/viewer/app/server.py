@@ -13,20 +13,23 @@ from pathlib import Path
 from saccade.errors import UserError, missing_extra
 from saccade.services.http.guards import is_loopback
 from saccade.viewer.store.collection import Collection, cache_folder
-from saccade.viewer.store.foreign_lines import FieldMap
+from saccade.viewer.store.field_map import FieldMap
 
 try:
     import uvicorn
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 except ImportError as error:
-    raise missing_extra("view", "fastapi, or uvicorn", needed_for="the viewer") from error
+    raise missing_extra("view", "starlette, or uvicorn", needed_for="the viewer") from error
 
-from saccade.viewer.app.application import RunsViewer, create_app
+from saccade.viewer.app.application import Added, RunsViewer, create_app
 from saccade.viewer.app.events import Events
+from saccade.viewer.app.routes import warm_up
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 7860
+_WARM_UP_AFTER_S = 1.0
+"""By then the first list has been asked for; what a trajectory needs is read in meanwhile."""
 
 
 class _ViewerServer(uvicorn.Server):
@@ -54,7 +57,7 @@ def serve_view(
     port: int | None,
     token: str | None,
     on_ready: Callable[[str], None],
-    add: Callable[[FastAPI, RunsViewer], None] | None = None,
+    add: Added | None = None,
     on_end: Callable[[], Awaitable[None]] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
@@ -86,16 +89,20 @@ async def _serve(
     host: str,
     token: str | None,
     on_ready: Callable[[str], None],
-    add: Callable[[FastAPI, RunsViewer], None] | None,
+    add: Added | None,
     on_end: Callable[[], Awaitable[None]] | None,
 ) -> None:
-    app = create_app(viewer, host=host, token=token, add=(lambda app: add(app, viewer)) if add else None)
+    app = create_app(viewer, host=host, token=token, add=add)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         name = f"[{host}]" if ":" in host else host
         on_ready(f"http://{name}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else ""))
+        warming = threading.Timer(_WARM_UP_AFTER_S, warm_up)
+        warming.daemon = True
+        warming.start()
         yield
+        warming.cancel()
         if on_end is not None:
             await on_end()
 

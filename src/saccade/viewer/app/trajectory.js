@@ -21,7 +21,7 @@ export async function trajectoryPage(run, id, filter) {
   const [scene, near] = await Promise.all([sceneOf(run, id), api(`/api/runs/${run}/trajectories/${id}/neighbours?${query}`).catch(() => ({}))]);
   const page = h("div.page.trajectory");
   page.append(crumbs(scene, query), neighbours(scene, near, query), sceneView(scene, { isWhole: true }));
-  announce(`${VERDICT_WORDS[/** @type {Scene} */ (scene).verdict]}, trajectory ${near.place ?? ""} of ${near.of ?? ""}`);
+  announce(`${VERDICT_WORDS[/** @type {Scene} */ (scene).verdict]}${near.place ? `, trajectory ${near.place} of ${near.of}` : ""}`);
   return page;
 }
 
@@ -32,7 +32,7 @@ export function sceneView(scene, { isWhole }) {
   const link = linked(root);
   /** @type {ReturnType<typeof annotationForm> | null} */
   const form = isWhole && !carried ? annotationForm(scene, () => picture.draw()) : null;
-  const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of));
+  const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of), built(scene.drawn.places));
   picture.element.setAttribute("aria-label", `What was looked at${whose}`);
   const turns = h("div.said-column");
   const heats = heatsOf(scene);

@@ -31,10 +31,15 @@ function turnItem(scene, turn, heat, showPicture) {
     h("p.turn-head", h("b", `Turn ${turn.n}`), h("span", { class: turn.is_fine ? "outcome" : "outcome bad" }, `${turn.is_fine ? "✓" : "✗"} ${turn.outcome}`),
       turn.advantage !== null && h("span.small", `advantage ${numberText(turn.advantage)}`), seconds && h("span.small", seconds)),
     said(turn, heat, readout), heat !== "none" && readout,
-    turn.left_out > 0 && h("p.small", `${many(turn.left_out)} more characters are in the record.`),
+    rest(turn.left_out),
     turn.code && h("pre.code", highlighted(turn.code)),
     turn.call && h("p.small.ran", "run in pixels as ", h("code", turn.call)),
     observation(scene, turn, showPicture));
+}
+
+/** @param {number} count */
+function rest(count) {
+  return count > 0 && h("p.small", `${many(count)} more characters are in the record.`);
 }
 
 /** @param {Scene} scene @param {Turn} turn @param {(key: string) => void} showPicture */
@@ -46,7 +51,7 @@ function observation(scene, turn, showPicture) {
   return h("div.observation", h("p.small.seen-head", "The model then saw"),
     pictures.length > 0 && h("ul.strip", pictures.map((one) => stripItem(scene.run, one, () => showPicture(one.key)))),
     isLong ? h("details", h("summary", shown(`${turn.observation.slice(0, 120)} … (${many(turn.observation.length)} characters)`)), text) : text,
-    turn.observation_left_out > 0 && h("p.small", `${many(turn.observation_left_out)} more characters are in the record.`));
+    rest(turn.observation_left_out));
 }
 
 /** The turn's own text. @param {Turn} turn @param {Heat} heat @param {HTMLElement} readout */

@@ -49,8 +49,8 @@ def reference_json(run: Run, view: RowsView, members: NDArray[np.intp]) -> Json:
         **told,
         "id": identity,
         "text": visible(thoughts_of(attempt.trajectory), MAX_TEXT),
-        "words": f"Reference {whence}: {attempt.trajectory.stream} {attempt.trajectory.sample + 1}, "
-        f"box reward {box_reward:.3g}.",
+        "words": f"Reference {whence}: sample {attempt.trajectory.sample} of the stream "
+        f"“{visible(attempt.trajectory.stream, 40)}”, box reward {box_reward:.3g}.",
     }
 
 

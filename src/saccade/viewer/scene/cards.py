@@ -5,17 +5,19 @@ from itertools import chain
 
 from saccade.types import Json
 from saccade.viewer.drawn import TRACK, bar, draw, number, numbers_cell, numbers_head, picture_of_bars, table
-from saccade.viewer.scene.parts import Region, Reward, RewardTerm, SceneTurn, TrajectoryScene
+from saccade.viewer.scene.parts import Region, Reward, RewardTerm, SceneTurn, SeenPicture, TrajectoryScene
 
 VERDICT_WORDS = {"right": "✓ right", "wrong": "✗ wrong", "failed": "! failed", "unknown": "? no verdict"}
 _COLORS = 4
+_FOLDED_FROM = 8
+"""A table of more places is folded."""
 _PHASES = {"prefill": "prefill", "decode": "decode", "tools": "tools"}
 
 
 def reward_card(reward: Reward | None) -> Json:
     """A bar from nothing to the total, each part with value, weight and share."""
     if reward is None:
-        return draw("section.reward.card", draw("h2", "Reward"), draw("p.small", "It has no score."))
+        return draw("section.reward.card", draw("h2", "Reward"), draw("p.small", "This trajectory has no score."))
     rows = [
         [
             draw("th", _key(f"term-{at % _COLORS}"), term.name, _small(term.note), scope="row"),
@@ -121,6 +123,42 @@ def headline(scene: TrajectoryScene) -> Json:
         draw("p.choices", *choices) if choices else None,
         draw("div.findings", draw("h2", "What happened"), draw("ul", *findings)) if findings else None,
     )
+
+
+def places_card(regions: Sequence[Region]) -> Json:
+    """Each place as the model wrote it and in pixels, with the mark that its shape has; None without any."""
+    if not regions:
+        return None
+    rows = [
+        draw(
+            "tr",
+            draw("th", _mark_button(one), scope="row"),
+            draw("td", one.label, _small(one.fate)),
+            numbers_cell(*([", ".join(map(number, one.written)), _small(one.frame)] if one.written else ["–"])),
+            numbers_cell(pixel_words(one)),
+            data_region=one.id,
+        )
+        for one in regions
+    ]
+    heads = [draw("span.unseen", "mark"), "Place", "Model’s frame", "Pixels"]
+    words = "Places, as the model wrote them and in pixels"
+    is_open = True if len(regions) <= _FOLDED_FROM else None
+    return draw("details.regions", draw("summary", words), table("places", heads, [], *rows), open=is_open)
+
+
+def _mark_button(one: Region) -> Json:
+    label = f"{one.mark}: {one.label}"
+    kind = f"mark-button {one.kind}"
+    return draw("button", one.mark, type="button", class_=kind, data_region=one.id, aria_label=label)
+
+
+def cut_words(picture: SeenPicture) -> str:
+    """What a crop was cut from, behind its caption."""
+    if picture.origin is None:
+        return ""
+    key = picture.origin.picture
+    of = f"image {int(key[1:]) + 1}" if key.startswith("q") else f"an image of turn {key[1:].partition('.')[0]}"
+    return f", cut from {of}"
 
 
 def pixel_words(region: Region) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from saccade.geometry import Box
 from saccade.types import Attempt, Malformed, ToolCall, Turn
+from saccade.viewer.outcomes import verdict
 from saccade.viewer.scene.parts import Region
 from saccade.viewer.scene.regions import covered_share
-from saccade.viewer.words import number_text, percent_text, verdict, visible
+from saccade.viewer.words import number_text, percent_text, visible
 
 _WHOLE = 0.95
 MAX_FINDINGS = 12
@@ -24,23 +25,24 @@ def findings_of(attempt: Attempt, regions: Sequence[Region]) -> tuple[str, ...]:
 def _answer(attempt: Attempt) -> Iterator[str]:
     task, trajectory = attempt.task, attempt.trajectory
     if trajectory.status == "failed":
-        yield f"The machine failed it, so it has no score: {visible(trajectory.failure, 300) or 'no reason was kept'}."
+        why = visible(trajectory.failure, 300) or "no reason was kept"
+        yield f"The machine failed, so this trajectory has no score: {why}."
         return
     if trajectory.answer is None:
-        limit = {"turn_limit": "out of turns", "token_limit": "out of tokens"}.get(trajectory.status, "without one")
-        yield f"It gave no answer: it ran {limit} after {_count(len(trajectory.turns), 'turn')}."
+        ended = {"turn_limit": "ran out of turns", "token_limit": "ran out of tokens"}.get(trajectory.status, "stopped")
+        yield f"The model gave no answer: it {ended} after {_count(len(trajectory.turns), 'turn')}."
         return
     given, gold = visible(trajectory.answer, 120), visible(task.answer, 120)
     if verdict(attempt) == "right":
-        yield f"It answered “{given}”, which counts as right."
+        yield f"The model answered “{given}”, which counts as right."
         return
     yield (
-        f"It answered “{given}”; expected is “{gold}”."
+        f"The model answered “{given}”; “{gold}” was expected."
         if gold
-        else f"It answered “{given}”; nothing says whether that is right."
+        else f"The model answered “{given}”; nothing says whether that is right."
     )
     if task.choices and trajectory.answer.strip().lower() not in {choice.strip().lower() for choice in task.choices}:
-        yield f"Its answer is none of the {len(task.choices)} choices as they are written."
+        yield f"The answer is none of the {len(task.choices)} choices as they are written."
 
 
 def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
@@ -48,26 +50,28 @@ def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
     asked = [one for one in regions if one.kind == "asked" and one.box is not None]
     if targets and not asked and not any(one.kind in ("named", "hit", "miss") for one in regions):
         has_calls = any(isinstance(turn.action, ToolCall) for turn in attempt.trajectory.turns)
-        yield "It asked for no place on the picture." if has_calls else "It looked at nothing closer: no call was made."
+        yield "No call asked for a place." if has_calls else "No call was made, so the model saw nothing closer."
     for target in targets:
-        yield from _looked_at(target, [one for one in asked if one.picture == target.picture])
+        on_it = [one for one in asked if one.picture == target.picture]
+        yield from _looked_at(target, on_it, is_wrong=verdict(attempt) == "wrong")
     for one in regions:
         if one.kind == "named" and one.fate:
             yield f"{_capital(one.label)}: {one.fate}."
         elif one.kind == "miss":
-            yield f"Its point on “{one.label}” is a miss."
+            yield f"The point on “{one.label}” is a miss."
 
 
-def _looked_at(target: Region, asked: Sequence[Region]) -> Iterator[str]:
+def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> Iterator[str]:
     if not asked or target.box is None:
         return
     shares = [(covered_share(Box(*one.box), Box(*target.box)), one) for one in asked if one.box is not None]
     share, best = max(shares, key=lambda pair: pair[0])
     if share <= 0:
-        yield f"No place that it asked for touches the target “{target.label}”: it looked elsewhere."
+        yield f"The model looked elsewhere: no place that a call asked for touches the target “{target.label}”."
         return
     part = "all" if share >= _WHOLE else percent_text(share)
-    yield f"What it asked for in turn {best.turn} holds {part} of the target “{target.label}”."
+    still = "; the answer is wrong all the same" if is_wrong and share >= _WHOLE else ""
+    yield f"The place asked for in turn {best.turn} holds {part} of the target “{target.label}”{still}."
 
 
 def _turns(turns: Sequence[Turn]) -> Iterator[str]:
@@ -88,7 +92,7 @@ def _lost(attempt: Attempt) -> Iterator[str]:
     score = attempt.trajectory.score
     for term in score.terms if score else ():
         if term.contribution < 0:
-            yield f"“{visible(term.name, 40)}” took {number_text(-term.contribution)} from its reward."
+            yield f"“{visible(term.name, 40)}” took {number_text(-term.contribution)} from the reward."
 
 
 def _count(number: int, word: str) -> str:

@@ -14,9 +14,10 @@ from saccade.protocols.coordinates import numbers
 from saccade.types import Attempt, ImageRef, Json, ToolCall, Turn
 from saccade.viewer.named_boxes import named_boxes
 from saccade.viewer.named_points import named_points
+from saccade.viewer.outcomes import code_of
 from saccade.viewer.scene.frames import frame_words
 from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, TextSpan, finite, utf16
-from saccade.viewer.words import code_of, visible
+from saccade.viewer.words import visible
 
 MAX_REGIONS = 200
 """Of one trajectory; more are in the record alone."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from saccade.types import Attempt, Json, Segment, Term, ToolCall, Turn
-from saccade.viewer.scene.cards import headline, pixel_words, reward_card, time_card
+from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict
+from saccade.viewer.scene.cards import cut_words, headline, pixel_words, places_card, reward_card, time_card
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import (
     AskedQuestion,
@@ -24,7 +25,7 @@ from saccade.viewer.scene.parts import (
 )
 from saccade.viewer.scene.regions import Places, places_of
 from saccade.viewer.scene.texts import cut, parts_of
-from saccade.viewer.words import code_of, noted, page_words, readable, turn_outcome, verdict
+from saccade.viewer.words import readable
 
 MAX_PICTURES = 64
 MAX_TURNS = 200
@@ -87,9 +88,11 @@ def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
         "head": headline(scene),
         "reward": reward_card(scene.reward),
         "time": time_card(scene.turns),
+        "places": places_card(scene.regions),
     }
     regions: list[Json] = [{**asdict(one), "pixels": pixel_words(one)} for one in scene.regions]
-    return {**values, "regions": regions, "drawn": drawn}
+    pictures: list[Json] = [{**asdict(one), "cut": cut_words(one)} for one in scene.pictures]
+    return {**values, "pictures": pictures, "regions": regions, "drawn": drawn}
 
 
 def scene_text(scene: TrajectoryScene) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saccade.types import Json
-from saccade.viewer.store.foreign_lines import FieldMap
+from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.indexing import index_pending, load_pending
 from saccade.viewer.store.run import GoneError, RecordFile, Run
 from saccade.viewer.store.sources import find_sources

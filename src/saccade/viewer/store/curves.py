@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,25 @@ from saccade.types import Json
 
 MAX_POINTS = 2000
 _MAX_METRICS = 500
+_TELLING = tuple(
+    map(
+        re.compile,
+        (
+            r"^reward/mean$",
+            r"^reward$",
+            r"accuracy",
+            r"^eval",
+            r"^loss",
+            r"reward",
+            r"entropy",
+            r"^kl|/kl",
+            r"length|tokens_mean",
+            r"tool|calls",
+            r"gradient|grad_norm",
+        ),
+    )
+)
+"""Metrics that say most of how a run goes, in the order in which a page shows them."""
 _MAX_LINE_BYTES = 4 << 20
 
 
@@ -103,8 +123,12 @@ def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:
     }
     return {
         **{name: [column[place] for place in kept] if column else [] for name, column in columns.items()},
-        "metrics": {name: [column[place] for place in kept] for name, column in stage.metrics.items()},
+        "metrics": {name: [stage.metrics[name][place] for place in kept] for name in sorted(stage.metrics, key=_rank)},
     }
+
+
+def _rank(name: str) -> tuple[int, str]:
+    return next((at for at, one in enumerate(_TELLING) if one.search(name)), len(_TELLING)), name
 
 
 def _summed(values: Sequence[float | None]) -> list[Json]:

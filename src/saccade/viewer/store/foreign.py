@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.foreign_inspect import INSPECT, is_inspect
 from saccade.viewer.store.foreign_lines import (
     VERIFIERS,
     VERL,
-    FieldMap,
     is_messages,
     is_verifiers,
     is_verl,

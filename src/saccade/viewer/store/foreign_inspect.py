@@ -13,9 +13,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from saccade.errors import UserError
-from saccade.evaluation.index_rows import Rows
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
+from saccade.runs.segments import Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import Fields, as_number, foreign_row
 from saccade.viewer.store.formats import Indexed, RecordFormat

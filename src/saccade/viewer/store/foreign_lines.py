@@ -5,17 +5,18 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.index_rows import Rows, index_row
+from saccade.evaluation.index_rows import index_row
 from saccade.runs.position import Position
-from saccade.runs.record_lines import MAX_LINE_BYTES, TokenCounts
-from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import IndexRow
+from saccade.runs.record_lines import TokenCounts
+from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
+from saccade.runs.segments import IndexRow, Rows
 from saccade.types import Attempt, Json
+from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.formats import Indexed, RecordFormat
 from saccade.viewer.store.messages import Told, attempt_of, completion_from, messages_from
 from saccade.viewer.store.shelf import Shelf
@@ -26,29 +27,6 @@ ToAttempt = Callable[[Fields, Shelf, int], Attempt]
 
 _VERL_OWN = frozenset({"input", "output", "gts", "score", "step", "images"})
 _NO_TOKENS = TokenCounts(total=0, actions=0, entropy=None)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FieldMap:
-    """Names of the fields of a file of messages."""
-
-    messages: str = "messages"
-    prompt: str = "prompt"
-    completion: str = "completion"
-    answer: str = "answer"
-    reward: str = "reward"
-    right: str = "is_correct"
-    id: str = "id"
-    images: str = "images"
-    step: str = "step"
-
-    @staticmethod
-    def read(pairs: Mapping[str, str]) -> "FieldMap":
-        """UserError for a name that is none of these."""
-        known = FieldMap.__dataclass_fields__
-        if wrong := [name for name in pairs if name not in known]:
-            raise UserError(f"{wrong[0]!r} is no field that can be mapped; there are {', '.join(known)}")
-        return FieldMap(**pairs)
 
 
 def foreign_row(attempt: Attempt) -> IndexRow:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.index_rows import Rows, scanned_rows
 from saccade.runs.position import Position
-from saccade.runs.record_lines import MAX_LINE_BYTES, RecordScan
-from saccade.runs.record_places import RecordPlace
+from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
+from saccade.runs.segments import Rows
 from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json
 from saccade.runs.trajectory_json import trajectory_from_json
 from saccade.types import Attempt
@@ -39,6 +38,10 @@ class RecordFormat:
 
 
 def _index_records(path: Path, _pictures: Path) -> Indexed:
+    # Only where an index is missing: with one, the first list needs neither pictures nor rules of answers.
+    from saccade.evaluation.index_rows import scanned_rows
+    from saccade.runs.record_lines import RecordScan
+
     scan = RecordScan(path=path)
     rows = scanned_rows(scan)
     return Indexed(rows=rows, position=Position(stage=scan.stage, step=scan.step), notes=tuple(scan.notes))

@@ -4,18 +4,25 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
-from saccade.viewer.store.foreign import ForeignKind, kinds
-from saccade.viewer.store.foreign_lines import FieldMap
+from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.formats import RECORDS, RecordFormat
+
+if TYPE_CHECKING:
+    from saccade.viewer.store.foreign import ForeignKind
 
 MAX_DEPTH = 3
 """Folders below the one named in which runs are looked for."""
 MAX_ENTRIES = 20_000
 """Entries of folders that are looked at."""
 _SKIPPED = frozenset({"checkpoints", "media", "tensorboard", "index", "signals", "clocks", "recipe", "node_modules"})
+
+Foreign = Callable[[], "Sequence[ForeignKind]"]
+"""Kinds of other trainers' files, read in when a folder is no run of Saccade."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +47,7 @@ class Source:
 def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tuple[list[Source], list[str]]:
     """Everything below the paths, and notes on what was not found. UserError for a path that is not there."""
     found: dict[str, Source] = {}
-    foreign = kinds(fields)
+    foreign = _foreign_of(fields)
     notes: list[str] = []
     for path in paths:
         if not path.exists():
@@ -56,7 +63,17 @@ def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tupl
     return list(found.values()), notes
 
 
-def _below(path: Path, foreign: Sequence[ForeignKind], notes: list[str]) -> Iterator[Source]:
+def _foreign_of(fields: FieldMap) -> Foreign:
+    @cache
+    def foreign() -> "Sequence[ForeignKind]":
+        from saccade.viewer.store.foreign import kinds
+
+        return kinds(fields)
+
+    return foreign
+
+
+def _below(path: Path, foreign: Foreign, notes: list[str]) -> Iterator[Source]:
     if path.is_file():
         kind = _format_of(path, foreign)
         if kind is None:
@@ -88,16 +105,16 @@ def _below(path: Path, foreign: Sequence[ForeignKind], notes: list[str]) -> Iter
         level = below
 
 
-def _source_of(folder: Path, kinds_: Sequence[ForeignKind]) -> Source | None:
+def _source_of(folder: Path, foreign: Foreign) -> Source | None:
     if (folder / "run.json").is_file():
         return Source(root=folder, name=folder.name, kind="saccade", files=lambda: _run_files(folder))
-    foreign = next((kind for kind in kinds_ if kind.is_folder(folder)), None)
-    if foreign is not None:
+    other = next((kind for kind in foreign() if kind.is_folder(folder)), None)
+    if other is not None:
         return Source(
             root=folder,
             name=folder.name,
-            kind=foreign.format.name,
-            files=lambda: _with(foreign.format, foreign.files(folder)),
+            kind=other.format.name,
+            files=lambda: _with(other.format, other.files(folder)),
         )
     try:
         loose = [entry for entry in folder.iterdir() if entry.is_file() and entry.suffix == ".jsonl"]
@@ -145,10 +162,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _format_of(path: Path, foreign: Sequence[ForeignKind]) -> RecordFormat | None:
+def _format_of(path: Path, foreign: Foreign) -> RecordFormat | None:
     if _is_records(path):
         return RECORDS
-    return next((kind.format for kind in foreign if kind.is_file(path)), None)
+    return next((kind.format for kind in foreign() if kind.is_file(path)), None)
 
 
 def _is_records(path: Path) -> bool:

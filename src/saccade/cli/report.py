@@ -1,0 +1,62 @@
+"""``saccade report`` writes the report of a run again, with what a judge or an encoder of pages says of it."""
+
+from pathlib import Path
+
+import click
+
+from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.show import explain_pages, judge_run, star_run
+from saccade.errors import UserError
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN_DIR")
+@click.option(
+    "--judge",
+    metavar="URL|CHECKPOINT",
+    help="Ask this model about wrong answers with tools: did calls ask for the wrong thing (E4), or was a right result "
+    "misread (E6)? Its verdicts stay with the run.",
+)
+@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, where --judge is a server.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
+@click.option(
+    "--stars",
+    type=click.Choice(["text", "pages"]),
+    help="Ask the judge instead for 1 to 5 stars of every evaluated response: coherence, faithfulness, agreement. With "
+    "pages it is shown the question's images too.",
+)
+@click.option(
+    "--why",
+    metavar="ENCODER|run",
+    help="Draw over the pages why they were found: by this encoder of pages (a directory or a server's URL), or by the "
+    "one that the run's settings name (run). What it says stays with the run.",
+)
+def report(
+    run_directory: Path,
+    judge: str | None,
+    judge_model: str | None,
+    api_key_env: str,
+    stars: str | None,
+    why: str | None,
+) -> None:
+    """Write report.html and report.json of a run again, also of one that still runs."""
+    if judge_model is not None and judge is None:
+        raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
+    if stars is not None and judge is None:
+        raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
+    if judge is not None and stars is not None:
+        prepare_machine(None)
+        count = star_run(run_directory, judge, judge_model, sees_pages=stars == "pages", api_key_env=api_key_env)
+        click.echo(f"Judged: {count} responses have stars")
+    elif judge is not None:
+        prepare_machine(None)
+        count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
+        click.echo(f"Judged: {count} wrong trajectories")
+    if why is not None:
+        prepare_machine(None)
+        click.echo(f"Explained: the pages of {explain_pages(run_directory, why)} questions")
+    from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.report import write_report
+
+    write_report(RunPaths(root=run_directory))
+    click.echo(f"Report: {run_directory / 'report.html'}")
