@@ -94,7 +94,7 @@ def time_card(turns: Sequence[SceneTurn]) -> Json:
                     for phase, at, seconds in phases
                 ),
             ),
-            *(numbers_cell(f"{number(seconds)} s") for _, _, seconds in phases),
+            *(numbers_cell(f"{seconds:.3g} s") for _, _, seconds in phases),
         ]
         for number_, phases in found
     ]
@@ -140,7 +140,7 @@ def places_card(regions: Sequence[Region]) -> Json:
         )
         for one in regions
     ]
-    heads = [draw("span.unseen", "mark"), "Place", "Model’s frame", "Pixels"]
+    heads = [draw("span.unseen", "mark"), "Place", numbers_head("Model’s frame"), numbers_head("Pixels")]
     words = "Places, as the model wrote them and in pixels"
     is_open = True if len(regions) <= _FOLDED_FROM else None
     return draw("details.regions", draw("summary", words), table("places", heads, [], *rows), open=is_open)
