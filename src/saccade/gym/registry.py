@@ -55,6 +55,7 @@ MODULES = (
     "saccade.gym.families.comparisons",
     "saccade.gym.families.documents",
     "saccade.gym.families.figures",
+    "saccade.gym.families.flow_charts",
     "saccade.gym.families.forms",
     "saccade.gym.families.instruments",
     "saccade.gym.families.molecules",

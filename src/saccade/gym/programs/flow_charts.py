@@ -1,0 +1,296 @@
+"""Programs on flow charts: what follows, what is reached, what leads there, loops, ways that avoid a box."""
+
+from collections.abc import Mapping, Sequence
+
+from saccade.gym.grammars.flow_charts import QUESTIONS, WORK, FlowState, arrow_id
+from saccade.gym.grammars.words import one
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.flow_solvers import (
+    solve_again,
+    solve_asker,
+    solve_avoided,
+    solve_branch,
+    solve_decisions,
+    solve_next,
+    solve_reached,
+    solve_shortest,
+)
+from saccade.gym.state import Element, as_state
+from saccade.types import AnswerKind
+
+Ways = dict[str, dict[str, str]]
+"""For each box where its arrows lead, by what is written on them ("next" where nothing is)."""
+
+
+def ways_of(state: FlowState) -> Ways:
+    """All arrows."""
+    found: Ways = {box.id: {} for box in state.of_kind("box")}
+    for link in state.links:
+        found[link.first][link.kind] = link.second
+    return found
+
+
+def _asked(asking: Asking) -> tuple[FlowState, Ways, dict[str, Element]]:
+    state = as_state(asking.state, FlowState)
+    return state, ways_of(state), {box.id: box for box in state.of_kind("box")}
+
+
+def _told(
+    answer: str,
+    evidence: Sequence[str],
+    *,
+    words: Mapping[str, str] | None = None,
+    kind: AnswerKind = "exact",
+    near: Sequence[str] = (),
+) -> ProgramQuestion:
+    others = (f"the box {answer}", f'"{answer}"', answer.removesuffix("?")) if kind == "exact" and answer else ()
+    return ProgramQuestion(
+        answer=answer,
+        kind=kind,
+        words=words or {},
+        accepted=tuple(dict.fromkeys(text for text in others if text != answer)),
+        near=tuple(dict.fromkeys(text for text in near if text != answer)),
+        choices=("yes", "no") if kind == "choice" else (),
+        evidence=tuple(dict.fromkeys(evidence)),
+        conclusion=answer,
+    )
+
+
+def _of_sort(boxes: Mapping[str, Element], *sorts: str) -> list[Element]:
+    return [box for box in boxes.values() if box.attributes["sort"] in sorts]
+
+
+def _is_inner(box: Element) -> bool:
+    """Whether it may be an answer: every chart has a start and an end."""
+    return box.attributes["sort"] in ("work", "decision")
+
+
+def _absent(asking: Asking, boxes: Mapping[str, Element], names: tuple[str, ...]) -> str:
+    there = {box.name for box in boxes.values()}
+    return one(asking.rng, tuple(name for name in names if name not in there))
+
+
+def _branch(asking: Asking) -> ProgramQuestion | None:
+    _, ways, boxes = _asked(asking)
+    pairs = [(box, word) for box in _of_sort(boxes, "decision") for word in ("yes", "no")]
+    pairs = [(box, word) for box, word in pairs if _is_inner(boxes[ways[box.id][word]])]
+    if not pairs:
+        return None
+    box, word = pairs[int(asking.rng.integers(len(pairs)))]
+    target, other = (boxes[ways[box.id][said]] for said in (word, "no" if word == "yes" else "yes"))
+    near = [other.name, *(boxes[then].name for then in ways[target.id].values())]
+    evidence = [box.id, arrow_id(box.id, word), target.id]
+    return _told(target.name, evidence, words={"question": box.name, "word": word}, near=near)
+
+
+def _no_branch(asking: Asking) -> ProgramQuestion:
+    _, _, boxes = _asked(asking)
+    decisions = [box.id for box in _of_sort(boxes, "decision")]
+    word = "yes" if asking.rng.integers(2) else "no"
+    return _told("", decisions, words={"question": _absent(asking, boxes, QUESTIONS), "word": word})
+
+
+def _next(asking: Asking) -> ProgramQuestion | None:
+    _, ways, boxes = _asked(asking)
+    found = [box for box in _of_sort(boxes, "work") if _is_inner(boxes[ways[box.id]["next"]])]
+    if not found:
+        return None
+    box = found[int(asking.rng.integers(len(found)))]
+    target = boxes[ways[box.id]["next"]]
+    before = [boxes[first].name for first, out in ways.items() if box.id in out.values() and _is_inner(boxes[first])]
+    near = [*before, *(boxes[then].name for then in ways[target.id].values() if then != box.id)]
+    return _told(target.name, [box.id, arrow_id(box.id, "next"), target.id], words={"box": box.name}, near=near)
+
+
+def _no_next(asking: Asking) -> ProgramQuestion:
+    _, _, boxes = _asked(asking)
+    evidence = [box.id for box in _of_sort(boxes, "work")]
+    return _told("", evidence, words={"box": _absent(asking, boxes, WORK)})
+
+
+def _reached(asking: Asking) -> ProgramQuestion | None:
+    """From the start with one to three answers to the box after the last, which is not the end."""
+    _, ways, boxes = _asked(asking)
+    count = 1 + int(asking.coin * (2 + (asking.levels["branches"] > 0.6)))
+    at, answers, evidence, other = "box:0", list[str](), ["box:0"], ""
+    while len(answers) < count:
+        if not ways[at]:
+            return None
+        word = "next"
+        if len(ways[at]) > 1:
+            word = "yes" if asking.rng.integers(2) else "no"
+            answers.append(word)
+            other = boxes[ways[at]["no" if word == "yes" else "yes"]].name
+        evidence += [arrow_id(at, word), ways[at][word]]
+        at = ways[at][word]
+    if not _is_inner(boxes[at]):
+        return None
+    near = [other, *(boxes[then].name for then in ways[at].values())]
+    return _told(boxes[at].name, evidence, words={"answers": ", then ".join(answers)}, near=near)
+
+
+def _decisions(asking: Asking) -> ProgramQuestion | None:
+    _, _, boxes = _asked(asking)
+    found = _of_sort(boxes, "decision")
+    count = len(found)
+    return _told(str(count), [box.id for box in found], kind="integer", near=[str(count + 1), str(count - 1)])
+
+
+def _asker(asking: Asking) -> ProgramQuestion | None:
+    _, ways, boxes = _asked(asking)
+    decisions = _of_sort(boxes, "decision")
+    if len(decisions) < 2:
+        return None
+    pairs = [(box, word) for box in decisions for word in ("yes", "no")]
+    pairs = [(box, word) for box, word in pairs if _is_inner(boxes[ways[box.id][word]])]
+    leads = [(ways[box.id][word], word) for box, word in pairs]
+    alone = [pair for pair, lead in zip(pairs, leads) if leads.count(lead) == 1]
+    if not alone:
+        return None
+    box, word = alone[int(asking.rng.integers(len(alone)))]
+    target = boxes[ways[box.id][word]]
+    evidence = [target.id, arrow_id(box.id, word), box.id]
+    near = [other.name for other in decisions if other.id != box.id]
+    return _told(box.name, evidence, words={"box": target.name, "word": word}, near=near)
+
+
+def _no_asker(asking: Asking) -> ProgramQuestion:
+    _, _, boxes = _asked(asking)
+    word = "yes" if asking.rng.integers(2) else "no"
+    evidence = [box.id for box in _of_sort(boxes, "decision")]
+    return _told("", evidence, words={"box": _absent(asking, boxes, WORK), "word": word})
+
+
+def _again(asking: Asking) -> ProgramQuestion | None:
+    """Whether a box lies on a loop."""
+    _, ways, boxes = _asked(asking)
+    found = []
+    for box in _of_sort(boxes, "work"):
+        loop = shortest_way(ways, box.id, box.id)
+        if bool(loop) == asking.is_wanted:
+            found.append((box, loop))
+    if not found:
+        return None
+    box, loop = found[int(asking.rng.integers(len(found)))]
+    evidence = loop or [box.id, *(arrow_id(box.id, word) for word in ways[box.id])]
+    return _told("yes" if loop else "no", evidence, kind="choice", words={"box": box.name})
+
+
+def _avoided(asking: Asking) -> ProgramQuestion | None:
+    """Whether some way from the start to the end leaves a box out."""
+    _, ways, boxes = _asked(asking)
+    end = _of_sort(boxes, "end")[0].id
+    found = []
+    for box in _of_sort(boxes, "work"):
+        rest = {first: {word: to for word, to in out.items() if to != box.id} for first, out in ways.items()}
+        way = shortest_way(rest, "box:0", end)
+        if bool(way) == asking.is_wanted:
+            found.append((box, way))
+    if not found:
+        return None
+    box, way = found[int(asking.rng.integers(len(found)))]
+    evidence = [box.id, *(way or shortest_way(ways, "box:0", end))]
+    return _told("yes" if way else "no", evidence, kind="choice", words={"box": box.name})
+
+
+def _shortest(asking: Asking) -> ProgramQuestion | None:
+    """How many boxes lie between start and end: all of the column, or up to three fewer, each as often."""
+    _, ways, boxes = _asked(asking)
+    end = _of_sort(boxes, "end")[0]
+    way = shortest_way(ways, "box:0", end.id)
+    count, column = len(way) // 2 - 1, int(end.numbers["row"]) - 1
+    if count != asking.wanted(range(max(1, column - 3), column + 1)):
+        return None
+    return _told(str(count), way, kind="integer", near=[str(column), str(count + 1), str(count - 1)])
+
+
+def shortest_way(ways: Ways, start: str, end: str) -> list[str]:
+    """Boxes and arrows, in turn, from one box to another by the fewest arrows; a box's way to itself is a loop."""
+    front, known = [[start]], {start} if start != end else set[str]()
+    while front:
+        further = []
+        for way in front:
+            for word, to in ways[way[-1]].items():
+                longer = [*way, arrow_id(way[-1], word), to]
+                if to == end:
+                    return longer
+                if to not in known:
+                    known.add(to)
+                    further.append(longer)
+        front = further
+    return []
+
+
+FLOW_PROGRAMS = (
+    Program(
+        name="branch",
+        wordings=(
+            'Which box follows if "{question}" is answered with {word}?',
+            'At "{question}" the answer is {word}. What does the next box say?',
+        ),
+        ask=_branch,
+        falsify=_no_branch,
+        solve=solve_branch,
+    ),
+    Program(
+        name="next_box",
+        wordings=('Which box comes right after "{box}"?', 'Where does the arrow lead that leaves "{box}"?'),
+        ask=_next,
+        falsify=_no_next,
+        solve=solve_next,
+    ),
+    Program(
+        name="reached",
+        wordings=(
+            "Begin at the top and answer the questions that you meet with {answers}. Which box comes right after the "
+            "last answer?",
+            "Somebody goes through the chart and answers {answers}. What is in the box to which the last answer leads?",
+        ),
+        ask=_reached,
+        solve=solve_reached,
+        axes=("branches",),
+    ),
+    Program(
+        name="count_decisions",
+        wordings=("How many decisions does the chart have?", "Count the questions that the chart asks."),
+        ask=_decisions,
+        solve=solve_decisions,
+    ),
+    Program(
+        name="asker",
+        wordings=(
+            'Which question leads straight to "{box}" when it is answered with {word}?',
+            'The answer {word} to which question leads straight to "{box}"?',
+        ),
+        ask=_asker,
+        falsify=_no_asker,
+        solve=solve_asker,
+    ),
+    Program(
+        name="done_again",
+        wordings=(
+            'Can "{box}" be done a second time in one run through the chart?',
+            'Is there a loop that leads from "{box}" back to it?',
+        ),
+        ask=_again,
+        solve=solve_again,
+    ),
+    Program(
+        name="avoided",
+        wordings=(
+            'Is there a way from the start to the end without "{box}"?',
+            'Can one get from the start to the end and leave out "{box}"?',
+        ),
+        ask=_avoided,
+        solve=solve_avoided,
+    ),
+    Program(
+        name="shortest_way",
+        wordings=(
+            "How many boxes lie between the start and the end on the shortest way?",
+            "What is the least number of boxes that one passes between the start and the end?",
+        ),
+        ask=_shortest,
+        solve=solve_shortest,
+    ),
+)
