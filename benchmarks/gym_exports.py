@@ -5,12 +5,14 @@
 
 ``--verifiers`` has verifiers 0.1.14 (its ``vf-eval`` lies beside the Python), ``--verl`` what the data set classes of
 verl and EasyR1 import (torch, transformers, tensordict, ray, datasets, qwen-vl-utils), ``--verl-source`` and
-``--easyr1-source`` their checkouts, ``--harness`` lmms-eval 0.7.3 and ms-vlmeval 0.0.20. What is not given is left
-out. TRL, Gymnasium and OpenEnv are this Python's. Rewards of honest and hostile replies by each consumer's own way of
-calling must be those of our environment.
+``--easyr1-source`` their checkouts, ``--harness`` lmms-eval 0.7.3 and ms-vlmeval 0.0.20, ``--openenv`` another version
+of OpenEnv, whose own client then plays at ``saccade openenv`` (``--only openenv_client`` for that alone). What is not
+given is left out. TRL, Gymnasium and OpenEnv are this Python's. Rewards of honest and hostile replies by each
+consumer's own way of calling must be those of our environment.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import socket
@@ -23,7 +25,7 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-from gym_exports_peers import EASYR1, VERIFIERS, VERL, trl_steps
+from gym_exports_peers import EASYR1, OPENENV, VERIFIERS, VERL, trl_steps
 from serve_agent_harnesses import NAME, serving
 from serve_agent_harnesses import lmms_eval as run_lmms_eval
 from serve_agent_harnesses import run as run_logged
@@ -35,6 +37,13 @@ from saccade.interop.exports.questions import ExportedQuestions, drawn
 from saccade.protocols import direct_protocol
 
 FAMILY = "visual_search"
+CROP = '<think>a</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 500, 250]}}</tool_call>'
+EPISODES = (
+    ("<think>a look</think><answer>rows</answer>",),
+    (CROP, "<think>b</think><answer>yes</answer>"),
+    ("<tool_call>{", CROP, "no block at all", "<answer>no</answer><answer>yes</answer>"),
+)
+"""Replies of a client, turn by turn: honest, with a tool, and broken ones."""
 
 
 def main() -> None:
@@ -45,6 +54,8 @@ def main() -> None:
     parser.add_argument("--verl-source", type=Path)
     parser.add_argument("--easyr1-source", type=Path)
     parser.add_argument("--harness", type=Path)
+    parser.add_argument("--openenv", type=Path)
+    parser.add_argument("--only", choices=["openenv_client"], help="This consumer alone.")
     parser.add_argument("--vlmeval-path", default="")
     parser.add_argument("--count", type=int, default=32)
     parser.add_argument("--work", type=Path, help="Folder for the exports, by default one that is removed.")
@@ -52,7 +63,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         work = (given.work or Path(made)).absolute()
-        found = measured(given, work)
+        found = {"openenv_client": openenv_client(given.openenv, work)} if given.only else measured(given, work)
     print(json.dumps(found, indent=2))
     if given.json:
         result = {"command": "python benchmarks/gym_exports.py", "date": date.today().isoformat(), "consumers": found}
@@ -72,6 +83,8 @@ def measured(given: argparse.Namespace, work: Path) -> dict:
     replies, expected = hostile(questions)
     (work / "replies.json").write_text(json.dumps(replies))
     found = {"trl": trl(work, questions), "gymnasium": gymnasium_package(work), "openenv": openenv(work)}
+    if given.openenv:
+        found["openenv_client"] = openenv_client(given.openenv, work)
     if given.verl and given.verl_source:
         found["verl"] = peer(given.verl, VERL, work, given.verl_source, expected)
     if given.verl and given.easyr1_source:
@@ -163,6 +176,58 @@ def openenv(work: Path) -> dict:
     finally:
         server.terminate()
         server.wait(60)
+
+
+def openenv_client(python: Path, work: Path) -> dict:
+    """OpenEnv's own client of another version at ``saccade openenv``, and the same replies in our environment."""
+    work.mkdir(parents=True, exist_ok=True)
+    calls = [{"seed": seed, "replies": list(replies)} for seed, replies in enumerate(EPISODES)]
+    (work / "episodes.json").write_text(json.dumps(calls))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "saccade", "openenv", "--family", FAMILY, "--port", str(port)]
+    server = subprocess.Popen(command)
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.5)
+        done = subprocess.run(
+            [str(python), "-c", OPENENV, f"http://127.0.0.1:{port}", str(work / "episodes.json")],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    finally:
+        server.terminate()
+        server.wait(60)
+    if done.returncode:
+        return {"is_as_expected": False, "error": done.stderr[-2000:]}
+    seen = json.loads(done.stdout.splitlines()[-1])
+    here = [played_here(one["seed"], one["replies"]) for one in calls]
+    equal = [
+        there["shown"] == ours["shown"] and there["reward"] == ours["reward"]
+        for there, ours in zip(seen["played"], here)
+    ]
+    return {
+        "version": seen["version"],
+        "episodes": len(here),
+        "turns": sum(len(one["replies"]) for one in calls),
+        "equal": sum(equal),
+        "is_as_expected": all(equal) and all(one["done"] and not one["tells_answer"] for one in seen["played"]),
+    }
+
+
+def played_here(seed: int, replies: Sequence[str]) -> dict:
+    """What our environment shows and pays for the same replies in this process."""
+    env = VisualReasoningEnv(family=FAMILY)
+    shown, _ = env.reset(seed=seed)
+    texts, reward = [shown["text"]], 0.0
+    for reply in replies:
+        shown, reward, *_ = env.step(reply)
+        texts.append(shown["text"])
+    return {"shown": texts, "reward": float(reward)}
 
 
 def peer(python: Path, program: str, work: Path, source: Path, expected: Sequence[float]) -> dict:

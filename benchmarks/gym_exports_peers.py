@@ -101,6 +101,31 @@ async def paid(reply):
 print(json.dumps({"rows": len(env.get_dataset()), "rewards": [asyncio.run(paid(one)) for one in replies]}))
 """
 
+OPENENV = """
+import json, sys
+from importlib.metadata import version
+from pathlib import Path
+from openenv.core.generic_client import GenericEnvClient
+
+url, calls = sys.argv[1], json.loads(Path(sys.argv[2]).read_text())
+played = []
+client = GenericEnvClient(base_url=url)
+with (client.sync() if hasattr(client, "sync") else client) as env:
+    for episode in calls:
+        first = env.reset(seed=episode["seed"])
+        shown = [first.observation["text"]]
+        for reply in episode["replies"]:
+            result = env.step({"text": reply})
+            shown.append(result.observation["text"])
+        state = env.state()
+        played.append({
+            "shown": shown, "pictures": len(first.observation["images"]), "reward": result.reward, "done": result.done,
+            "steps": state["step_count"], "tells_answer": "answer" in state,
+        })
+print(json.dumps({"version": version("openenv"), "played": played}))
+"""
+"""OpenEnv's own client, which knows nothing of this project: episodes of given replies, and what it saw of them."""
+
 
 def trl_steps(work: Path, rows: object, answers: Sequence[str], steps: int = 2) -> dict:
     """Steps of GRPOTrainer on exported rows; the tokens that are drawn say the answer in every other rollout."""
