@@ -23,8 +23,12 @@ from saccade.tasks.procedural import generate
 
 
 def seconds_per_task(name: str, tasks: int) -> float:
-    """Processor seconds of a task of the training split at the usual difficulty, its pictures stored."""
-    generate(name, split="train", index=tasks, seed=1, media=MediaStore())
+    """Processor seconds of a task of the training split at the usual difficulty, its pictures stored.
+
+    Each look is drawn once before, which loads its library.
+    """
+    for look in gym_families()[name].renderers:
+        generate(f"{name}@{look.name}", split="train", index=tasks, seed=1, media=MediaStore())
     media, start = MediaStore(), time.process_time()
     for index in range(tasks):
         generate(name, split="train", index=index, seed=1, media=media)
@@ -38,6 +42,7 @@ def memory_mb(names: list[str], tasks: int) -> list[float]:
         generate(name, split="train", index=index, seed=2, media=MediaStore())
         if (index + 1) % max(1, tasks // 50) == 0:
             found.append(held_mb())
+            print(f"{index + 1:8d} tasks  {found[-1]:.1f} MiB", flush=True)
     return found
 
 

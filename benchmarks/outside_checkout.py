@@ -29,7 +29,7 @@ IMPORTED = {
     "docs": ("mkdocs", "material", "mkdocstrings", "mkdocs_click"),
     "environments": ("minigrid", "nltk", "reasoning_gym", "textarena", "saccade.interop.environments.text_worlds"),
     "geometry": ("sympy", "saccade.readers.geometry.symbolic"),
-    "gym": ("matplotlib", "pygal", "resvg_py", "typst", "vl_convert", "saccade.gym"),
+    "gym": ("matplotlib", "pygal", "typst", "vl_convert", "saccade.gym"),
     "harness": ("openpyxl", "saccade.evaluation.exports.vlmevalkit"),
     "http": ("openai", "saccade.chat.openai_chat"),
     "inspect": ("inspect_ai", "saccade.evaluation.exports.inspect_log"),

@@ -73,20 +73,15 @@ class Rendering:
 
 def regions_of(shown: NDArray[np.int32], elements: Sequence[str], image_index: int = 0) -> tuple[SeenRegion, ...]:
     """Regions in a map (height, width) of numbers: 0 is nothing, n the n-th element."""
-    rows, columns = np.divmod(np.flatnonzero(shown != 0), shown.shape[1])  # a fifth of the time of nonzero
-    numbers = shown[rows, columns]
     count = len(elements) + 1
-    top, left = np.full(count, 1 << 30), np.full(count, 1 << 30)
-    bottom, right = np.full(count, -1), np.full(count, -1)
-    np.minimum.at(top, numbers, rows)
-    np.minimum.at(left, numbers, columns)
-    np.maximum.at(bottom, numbers, rows)
-    np.maximum.at(right, numbers, columns)
+    top, bottom = _first_and_last(shown, count)
+    left, right = _first_and_last(np.ascontiguousarray(shown.T), count)
     found = []
     for number in range(1, count):
         if bottom[number] < 0:
             continue
-        y1, y2, x1, x2 = int(top[number]), int(bottom[number]) + 1, int(left[number]), int(right[number]) + 1
+        y1, y2, x1, x2 = (int(side[number]) for side in (top, bottom, left, right))
+        y2, x2 = y2 + 1, x2 + 1
         cover = shown[y1:y2, x1:x2] == number
         found.append(
             SeenRegion(
@@ -97,6 +92,16 @@ def regions_of(shown: NDArray[np.int32], elements: Sequence[str], image_index: i
             )
         )
     return tuple(found)
+
+
+def _first_and_last(shown: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last row in which each number stands; -1 for one that does not."""
+    places = np.flatnonzero(shown)
+    rows, numbers = places // shown.shape[1], shown.ravel()[places]
+    first, last = np.full(count, -1), np.full(count, -1)
+    last[numbers] = rows  # of several the last one holds, and rows rise
+    first[numbers[::-1]] = rows[::-1]
+    return first, last
 
 
 RenderFunction = Callable[[SceneState, Generator, Levels], Rendering]

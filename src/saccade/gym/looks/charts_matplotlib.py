@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 from saccade.geometry import Box
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.matplotlib_forms import DPI, FORMS, Plot, bubble_px
+from saccade.gym.looks.matplotlib_forms import DPI, FORMS, Plot, bubble_px, dual_scales
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion, regions_of
 from saccade.gym.state import SceneState, as_state
 
@@ -34,14 +34,14 @@ def render_matplotlib(state: SceneState, rng: Generator, levels: Levels) -> Rend
         figure = Figure(figsize=(known.width / DPI, known.height / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
         axes = figure.add_axes((0.13, 0.17, 0.82, 0.71), polar=known.form == "radar")
-        plot = Plot(known, axes, {}, {})
+        renderer = canvas.get_renderer()
+        plot = Plot(known, axes, renderer, {}, {})
         FORMS[known.form](plot)
         if known.title:
             plot.artists["title"] = axes.set_title(known.title, y=1.0)  # a given height is not searched for
         canvas.draw()
         _place_late(plot)
         image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
-        renderer = canvas.get_renderer()
         for element, artist in plot.artists.items():
             box = artist.get_window_extent(renderer)
             plot.boxes[element] = (box.x0, box.y0, box.x1, box.y1)
@@ -79,14 +79,18 @@ def _regions(boxes: dict[str, tuple[float, float, float, float]], size: tuple[in
 def _place_late(plot: Plot) -> None:
     """Boxes of points, which are known when the axes have their final limits."""
     state = plot.state
-    if state.form in ("line", "lines", "area", "dual"):
+    if state.form in ("line", "lines", "area"):
         for which, measure in enumerate(state.measures):
-            if state.form == "dual" and which == 0:
-                continue
-            axes = plot.axes.figure.axes[which if state.form == "dual" else 0]
             for entry, value in enumerate(measure.values):
-                x, y = axes.transData.transform((entry, value))
-                plot.boxes[f"value:{entry}:{which}"] = (x - 5, y - 5, x + 5, y + 5)
+                plot.around(entry, which, entry, value)
+    if state.form == "box":
+        for which, measure in enumerate(state.measures):
+            for entry, value in enumerate(measure.values):
+                plot.around(entry, which, entry, value)
+    if state.form == "dual":
+        (_, end), (_, own_end) = dual_scales(state)
+        for entry, value in enumerate(state.measures[1].values):
+            plot.around(entry, 1, entry, value * end / own_end)
     if state.form in ("scatter", "bubble"):
         for entry, (x, y) in enumerate(zip(state.measures[0].values, state.measures[1].values)):
             reach = bubble_px(state, entry) if state.form == "bubble" else 5

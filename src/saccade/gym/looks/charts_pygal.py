@@ -1,4 +1,4 @@
-"""Charts by pygal, whose SVG resvg draws. Its marks are found by their order, its styles by their classes."""
+"""Charts by pygal, whose SVG Agg draws. Its marks are found by their order."""
 
 import math
 import re
@@ -21,7 +21,6 @@ from saccade.gym.state import SceneState, as_state
 STYLES = ("DefaultStyle", "CleanStyle", "LightStyle", "LightSolarizedStyle", "BlueStyle")
 FONTS = ("sans", "serif")
 _HIDDEN = re.compile(r"tooltip|showable|text-overlay tooltip")
-_STROKED = re.compile(r"\b(line|guide|nofill|axis)\b")
 
 
 class PygalChart(Protocol):
@@ -75,8 +74,8 @@ def render_pygal(state: SceneState, rng: Generator, levels: Levels) -> Rendering
         chart.x_labels = list(known.entries)
     for name, values in _series(known):
         chart.add(name, values)
-    svg, names = _named(chart.render(is_unicode=True), known)
-    picture = drawn(svg, names, faces=(face,))
+    root, names = _named(chart.render(is_unicode=True), known)
+    picture = drawn(root, names, faces=(face,))
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 
@@ -108,7 +107,7 @@ def _series(state: QuantityState) -> list[tuple[str, float | list[float]]]:
     return [(measure.name, list(measure.values)) for measure in state.measures]
 
 
-def _named(svg: str, state: QuantityState) -> tuple[str, dict[str, str]]:
+def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG without what only a mouse shows, with ids on the pieces of elements; and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2] if svg.startswith("<?xml") else svg)
     root.set("width", str(state.width))
@@ -140,7 +139,7 @@ def _named(svg: str, state: QuantityState) -> tuple[str, dict[str, str]]:
             for text in part.iter():
                 if text.tag.endswith("}text"):
                     name(text, f"entry:{which}" if is_round else f"measure:{which}")
-    return ElementTree.tostring(root, encoding="unicode"), names
+    return root, names
 
 
 def _marks(series: ElementTree.Element) -> list[ElementTree.Element]:
@@ -150,15 +149,13 @@ def _marks(series: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 def _prune(part: ElementTree.Element) -> None:
-    """Remove what is hidden, and say of lines that they are not filled, which pygal says in its style sheet."""
+    """Remove what is hidden."""
     for child in list(part):
         kind = child.get("class", "")
         if child.tag.endswith("}script") or (_HIDDEN.search(kind) and "reactive" not in kind):
             part.remove(child)
-            continue
-        if child.tag.endswith("}path") and _STROKED.search(kind):
-            child.set("data-line", "")
-        _prune(child)
+        else:
+            _prune(child)
 
 
 def _kind(name: str) -> Callable[[], Callable[..., PygalChart]]:
@@ -182,6 +179,4 @@ _KINDS = {
     "donut": _kind("Pie"),
 }
 
-PYGAL = Renderer(
-    name="pygal", render=render_pygal, axes=("print",), extra="gym", modules=("pygal", "resvg_py", "matplotlib")
-)
+PYGAL = Renderer(name="pygal", render=render_pygal, axes=("print",), extra="gym", modules=("pygal", "matplotlib"))

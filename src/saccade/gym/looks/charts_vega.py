@@ -1,4 +1,4 @@
-"""Charts in Vega-Lite's grammar, made SVG by vl-convert and pixels by resvg.
+"""Charts in Vega-Lite's grammar, made SVG by vl-convert, whose outlines Agg draws.
 
 Every mark carries its element's id as its description, which vl-convert writes into the SVG.
 """
@@ -6,13 +6,14 @@ Every mark carries its element's id as its description, which vl-convert writes 
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from xml.etree import ElementTree
 
 from numpy.random import Generator
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.fonts import FACES
+from saccade.gym.looks.fonts import small_family, small_fonts
 from saccade.gym.looks.svg import drawn
 from saccade.gym.looks.vega_forms import FORMS, Spec, rows
 from saccade.gym.rendering import Renderer, Rendering
@@ -27,6 +28,7 @@ def render_vega(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """A chart by Vega-Lite; ``print`` makes its letters smaller."""
     import vl_convert
 
+    _give_fonts()
     known = as_state(state, QuantityState)
     size = round(levels.knob("print", 14, 11, 8))
     face = FONTS[int(rng.integers(len(FONTS)))]
@@ -36,13 +38,13 @@ def render_vega(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
         "height": known.height - 110,
         "background": GROUNDS[int(rng.integers(len(GROUNDS)))],
         "data": {"values": rows(known)},
-        "config": _config(size, FACES[face][0]),
+        "config": _config(size, small_family(face)),
         **FORMS[known.form](known),
     }
     if known.title:
         spec["title"] = known.title
-    svg, names = _named(vl_convert.vegalite_to_svg(spec), known)
-    picture = drawn(svg, names, faces=(face,))
+    root, names = _named(vl_convert.vegalite_to_svg(spec), known)
+    picture = drawn(root, names, faces=(face,))
     regions = picture.regions
     if known.form in ("scatter", "bubble"):  # one mark shows all values of its entry
         marks = [one for one in regions if one.element.startswith("value:")]
@@ -54,13 +56,25 @@ def render_vega(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     return Rendering(images=(picture.image,), regions=regions)
 
 
+@cache
+def _give_fonts() -> None:
+    """Tell vl-convert of the fonts by which it measures words, once: what the machine has of them is never asked."""
+    import vl_convert
+
+    vl_convert.register_font_directory(small_fonts(*FONTS))
+
+
 def _config(size: int, font: str) -> Spec:
-    axis: Spec = {"labelFontSize": size, "titleFontSize": size, "labelOverlap": False, "titleFontWeight": "normal"}
-    legend: Spec = {"labelFontSize": size, "orient": "bottom", "title": None, "columns": 5}
-    return {"font": font, "axis": axis, "legend": legend, "title": {"fontSize": size + 2}}
+    """Sizes and fonts. Nothing is cut off, so no word is measured for that."""
+    axis: Spec = {
+        **{"labelFontSize": size, "titleFontSize": size, "labelOverlap": False, "titleFontWeight": "normal"},
+        **{"labelLimit": 0, "titleLimit": 0},
+    }
+    legend: Spec = {"labelFontSize": size, "orient": "bottom", "title": None, "columns": 5, "labelLimit": 0}
+    return {"font": font, "axis": axis, "legend": legend, "title": {"fontSize": size + 2, "limit": 0}}
 
 
-def _named(svg: str, state: QuantityState) -> tuple[str, dict[str, str]]:
+def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece of an element, and the elements by these ids."""
     root = ElementTree.fromstring(svg)
     names: dict[str, str] = {}
@@ -74,7 +88,7 @@ def _named(svg: str, state: QuantityState) -> tuple[str, dict[str, str]]:
     labels |= {measure.name: f"measure:{which}" for which, measure in enumerate(state.measures)}
     groups: list[str] = []
     _walk(root, groups, labels, name)
-    return ElementTree.tostring(root, encoding="unicode"), names
+    return root, names
 
 
 def _walk(
@@ -100,6 +114,4 @@ def _walk(
     groups.pop()
 
 
-VEGA = Renderer(
-    name="vega", render=render_vega, axes=("print",), extra="gym", modules=("vl_convert", "resvg_py", "matplotlib")
-)
+VEGA = Renderer(name="vega", render=render_vega, axes=("print",), extra="gym", modules=("vl_convert", "matplotlib"))

@@ -1,4 +1,4 @@
-"""Circuit diagrams by schemdraw, with symbols of IEEE or of IEC; resvg makes pixels of its SVG.
+"""Circuit diagrams by schemdraw, with symbols of IEEE or of IEC; Agg makes pixels of its SVG.
 
 Every part is a drawing of its own, whose coordinates schemdraw does not shift: put into one SVG they are one diagram,
 in which each part is a group.
@@ -96,7 +96,7 @@ def render_circuit(state: SceneState, rng: Generator, levels: Levels, *, is_iec:
             add(symbols(one), (x, top - gap - PART), (x, top - gap), one.id, said)
             top -= gap + PART
         wire((x, top), (x, 0))
-    picture = drawn(_sheet("".join(pieces), known, ground), names)
+    picture = drawn(ElementTree.fromstring(_sheet("".join(pieces), known, ground)), names)
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 

@@ -20,7 +20,7 @@ FACES: Mapping[str, tuple[str, str]] = {
 """Fonts by the name that looks use: the family in SVG, and the start of its files."""
 
 WRITTEN = (*range(0x20, 0x7F), *range(0xA0, 0x180), 0x2126, 0x03A9, 0x03BC, *range(0x2010, 0x2027), 0x2212, 0x221E)
-"""Characters that SVGs may hold: Latin, dashes, quotes, minus, ohm, micro."""
+"""Characters that charts may hold: Latin, dashes, quotes, minus, ohm, micro."""
 
 
 @cache
@@ -41,23 +41,25 @@ def pillow_font(face: str, size: float, *, is_bold: bool = False) -> ImageFont.F
     return ImageFont.truetype(font_files(face)[is_bold], size, layout_engine=ImageFont.Layout.BASIC)
 
 
-@cache
-def small_font_file(face: str, *, is_bold: bool = False) -> str:
-    """The font's file cut down to ``WRITTEN``: what reads it anew for each picture takes a tenth of the time.
+def small_family(face: str) -> str:
+    """What ``small_fonts`` calls a font: no font of the machine has the name."""
+    return f"Saccade {face}"
 
-    It lies in a folder of this process, which is removed at its end. Outlines and kerning are those of the whole font.
+
+@cache
+def small_fonts(*faces: str) -> str:
+    """A folder with these fonts cut down to ``WRITTEN`` and named by ``small_family``, for a library that reads fonts
+    anew for each word that it measures. It is removed when this process ends.
     """
-    return _cut_down(Path(font_files(face)[is_bold]), _folder())
-
-
-@cache
-def _folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="saccade-fonts-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    for face in faces:
+        for file in font_files(face):
+            _cut_down(Path(file), folder, small_family(face))
+    return str(folder)
 
 
-def _cut_down(file: Path, folder: Path) -> str:
+def _cut_down(file: Path, folder: Path, family: str) -> None:
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
@@ -68,6 +70,7 @@ def _cut_down(file: Path, folder: Path) -> str:
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=WRITTEN)
     subsetter.subset(whole)
-    found = folder / file.name
-    whole.save(found)
-    return str(found)
+    for record in whole["name"].names:
+        if record.nameID in (1, 16):
+            record.string = family
+    whole.save(folder / file.name)

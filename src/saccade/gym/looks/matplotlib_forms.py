@@ -11,10 +11,12 @@ import numpy as np
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
+from saccade.gym.looks.matplotlib_axes import Which, draw_ticks, name_axis
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
     from matplotlib.container import BarContainer
 
 DPI = 80
@@ -26,6 +28,7 @@ class Plot:
 
     state: QuantityState
     axes: Axes
+    renderer: RendererBase
     artists: dict[str, Artist]
     boxes: dict[str, tuple[float, float, float, float]]
     """Of elements that are no artist of their own, in display coordinates: left, bottom, right, top."""
@@ -49,39 +52,29 @@ def bubble_px(state: QuantityState, entry: int) -> float:
     return 3.2 * math.sqrt(state.measures[2].values[entry])
 
 
-def _ticks(plot: Plot, *, is_upright: bool = True) -> None:
-    """Names of the entries along an axis, and a grid across it."""
-    state, axes = plot.state, plot.axes
-    at = range(len(state.entries))
-    axes.set_axisbelow(True)
-    if is_upright:
-        turn = 0 if sum(len(name) for name in state.entries) < 0.09 * state.width else 35
-        labels = axes.set_xticks(at, state.entries, rotation=turn, ha="right" if turn else "center")
-        axes.yaxis.grid(True, alpha=0.5)
-        axes.xaxis.grid(False)
-    else:
-        labels = axes.set_yticks(at, state.entries)
-        axes.invert_yaxis()
-        axes.xaxis.grid(True, alpha=0.5)
-        axes.yaxis.grid(False)
-    for entry, tick in enumerate(labels):
-        plot.artists[f"entry:{entry}"] = tick.label1
-    if len(state.measures) == 1:
-        label = axes.set_ylabel(state.measures[0].name) if is_upright else axes.set_xlabel(state.measures[0].name)
-        plot.artists["measure:0"] = label
+def _entries(plot: Plot, *, is_upright: bool = True) -> None:
+    """Names of the entries along an axis."""
+    state = plot.state
+    which: Which = "x" if is_upright else "y"
+    turn = 35 if is_upright and sum(len(name) for name in state.entries) >= 0.09 * state.width else 0
+    labels = draw_ticks(plot.axes, which, range(len(state.entries)), state.entries, turn=turn)
+    for entry, label in enumerate(labels):
+        plot.artists[f"entry:{entry}"] = label
+    if not is_upright:
+        plot.axes.invert_yaxis()
 
 
 def _scale(plot: Plot, top: float, *, is_upright: bool = True) -> None:
-    """A scale from zero with a tick at each ten."""
+    """A scale from zero with a tick and a line at each ten."""
     every = 10 if top <= 110 else 20 if top <= 220 else 50
     last = every * math.ceil((top + 1) / every)
     marks = range(0, last + 1, every)
-    if is_upright:
-        plot.axes.set_ylim(0, last)
-        plot.axes.set_yticks(marks)
-    else:
-        plot.axes.set_xlim(0, last)
-        plot.axes.set_xticks(marks)
+    which: Which = "y" if is_upright else "x"
+    (plot.axes.set_ylim if is_upright else plot.axes.set_xlim)(0, last)
+    labels = draw_ticks(plot.axes, which, marks, [str(mark) for mark in marks], has_grid=True)
+    if len(plot.state.measures) == 1:
+        name = plot.state.measures[0].name
+        plot.artists["measure:0"] = name_axis(plot.axes, which, name, labels, plot.renderer)
 
 
 def _legend(plot: Plot, handles: Sequence[Artist | BarContainer]) -> None:
@@ -107,7 +100,7 @@ def _bars(plot: Plot) -> None:
         handles.append(bars)
         for entry, bar in enumerate(bars):
             plot.mark(entry, which, bar)
-    _ticks(plot)
+    _entries(plot)
     _scale(plot, _top(state))
     if count > 1:
         _legend(plot, handles)
@@ -119,7 +112,7 @@ def _lying(plot: Plot) -> None:
         plot.axes.barh(range(len(measure.values)), measure.values, 0.7, color=plot.colours()[0])
     ):
         plot.mark(entry, 0, bar)
-    _ticks(plot, is_upright=False)
+    _entries(plot, is_upright=False)
     _scale(plot, _top(plot.state), is_upright=False)
 
 
@@ -135,7 +128,7 @@ def _stacked(plot: Plot) -> None:
             middle = base[entry] + measure.values[entry] / 2
             plot.axes.text(entry, middle, measure.text(entry), ha="center", va="center", color="white")
         base = base + np.asarray(measure.values)
-    _ticks(plot)
+    _entries(plot)
     _scale(plot, float(base.max()))
     _legend(plot, handles)
 
@@ -148,29 +141,46 @@ def _lines(plot: Plot) -> None:
         if state.form == "area":
             plot.axes.fill_between(at, measure.values, color=colour, alpha=0.35)
         handles += plot.axes.plot(at, measure.values, marker=marks[which], markersize=5, linewidth=1.8, color=colour)
-    _ticks(plot)
+    _entries(plot)
     _scale(plot, _top(state))
     if len(state.measures) > 1:
         _legend(plot, handles)
 
 
+def dual_scales(state: QuantityState) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The step of the ticks and the end of the scale, of the left and of the right axis."""
+    steps = [measure.step * 2 for measure in state.measures[:2]]
+    ends = [
+        step * math.ceil((max(measure.values) + 0.1) / step)
+        for step, measure in zip(steps, state.measures, strict=False)
+    ]
+    return (steps[0], ends[0]), (steps[1], ends[1])
+
+
 def _dual(plot: Plot) -> None:
-    state, colours = plot.state, plot.colours()
-    axes, other = plot.axes, plot.axes.twinx()
+    """The second measure is drawn on the first one's scale, as long as its own scale is."""
+    state, axes, colours = plot.state, plot.axes, plot.colours()
+    scales = dual_scales(state)
     for entry, bar in enumerate(axes.bar(range(len(state.entries)), state.measures[0].values, 0.6, color=colours[0])):
         plot.mark(entry, 0, bar)
-    other.plot(range(len(state.entries)), state.measures[1].values, marker="o", color=colours[1])
-    _ticks(plot)
-    for at, which in ((axes, 0), (other, 1)):
-        plot.artists[f"measure:{which}"] = at.set_ylabel(state.measures[which].name, color=colours[which])
-        high = max(state.measures[which].values)
-        every = state.measures[which].step * 2
-        at.set_ylim(0, every * math.ceil((high + 0.1) / every))
-        at.set_yticks(np.arange(0, high + every, every))
-    other.grid(False)
+    end = scales[0][1]
+    line = [value * end / scales[1][1] for value in state.measures[1].values]
+    axes.plot(range(len(line)), line, marker="o", color=colours[1])
+    _entries(plot)
+    axes.set_ylim(0, end)
+    for which, (step, last) in enumerate(scales):
+        marks = [step * mark for mark in range(round(last / step) + 1)]
+        digits = 0 if float(step).is_integer() else 1
+        at, words = [mark * end / last for mark in marks], [f"{mark:.{digits}f}" for mark in marks]
+        labels = draw_ticks(axes, "y", at, words, has_grid=which == 0, is_far=which == 1)
+        plot.artists[f"measure:{which}"] = name_axis(
+            axes, "y", state.measures[which].name, labels, plot.renderer, colour=colours[which], is_far=which == 1
+        )
 
 
 def _scatter(plot: Plot) -> None:
+    from matplotlib.transforms import offset_copy
+
     state, axes = plot.state, plot.axes
     xs, ys = state.measures[0].values, state.measures[1].values
     sizes = [(1.7 * bubble_px(state, entry)) ** 2 * (72 / DPI) ** 2 for entry in range(len(xs))]
@@ -178,13 +188,15 @@ def _scatter(plot: Plot) -> None:
     axes.scatter(xs, ys, s=area, color=plot.colours()[0], alpha=0.75)
     for entry, name in enumerate(state.entries):
         reach = bubble_px(state, entry) if state.form == "bubble" else 4
-        near = axes.annotate(name, (xs[entry], ys[entry]), (0, reach * 0.9), textcoords="offset points", ha="center")
-        plot.artists[f"entry:{entry}"] = near
-    axes.set(xlim=(0, 110), ylim=(0, 110), xticks=range(0, 111, 10), yticks=range(0, 111, 10))
-    plot.artists["measure:0"] = axes.set_xlabel(state.measures[0].name)
-    plot.artists["measure:1"] = axes.set_ylabel(state.measures[1].name)
-    axes.grid(True, alpha=0.5)
-    axes.set_axisbelow(True)
+        above = offset_copy(axes.transData, axes.figure, 0, reach * 0.9, units="points")
+        plot.artists[f"entry:{entry}"] = axes.text(xs[entry], ys[entry], name, transform=above, ha="center")
+    axes.set(xlim=(0, 110), ylim=(0, 110))
+    marks = range(0, 111, 10)
+    sides: tuple[Which, Which] = ("x", "y")
+    for which, side in enumerate(sides):
+        labels = draw_ticks(axes, side, marks, [str(mark) for mark in marks], has_grid=True)
+        name = state.measures[which].name
+        plot.artists[f"measure:{which}"] = name_axis(axes, side, name, labels, plot.renderer)
 
 
 def _pie(plot: Plot) -> None:
@@ -205,24 +217,28 @@ def _histogram(plot: Plot) -> None:
     bars = plot.axes.bar(range(len(measure.values)), measure.values, 1.0, color=plot.colours()[0], edgecolor="white")
     for entry, bar in enumerate(bars):
         plot.mark(entry, 0, bar)
-    _ticks(plot)
+    _entries(plot)
     _scale(plot, _top(plot.state))
 
 
 def _boxes(plot: Plot) -> None:
-    state, colour = plot.state, plot.colours()[0]
-    for entry in range(len(state.entries)):
-        low, lower, middle, upper, high = (measure.values[entry] for measure in state.measures)
-        stats = [{"whislo": low, "q1": lower, "med": middle, "q3": upper, "whishi": high}]
-        parts = plot.axes.bxp(
-            stats, positions=[entry], widths=0.5, showfliers=False, patch_artist=True, boxprops={"facecolor": colour}
-        )
-        parts["medians"][0].set(color="black", linewidth=2.5)
-        for which, artist in enumerate(
-            (parts["caps"][0], parts["boxes"][0], parts["medians"][0], parts["boxes"][0], parts["caps"][1])
-        ):
-            plot.mark(entry, which, artist)
-    _ticks(plot)
+    """Boxes as bars; all whiskers with their ends are one line, all medians another."""
+    state, axes, count = plot.state, plot.axes, len(plot.state.entries)
+    low, lower, middle, upper, high = (np.asarray(measure.values) for measure in state.measures)
+    at, gap = np.arange(count), np.full(count, np.nan)
+    axes.bar(at, upper - lower, 0.5, bottom=lower, color=plot.colours()[0], edgecolor="black", linewidth=1)
+
+    def lines(*ends: tuple[np.ndarray, np.ndarray], width: float, zorder: float) -> None:
+        xs = np.concatenate([np.column_stack([start, end, gap]).ravel() for start, end in ends[::2]])
+        ys = np.concatenate([np.column_stack([start, end, gap]).ravel() for start, end in ends[1::2]])
+        axes.plot(xs, ys, color="black", linewidth=width, marker="", linestyle="-", zorder=zorder)
+
+    ends = [((at - 0.125, at + 0.125), (level, level)) for level in (low, high)]
+    whiskers = [((at, at), (low, lower)), ((at, at), (upper, high))]
+    lines(*(pair for piece in (*ends, *whiskers) for pair in piece), width=1.0, zorder=2)
+    lines((at - 0.25, at + 0.25), (middle, middle), width=2.5, zorder=3)
+    axes.set_xlim(-0.5, count - 0.5)
+    _entries(plot)
     _scale(plot, _top(state))
 
 
@@ -231,7 +247,6 @@ def _heat(plot: Plot) -> None:
     grid = np.asarray([measure.values for measure in state.measures]).T
     axes.pcolormesh(grid, cmap="YlGnBu", edgecolors="white", vmin=0, vmax=float(grid.max()) * 1.1)
     axes.invert_yaxis()
-    axes.grid(False)
     for entry, row in enumerate(grid):
         for which, value in enumerate(row):
             ink = "white" if value > 0.6 * grid.max() else "black"
@@ -239,12 +254,11 @@ def _heat(plot: Plot) -> None:
                 which + 0.5, entry + 0.5, state.measures[which].text(entry), ha="center", va="center", color=ink
             )
             plot.mark(entry, which, text)
-    rows = axes.set_yticks([entry + 0.5 for entry in range(len(state.entries))], state.entries)
-    columns = axes.set_xticks([which + 0.5 for which in range(len(state.measures))], [m.name for m in state.measures])
-    for entry, tick in enumerate(rows):
-        plot.artists[f"entry:{entry}"] = tick.label1
-    for which, tick in enumerate(columns):
-        plot.artists[f"measure:{which}"] = tick.label1
+    rows = draw_ticks(axes, "y", [entry + 0.5 for entry in range(len(state.entries))], state.entries)
+    names = [measure.name for measure in state.measures]
+    columns = draw_ticks(axes, "x", [which + 0.5 for which in range(len(names))], names)
+    plot.artists.update({f"entry:{entry}": label for entry, label in enumerate(rows)})
+    plot.artists.update({f"measure:{which}": label for which, label in enumerate(columns)})
 
 
 def _radar(plot: Plot) -> None:

@@ -1,4 +1,4 @@
-"""Structural formulas by RDKit, in colours of the elements or in black; resvg makes pixels of its SVG.
+"""Structural formulas by RDKit, in colours of the elements or in black; Agg makes pixels of its SVG.
 
 RDKit marks every piece of its drawing with the atoms and bonds that it belongs to. A carbon atom that is a bare corner
 has a small box around it as its region.
@@ -51,8 +51,8 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
         options.useBWAtomPalette()
     drawer.DrawMolecule(molecule)
     drawer.FinishDrawing()
-    svg, names = _named(drawer.GetDrawingText())
-    picture = drawn(svg, names)
+    root, names = _named(drawer.GetDrawingText())
+    picture = drawn(root, names)
     corners = []
     seen = {one.element for one in picture.regions}
     for one in atoms:
@@ -64,7 +64,7 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
     return Rendering(images=(picture.image,), regions=(*picture.regions, *corners))
 
 
-def _named(svg: str) -> tuple[str, dict[str, str]]:
+def _named(svg: str) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece, and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2])
     names: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _named(svg: str) -> tuple[str, dict[str, str]]:
             mark = f"e{len(names)}"
             part.set("id", mark)
             names[mark] = bond_id(int(index)) if sort == "bond" else atom_id(int(index))
-    return ElementTree.tostring(root, encoding="unicode"), names
+    return root, names
 
 
 NEEDED = ("rdkit", *MODULES)

@@ -1,4 +1,4 @@
-"""Scores engraved by verovio, in engraved and handwritten fonts; resvg makes pixels of its SVG.
+"""Scores engraved by verovio, in engraved and handwritten fonts; Agg makes pixels of its SVG.
 
 Notes and rests have their own ids in what verovio is given (MEI), and keep them in its SVG.
 """
@@ -53,8 +53,8 @@ def render_score(state: SceneState, rng: Generator, levels: Levels, *, fonts: tu
         }
     )
     maker.loadData(_mei(known))
-    svg, names = _named(maker.renderToSVG(1), known)
-    picture = drawn(svg, names)
+    root, names = _named(maker.renderToSVG(1), known)
+    picture = drawn(root, names)
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 
@@ -91,19 +91,15 @@ def _note(one: Element) -> str:
     return f'<note xml:id="{one.id}" pname="{one.attributes["letter"].lower()}" oct="{octave}" {length}{sign}/>'
 
 
-def _named(svg: str, state: ScoreState) -> tuple[str, dict[str, str]]:
-    """The SVG in which stems are known to be lines, and the elements by its ids."""
+def _named(svg: str, state: ScoreState) -> tuple[ElementTree.Element, dict[str, str]]:
+    """The elements by the ids of the SVG."""
     root = ElementTree.fromstring(svg)
     names = {one.id: one.id for one in state.elements if one.kind != "sign"}
     for part in root.iter():
         kind = part.get("class", "")
         if kind in SIGNS and SIGNS[kind] not in names.values():
             names[part.get("id", "")] = SIGNS[kind]
-        if kind == "stem":
-            for piece in part:
-                if piece.tag.endswith("}path"):
-                    piece.set("data-line", "")
-    return ElementTree.tostring(root, encoding="unicode"), names
+    return root, names
 
 
 NEEDED = ("verovio", *MODULES)
