@@ -6,11 +6,16 @@ Clients are threads of another process, each on its own connection, which ask qu
 own order by seeds of their own, sampled at temperature 1, every fourth as a stream. A reply is the whole transcript and
 must be that of the same question by the same seed in a direct rollout, for an episode has the same tokens in any
 company; one of another question would be seen. The direct rollout plays the same questions by the same seeds at the
-same engine in a process of its own, with as many rows and threads, once before the load and once after it. Compared is
+same engine in a process of its own, with as many rows and threads, before the load and after it. Compared is
 processor time of the processes for each episode (wall time is shared with the clients). There are fewer rows than
 clients, so that somebody always waits for a row and the batches stay full.
 
-The demo's model has a quarter of a million parameters, and an episode of it costs less than a request over HTTP.
+Like is compared with like by ``--once``: each question is asked once, so that every picture is new to the server, and
+the direct rollout, too, reads each from its PNG and sees none a second time. ``--turns 3`` does so three times by
+turns. Without ``--once`` the questions come again and again, and what the server knows of them by then helps it; give
+``--repeats 4`` for four clients with the same question at a time.
+
+The demo's model has a quarter of a million parameters, and an episode of it costs little more than a request over HTTP.
 ``--millions 50`` widens its multilayer perceptrons to so many parameters by units that add exactly nothing: the same
 replies, at the cost of a model of that size.
 """
@@ -58,23 +63,31 @@ def drawn(count: int, media: MediaStore) -> list:
 def direct(checkpoint: Path, count: int, rows: int, rounds: int) -> None:
     """Prints the answers, and the processor time of each episode, for the process that compares."""
     policy = served_policy(checkpoint, local_engine, temperature=1.0, overrides=[f"model.engine.max_rows={rows}"])
-    tasks = drawn(count, policy.media)
+    drawing = MediaStore()
+    tasks = drawn(count, drawing)
+    files = [png_bytes(drawing.get(task.images[0])) for task in tasks]
+    del drawing
     spec, model = policy.episodes, policy.model
-    spent = []
+    pictures, played = [], []
     for _ in range(rounds):
         policy.agent.engine.reset()
         before = time.process_time()
-        trajectories = rollout_batch(
-            [RolloutRequest(task=task, stream="d", sample=0, seed=at) for at, task in enumerate(tasks)],
-            engine=policy.agent.engine,
-            chat=model.chat,
-            make_env=lambda: spec.environment(policy.media, model.view),
-            settings=spec.rollout,
-        )
-        spent.append((time.process_time() - before) / count)
+        with policy.media.temporary():
+            for task, file in zip(tasks, files, strict=True):
+                assert policy.media.add_encoded(file, task.id).hash == task.images[0].hash
+            pictures.append((time.process_time() - before) / count)
+            trajectories = rollout_batch(
+                [RolloutRequest(task=task, stream="d", sample=0, seed=at) for at, task in enumerate(tasks)],
+                engine=policy.agent.engine,
+                chat=model.chat,
+                make_env=lambda: spec.environment(policy.media, model.view),
+                settings=spec.rollout,
+            )
+        played.append((time.process_time() - before) / count)
     answers = [transcript(one.turns) for one in trajectories]
     work = policy.agent.engine.work
-    print(json.dumps({"answers": answers, "cpu_s": spent, "rows_per_step": work.tokens_sampled / work.decode_steps}))
+    filled = work.tokens_sampled / work.decode_steps
+    print(json.dumps({"answers": answers, "cpu_s": played, "of_it_pictures_s": pictures, "rows_per_step": filled}))
 
 
 def widened(checkpoint: Path, millions: float, folder: Path) -> Path:
@@ -99,8 +112,9 @@ def widened(checkpoint: Path, millions: float, folder: Path) -> Path:
 class Clients:
     """What all clients have found."""
 
-    def __init__(self, url: str, bodies: list[dict], answers: list[str]) -> None:
+    def __init__(self, url: str, bodies: list[dict], answers: list[str], repeats: int) -> None:
         self.url = url
+        self.repeats = repeats
         self.bodies = bodies
         self.answers = answers
         self.replies = 0
@@ -109,13 +123,13 @@ class Clients:
         self.numbers = itertools.count()
         self.lock = threading.Lock()
 
-    def work(self, client: int, until: float, episodes: int) -> None:
+    def work(self, until: float, episodes: int) -> None:
         with httpx.Client(timeout=120) as http:
             while time.monotonic() < until:
                 number = next(self.numbers)
                 if number >= episodes:
                     return
-                at = (number * 7 + client) % len(self.bodies)
+                at = number // self.repeats % len(self.bodies)
                 began = time.monotonic()
                 try:
                     said = self.ask(http, at, streams=number % 4 == 0)
@@ -143,7 +157,7 @@ class Clients:
         return text.removesuffix("\n")
 
 
-def load(port: int, answers_file: Path, count: int, clients: int, seconds: float, episodes: int) -> None:
+def load(port: int, answers_file: Path, count: int, clients: int, seconds: float, episodes: int, repeats: int) -> None:
     """Prints what the clients have found."""
     media = MediaStore()
     bodies = []
@@ -152,10 +166,10 @@ def load(port: int, answers_file: Path, count: int, clients: int, seconds: float
         content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": task.question}]
         bodies.append({"model": NAME, "messages": [{"role": "user", "content": content}], "seed": at})
     answers = json.loads(answers_file.read_text())
-    found = Clients(f"http://127.0.0.1:{port}/v1/chat/completions", bodies, answers)
+    found = Clients(f"http://127.0.0.1:{port}/v1/chat/completions", bodies, answers, repeats)
     until = time.monotonic() + seconds
     with ThreadPoolExecutor(clients) as pool:
-        list(pool.map(lambda client: found.work(client, until, episodes), range(clients)))
+        list(pool.map(lambda _: found.work(until, episodes), range(clients)))
     if len(found.seconds) < 2:
         sys.exit(f"{len(found.seconds)} replies in {seconds:g} s; give more --seconds on a machine that is so busy")
     p50, p95 = (statistics.quantiles(found.seconds, n=20)[place] for place in (9, 18))
@@ -177,7 +191,10 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--rows", type=int, default=32, help="Rows of the engine, served and directly.")
     parser.add_argument("--questions", type=int, default=512)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="Of the direct rollout, each time that it is played.")
+    parser.add_argument("--once", action="store_true", help="Each question once; --seconds is a limit then.")
+    parser.add_argument("--repeats", type=int, default=1, help="Requests in a row that ask the same question.")
+    parser.add_argument("--turns", type=int, default=1, help="Direct and served rollouts, by turns.")
     parser.add_argument("--millions", type=float, help="Parameters of the model, widened without effect.")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--part", choices=["direct", "load"], help=argparse.SUPPRESS)
@@ -187,8 +204,10 @@ def main() -> None:
     if given.part == "direct":
         direct(given.checkpoint, given.questions, given.rows, given.rounds)
     elif given.part == "load":
-        load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes)
+        load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes, given.repeats)
     else:
+        if given.once:
+            given.episodes, given.repeats = given.questions, 1
         with tempfile.TemporaryDirectory() as folder:
             if given.millions is not None:
                 given.checkpoint = widened(given.checkpoint, given.millions, Path(folder))
@@ -207,29 +226,55 @@ def played_directly(given: argparse.Namespace) -> dict:
 
 
 def compare(given: argparse.Namespace) -> None:
-    same = ["--questions", str(given.questions), "--clients", str(given.clients)]
-    here = [sys.executable, __file__]
-    alone = played_directly(given)
+    alone = [played_directly(given)]
+    served: list[dict] = []
+    for _ in range(given.turns):
+        served.append(played_served(given, alone[0]["answers"]))
+        alone.append(played_directly(given))
+    direct_s = statistics.median([second for one in alone for second in one["cpu_s"]])
+    replies = sum(one["replies"] for one in served)
+    served_s = sum(one["cpu_s"] for one in served) / replies
+    result = {
+        "clients": given.clients,
+        "widened_to_millions": given.millions,
+        "questions": given.questions,
+        "each_once": given.once,
+        "wall_s": [round(one["wall_s"], 1) for one in served],
+        "replies": replies,
+        "wrong": sum(one["wrong"] for one in served),
+        "examples_of_wrong": [example for one in served for example in one["examples"]][:5],
+        "reply_p50_s": [round(one["p50_s"], 3) for one in served],
+        "reply_p95_s": [round(one["p95_s"], 3) for one in served],
+        "rows": given.rows,
+        "direct_cpu_ms_per_episode": [[round(1000 * second, 3) for second in one["cpu_s"]] for one in alone],
+        "of_it_reading_pictures": [[round(1000 * second, 3) for second in one["of_it_pictures_s"]] for one in alone],
+        "served_cpu_ms_per_episode": [round(1000 * one["cpu_s"] / one["replies"], 3) for one in served],
+        "of_these": [one["threads"] for one in served],
+        "overhead_ms": round(1000 * (served_s - direct_s), 3),
+        "overhead": round(served_s / direct_s - 1, 4),
+        "direct_rows_per_step": round(alone[0]["rows_per_step"], 1),
+        "rows_per_step": [round(one["rows_per_step"], 1) for one in served],
+        "rss_mib": [one["rss_mib"] for one in served],
+        "left": served[-1]["left"],
+        "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+    }
+    print(json.dumps(result, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=2) + "\n")
+    if any(one["answers"] != alone[0]["answers"] for one in alone):
+        sys.exit("the direct rollouts differ")
+    if result["wrong"]:
+        sys.exit("some replies were lost or mixed")
+
+
+def played_served(given: argparse.Namespace, expected: list[str]) -> dict:
+    """What clients find at a server of its own, and what that took."""
     answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
-    answers.write_text(json.dumps(alone["answers"]))
-    server = subprocess.Popen(
-        [
-            *[sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME],
-            *[
-                "--port",
-                "0",
-                "--temperature",
-                "1",
-                "--reply",
-                "transcript",
-                "--set",
-                f"model.engine.max_rows={given.rows}",
-            ],
-        ],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ALIKE,
-    )
+    answers.write_text(json.dumps(expected))
+    limits = ["--set", f"model.engine.max_rows={given.rows}"]
+    how = ["--port", "0", "--temperature", "1", "--reply", "transcript", *limits]
+    command = [sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME, *how]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALIKE)
     try:
         port = next(
             entry["port"]
@@ -240,13 +285,14 @@ def compare(given: argparse.Namespace) -> None:
         httpx.get(f"http://127.0.0.1:{port}/health", timeout=120).raise_for_status()
         process = psutil.Process(server.pid)
         memory: list[float] = []
-        before = process.cpu_times()
-        threads = thread_seconds(process)
+        before, threads = process.cpu_times(), thread_seconds(process)
         began = time.monotonic()
         asking = subprocess.Popen(
             [
-                *[*here, "--part", "load", "--port", str(port), "--answers", str(answers), *same],
+                *[sys.executable, __file__, "--part", "load", "--port", str(port), "--answers", str(answers)],
+                *["--questions", str(given.questions), "--clients", str(given.clients)],
                 *["--seconds", str(given.seconds), "--episodes", str(given.episodes)],
+                *["--repeats", str(given.repeats)],
             ],
             stdout=subprocess.PIPE,
         )
@@ -259,46 +305,22 @@ def compare(given: argparse.Namespace) -> None:
         wall_s = time.monotonic() - began
         after = process.cpu_times()
         spent = [seconds - threads.get(ident, 0.0) for ident, seconds in thread_seconds(process).items()]
-        front, engine, *others = [spent[0], *sorted(spent[1:], reverse=True)]
         meters = metrics(port)
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(120)
         answers.unlink()
-    served = (after.user + after.system - before.user - before.system) / found["replies"]
-    later = played_directly(given)
-    direct_s = statistics.median([*alone["cpu_s"], *later["cpu_s"]])
-    result = {
-        "clients": given.clients,
-        "widened_to_millions": given.millions,
-        "wall_s": round(wall_s, 1),
-        "replies": found["replies"],
-        "wrong": found["wrong"],
-        "examples_of_wrong": found["examples"],
-        "reply_p50_s": round(found["p50_s"], 3),
-        "reply_p95_s": round(found["p95_s"], 3),
-        "rows": given.rows,
-        "direct_cpu_ms_per_episode": [round(1000 * one, 3) for one in [*alone["cpu_s"], *later["cpu_s"]]],
-        "served_cpu_ms_per_episode": round(1000 * served, 3),
-        "of_these": {
-            "engine_thread": round(1000 * engine / found["replies"], 3),
-            "http_thread": round(1000 * front / found["replies"], 3),
-            "tools_and_pictures": round(1000 * sum(others) / found["replies"], 3),
-        },
-        "overhead": round(served / direct_s - 1, 4),
-        "direct_rows_per_step": round(alone["rows_per_step"], 1),
-        "rows_per_step": round(meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"], 1),
+    front, engine, *others = [spent[0], *sorted(spent[1:], reverse=True)]
+    parts = {"engine_thread": engine, "http_thread": front, "tools_and_pictures": sum(others)}
+    return {
+        **found,
+        "wall_s": wall_s,
+        "cpu_s": after.user + after.system - before.user - before.system,
+        "threads": {name: round(1000 * seconds / found["replies"], 3) for name, seconds in parts.items()},
+        "rows_per_step": meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"],
         "rss_mib": [round(memory[int(place * (len(memory) - 1))]) for place in (0, 0.25, 0.5, 0.75, 1)],
         "left": {name: meters[name] for name in ("agent_open_trajectories", "agent_traces", "agent_pictures")},
-        "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()},
     }
-    print(json.dumps(result, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=2) + "\n")
-    if alone["answers"] != later["answers"]:
-        sys.exit("the direct rollouts differ")
-    if found["wrong"]:
-        sys.exit("some replies were lost or mixed")
 
 
 def thread_seconds(process: psutil.Process) -> dict[int, float]:

@@ -17,7 +17,7 @@ from saccade.errors import ToolError
 from saccade.media.store import MediaStore
 from saccade.protocols import tagged_protocol
 from saccade.rollout import EpisodeSpec, RolloutSettings
-from saccade.services.http.listening import listening
+from saccade.services.http.listening import listening, new_event_loop
 from saccade.serving import AgentServerSettings, EngineAgent
 from saccade.serving.episodes import EpisodesOfRequests
 from saccade.serving.server import AgentServer
@@ -114,7 +114,12 @@ def serving(script=look_then_tell, *, token=None, max_tokens=4096, **settings):
             tool_names=frozenset({"crop", "wait"}),
             token=token,
         )
-        thread = threading.Thread(target=lambda: asyncio.run(made.run(listener)))
+
+        def run() -> None:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(made.run(listener))
+
+        thread = threading.Thread(target=run)
         thread.start()
         one = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, media, gate, made.episodes)
         try:

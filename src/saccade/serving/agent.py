@@ -224,10 +224,11 @@ class EngineAgent:
         is_cut = max_reply_tokens is not None and len(ids) > max_reply_tokens
         if is_cut:
             answer = self._chat.tokenizer.decode(ids[:max_reply_tokens])
+        tokens = sum(len(segment.ids) for segment in trajectory.segments)
         written = sum(len(segment.ids) for segment in trajectory.segments if segment.role == "action")
         return PlayedEpisode(
             trajectory=trajectory,
-            prompt_tokens=len(trajectory.ids) - written,
+            prompt_tokens=tokens - written,
             completion_tokens=written,
             answer=answer,
             answer_tokens=min(len(ids), max_reply_tokens or len(ids)),

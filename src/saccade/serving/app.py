@@ -6,11 +6,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from saccade import __version__
 from saccade.media.store import png_bytes
@@ -46,9 +47,10 @@ def create_agent_app(episodes: EpisodesOfRequests, *, token: str | None, lifespa
         app.add_middleware(TokenGate, token=token, form=replies.openai_error)
     app.add_middleware(OriginGuard, host=settings.host, has_token=token is not None, form=replies.openai_error)
     _add_errors(app)
+    # First, since nearly all requests are for it.
+    _add_completions(app, episodes)
     _add_states(app, episodes)
     _add_models(app, episodes)
-    _add_completions(app, episodes)
     _add_traces(app, episodes)
     return app
 
@@ -89,7 +91,6 @@ def _add_models(app: FastAPI, episodes: EpisodesOfRequests) -> None:
 
 
 def _add_completions(app: FastAPI, episodes: EpisodesOfRequests) -> None:
-    @app.post("/v1/chat/completions", summary="Ask a question")
     async def complete(request: Request) -> Response:
         began = time.monotonic()
         try:
@@ -101,6 +102,9 @@ def _add_completions(app: FastAPI, episodes: EpisodesOfRequests) -> None:
         episodes.meters.requests.labels(str(response.status_code)).inc()
         episodes.meters.seconds.observe(time.monotonic() - began)
         return response
+
+    # A plain route: FastAPI has nothing to read here, and would look for it in each request.
+    app.router.routes.append(Route("/v1/chat/completions", complete, methods=["POST"]))
 
 
 async def _answered(request: Request, episodes: EpisodesOfRequests) -> Response:
@@ -139,15 +143,28 @@ class _Stream(StreamingResponse):
 
 async def _unless_left(request: Request, work: Awaitable[Result]) -> Result | None:
     """The result; None, with the work cancelled, when the client leaves before it is there."""
-    working = asyncio.ensure_future(work)
+    working = asyncio.current_task()
+    assert working is not None
+    state: Literal["at work", "left", "over"] = "at work"
+
+    def leave(_: asyncio.Future[None]) -> None:
+        nonlocal state
+        if state == "at work":
+            state = "left"
+            working.cancel()
+
+    # Here and not in a task of its own: each is woken by the loop one more time for every request.
     leaving = asyncio.ensure_future(_left(request))
+    leaving.add_done_callback(leave)
     try:
-        await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
-        return await working if working.done() else None
+        return await work
+    except asyncio.CancelledError:
+        if state != "left" or working.uncancel() > 0:
+            raise
+        return None
     finally:
-        for task in (working, leaving):
-            task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        state = "over"
+        leaving.cancel()
 
 
 async def _left(request: Request) -> None:

@@ -15,7 +15,7 @@ from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.serving.agent import Agent, PlayedEpisode, RequestSampling
 from saccade.serving.meters import AgentMeters
-from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, read_pictures
+from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, are_small, read_pictures
 from saccade.serving.questions import AskedWrongError, ChatQuestion, read_request, taken_apart
 from saccade.serving.settings import AgentServerSettings
 from saccade.serving.traces import Traces
@@ -28,8 +28,9 @@ logger = logging.getLogger(__name__)
 STREAM = "served"
 _READERS = 2
 """Requests whose pictures are decoded at the same time: each may take the memory of its pixels."""
-_READ_HERE = 1 << 16
-"""Bytes of a body that is read without leaving the event loop."""
+_READ_HERE = 1 << 18
+"""Bytes of a body that is read without leaving the event loop, with pictures that are small: going to another thread
+and back takes as long as decoding one of 256 x 256."""
 
 
 OnTurnOfSample = Callable[[int, Turn], None]
@@ -95,7 +96,7 @@ class EpisodesOfRequests:
         try:
             images = await self._read(
                 lambda: read_pictures(asked.pictures, pictures, self.settings, self._fetch),
-                is_small=not asked.pictures,
+                is_small=len(body) <= _READ_HERE and are_small(asked.pictures),
             )
             question = taken_apart(asked.question, self._agent.special_tokens)
             digest = hashlib.sha256("\n".join([question, *(image.hash for image in images)]).encode()).hexdigest()
@@ -121,12 +122,9 @@ class EpisodesOfRequests:
         When one cannot be played the others are ended: ``AskedWrongError`` says why. ``on_turn`` is called in the
         event loop with a sample's number.
         """
-        tasks = [
-            asyncio.ensure_future(self._play_one(request, sample, on_turn)) for sample in range(request.asked.samples)
-        ]
         try:
             async with asyncio.timeout(self.settings.deadline_s):
-                played = await asyncio.gather(*tasks)
+                played = await self._play_samples(request, on_turn)
         except TimeoutError:
             raise AskedWrongError(
                 f"no reply within {self.settings.deadline_s:g} s", status=504, code="deadline"
@@ -136,16 +134,25 @@ class EpisodesOfRequests:
         except SaccadeError as error:
             logger.warning("%s: %s", request.ident, error)
             raise AskedWrongError(f"the engine failed: {error}", status=503, code="engine") from error
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
         trajectories = [one.trajectory for one in played]
         self.traces.keep(request.ident, self.settings.name, request.task, trajectories, request.pictures.handed_over())
         for one in played:
             if one.trajectory.status == "failed":
                 raise self._failure(one.trajectory)
-        return list(played)
+        return played
+
+    async def _play_samples(self, request: Request, on_turn: OnTurnOfSample | None) -> list[PlayedEpisode]:
+        if request.asked.samples == 1:
+            return [await self._play_one(request, 0, on_turn)]
+        tasks = [
+            asyncio.ensure_future(self._play_one(request, sample, on_turn)) for sample in range(request.asked.samples)
+        ]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _play_one(self, request: Request, sample: int, on_turn: OnTurnOfSample | None) -> PlayedEpisode:
         loop = asyncio.get_running_loop()

@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+import hashlib
 import re
+import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,16 +21,33 @@ from saccade.types import ImageRef
 
 _DATA_URL = re.compile(r"data:image/[a-z0-9.+-]{1,40};base64,", re.IGNORECASE)
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+_HEAD_BYTES = 33
+"""Of a PNG's signature and first chunk, which has width and height."""
+_INFLATED = (b"zTXt", b"iTXt", b"iCCP")
+"""Chunks of a PNG beside its pixels that are inflated: some bytes of one may become megabytes."""
+_FEW_PIXELS = 1 << 18
+
 FetchPicture = Callable[[str], bytes]
 """The bytes at an ``https://`` address; ``AskedWrongError`` when there are none."""
 
 
+_MOST_ENCODINGS = 8
+"""Of one picture that are remembered: a client may send the same pixels in any number of files."""
+
+
 class PicturesInUse:
-    """Which pictures of a store are in use, and by how many; the store forgets those that nobody holds any more."""
+    """Which pictures of a store are in use, and by how many; the store forgets those that nobody holds any more.
+
+    The files in which held pictures came are known by their SHA-256, so that one that comes again is not decoded again.
+    """
 
     def __init__(self, media: MediaStore) -> None:
         self.media = media
         self._holders: Counter[str] = Counter()
+        self._of_file: dict[bytes, ImageRef] = {}
+        self._files: dict[str, list[bytes]] = {}
+        """By the hash of a picture, the files in which it came."""
         self._lock = threading.Lock()
 
     @property
@@ -42,6 +61,22 @@ class PicturesInUse:
             self._holders[image.hash] += 1
             return image.hash in self.media
 
+    def hold_file(self, file: bytes) -> ImageRef | None:
+        """The picture that came in a file of this SHA-256, with one holder more; None where nobody holds one."""
+        with self._lock:
+            image = self._of_file.get(file)
+            if image is not None:
+                self._holders[image.hash] += 1
+            return image
+
+    def note_file(self, file: bytes, image: ImageRef) -> None:
+        """A file of this SHA-256 has the picture, which the caller holds."""
+        with self._lock:
+            files = self._files.setdefault(image.hash, [])
+            if file not in self._of_file and len(files) < _MOST_ENCODINGS:
+                self._of_file[file] = image
+                files.append(file)
+
     def release(self, images: Sequence[ImageRef]) -> None:
         """Counts one holder less of each."""
         with self._lock:
@@ -49,6 +84,8 @@ class PicturesInUse:
                 self._holders[image.hash] -= 1
                 if self._holders[image.hash] <= 0:
                     del self._holders[image.hash]
+                    for file in self._files.pop(image.hash, ()):
+                        del self._of_file[file]
                     self.media.forget(image)
 
 
@@ -66,7 +103,17 @@ class EpisodePictures(MediaStore):
         return self._holding(lambda: self._held.media.add(image))
 
     def add_encoded(self, raw: bytes, where: str) -> ImageRef:
-        return self._holding(lambda: self._held.media.add_encoded(raw, where))
+        """As in any store; a file whose picture somebody holds is not decoded."""
+        file = hashlib.sha256(raw).digest()
+        known = self._held.hold_file(file)
+        if known is not None:
+            return self._own_or_released(known)
+        image = self._holding(lambda: self._held.media.add_encoded(raw, where))
+        with self._own_lock:
+            # Held until ``close``: nothing is noted of a picture that may be forgotten by now.
+            if image.hash in self._own:
+                self._held.note_file(file, image)
+        return image
 
     def add_file(self, path: Path) -> ImageRef:
         return self._holding(lambda: self._held.media.add_file(path))
@@ -109,6 +156,15 @@ class EpisodePictures(MediaStore):
             own, self._own, self._is_closed = tuple(self._own.values()), {}, True
         self._held.release(own)
 
+    def _own_or_released(self, image: ImageRef) -> ImageRef:
+        """A picture that was counted as held once more, which stands where it is not held by this request yet."""
+        with self._own_lock:
+            if image.hash not in self._own and not self._is_closed:
+                self._own[image.hash] = image
+                return image
+        self._held.release([image])
+        return image
+
     def _holding(self, add: Callable[[], ImageRef]) -> ImageRef:
         image = add()
         with self._own_lock:
@@ -146,6 +202,22 @@ def read_pictures(
                 code="image_too_large",
             )
     return tuple(images)
+
+
+def are_small(sent: Sequence[SentPicture]) -> bool:
+    """Whether all can be decoded in a moment: PNG of few pixels in all, with nothing else in them to inflate."""
+    pixels = 0
+    for picture in sent:
+        header = _DATA_URL.match(picture.url)
+        try:
+            raw = base64.b64decode(picture.url[header.end() :], validate=True) if header else b""
+        except (binascii.Error, ValueError):
+            return False
+        if len(raw) < _HEAD_BYTES or not raw.startswith(_PNG) or any(chunk in raw for chunk in _INFLATED):
+            return False
+        width, height = struct.unpack_from(">II", raw, len(_PNG) + 8)
+        pixels += width * height
+    return pixels <= _FEW_PIXELS
 
 
 def _encoded(picture: SentPicture, fetch: FetchPicture | None) -> bytes:

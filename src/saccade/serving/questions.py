@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from saccade.interleaving import mark, without_marks
 from saccade.serving.settings import AgentServerSettings
@@ -230,12 +231,17 @@ def _part(part: Json, place: str, pictures: list[SentPicture], settings: AgentSe
     return mark(len(pictures)), True
 
 
+@lru_cache(maxsize=8)
+def _any_of(tokens: tuple[str, ...]) -> re.Pattern[str] | None:
+    longest_first = sorted((token for token in tokens if len(token) > 1), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
 def taken_apart(text: str, special_tokens: Sequence[str]) -> str:
     """The text with a space inside each of these tokens, so that it reads the same and is none of them."""
-    longest_first = sorted((token for token in special_tokens if len(token) > 1), key=len, reverse=True)
-    if not longest_first:
+    pattern = _any_of(tuple(special_tokens))
+    if pattern is None:
         return text
-    pattern = re.compile("|".join(map(re.escape, longest_first)))
     while (found := pattern.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)) != text:
         text = found
     return text

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from saccade.errors import missing_extra
 from saccade.media.store import MediaStore
 from saccade.services.http.connections import protocol_within
-from saccade.services.http.listening import BACKLOG, SignalledServer, listening
+from saccade.services.http.listening import BACKLOG, SignalledServer, listening, new_event_loop
 from saccade.services.logs import log_as_json
 from saccade.serving.agent import Agent
 from saccade.serving.app import create_agent_app
@@ -45,8 +45,11 @@ def serve_agent(
     """
     log_as_json(logging.INFO)
     server = AgentServer(agent, settings, media=media, tool_names=tool_names, token=token)
-    with listener or listening(settings.host, settings.port) as bound:
-        asyncio.run(server.run(bound))
+    with (
+        listener or listening(settings.host, settings.port) as bound,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        runner.run(server.run(bound))
 
 
 class AgentServer:

@@ -51,7 +51,9 @@ class Traces:
             pictures.close()
             return
         size = len(task.question) + sum(BYTES_PER_PIXEL * image.width * image.height for image in pictures.images)
-        size += sum(_BYTES_PER_TOKEN * len(one.ids) + sum(len(turn.text) for turn in one.turns) for one in trajectories)
+        for one in trajectories:
+            size += _BYTES_PER_TOKEN * sum(len(segment.ids) for segment in one.segments)
+            size += sum(len(turn.text) for turn in one.turns)
         self._kept[ident] = _Trace(model=model, task=task, trajectories=trajectories, pictures=pictures, size=size)
         self._bytes += size
         while self._kept and (len(self._kept) > self._most or self._bytes > self._most_bytes):

@@ -46,6 +46,15 @@ class SignalledServer(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where it is installed, which takes less processor time for each request; else Python's own."""
+    try:
+        import uvloop
+    except ImportError:  # It is not made for every system.
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens; opened before any work is begun, so that a port that is taken costs nothing.
 
