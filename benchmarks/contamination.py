@@ -17,7 +17,7 @@ import random
 import resource
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import skimage
 import sklearn
 from PIL import Image, ImageOps, ImageStat
 
-from saccade.evaluation.contamination import MAX_DISTANCE, perceptual_hashes, picture_pairs
+from saccade.evaluation.picture_likeness import MAX_DISTANCE, PicturePair, PictureViews, picture_pairs, views_of
 from saccade.gym.registry import gym_families
 from saccade.media.decode import MediaError, decode_image
 from saccade.media.store import MediaStore
@@ -56,8 +56,8 @@ def main() -> None:
         drawn = list(drawn_pictures(media, families, arguments.pictures - len(photographs), arguments.seed))
     kinds = {image.hash: "photograph" for image in photographs} | {image.hash: family for image, family in drawn}
     originals = list({image.hash: image for image in [*photographs, *(image for image, _ in drawn)]}.values())
-    hashes = {image.hash: perceptual_hashes(media.get(image)) for image in originals}
-    plain = sum(not found for found in hashes.values())
+    views = {image.hash: views_of(media.get(image)) for image in originals}
+    plain = sum(not found.hashes for found in views.values())
     chooser = random.Random(arguments.seed)
     found: Counter[str] = Counter()
     false: Counter[str] = Counter()
@@ -65,16 +65,15 @@ def main() -> None:
     for name, change in COPIES.items():
         copies = {image.hash: media.add(change(media.get(image), chooser)) for image in originals}
         source = {copy.hash: original for original, copy in copies.items()}
-        hashes |= {copy.hash: perceptual_hashes(media.get(copy)) for copy in copies.values()}
+        views |= {copy.hash: views_of(media.get(copy)) for copy in copies.values()}
         pairs = [
-            (source[pair.test.hash], pair.train.hash)
-            for pair in picture_pairs(originals, list(copies.values()), hashes)
+            (source[pair.test.hash], pair.train.hash) for pair in pairs_of(originals, list(copies.values()), views)
         ]
         hit = {one for one, other in pairs if one == other}
-        found[name] = sum(image.hash in hit for image in originals if hashes[image.hash])
-        missed[name] = [image.hash for image in originals if hashes[image.hash] and image.hash not in hit]
+        found[name] = sum(image.hash in hit for image in originals if views[image.hash].hashes)
+        missed[name] = [image.hash for image in originals if views[image.hash].hashes and image.hash not in hit]
         false[name] = sum(one != other for one, other in pairs)
-    among = sum(pair.test.hash < pair.train.hash for pair in picture_pairs(originals, originals, hashes))
+    among = sum(pair.test.hash < pair.train.hash for pair in pairs_of(originals, originals, views))
     told = len(originals) - plain
     different = told * (told - 1) // 2
     report: dict[str, Json] = {
@@ -96,6 +95,13 @@ def main() -> None:
         arguments.json.write_text(json.dumps({**head, **report}, indent=1) + "\n", encoding="utf-8")
     is_fine = not any(missed.values()) and among / different <= 1e-4
     sys.exit(0 if is_fine else 1)
+
+
+def pairs_of(
+    train: Sequence[ImageRef], test: Sequence[ImageRef], views: Mapping[str, PictureViews]
+) -> Iterator[PicturePair]:
+    hashes = {key: one.hashes for key, one in views.items()}
+    return picture_pairs(train, test, hashes, cells={key: one.cells for key, one in views.items()})
 
 
 def as_jpeg(picture: Image.Image, chooser: random.Random) -> Image.Image:

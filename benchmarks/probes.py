@@ -3,8 +3,9 @@
     saccade demo --out runs/demo
     python benchmarks/probes.py --model runs/demo/checkpoints/rl-000040 --family visual_search [-n 256] [--json FILE]
 
-Runs `saccade eval` with the probes blank, other-image and withheld-results in one way of asking.
-Exit status 1 when the model is above a guess on blank pictures or without results, or no better as it is.
+Runs `saccade eval` with the probes blank, other-image and withheld-results in one way of asking, for one checkpoint or
+several (three seeds, say). Exit status 1 when one of them is above a guess on blank pictures or without results, or no
+better as it is.
 """
 
 import argparse
@@ -27,23 +28,39 @@ PROBES = ("blank", "other-image", "withheld-results")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--model", type=Path, nargs="+", required=True)
     parser.add_argument("--family", default="visual_search")
     parser.add_argument("-n", type=int, default=256)
     parser.add_argument("--protocol", default="tagged")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    told = [probed(path, arguments) for path in arguments.model]
+    print(json.dumps(told, indent=1))
+    if arguments.json:
+        head = {"command": " ".join(sys.argv), "date": date.today().isoformat(), "cpus": os.cpu_count()}
+        arguments.json.write_text(json.dumps({**head, "models": told}, indent=1) + "\n", encoding="utf-8")
+    sys.exit(0 if all(one["is_better_than_a_guess"] and one["probes_are_at_a_guess"] for one in told) else 1)
+
+
+def probed(model: Path, arguments: argparse.Namespace) -> dict[str, Json]:
+    """The accuracy of a checkpoint as it is and under each probe."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary) / "run"
         command = [
-            *(sys.executable, "-m", "saccade", "eval", "--model", str(arguments.model), "--family", arguments.family),
+            *(sys.executable, "-m", "saccade", "eval", "--model", str(model), "--family", arguments.family),
             *("-n", str(arguments.n), "--protocol", arguments.protocol, "--quiet", "--out", str(out)),
             *(word for name in PROBES for word in ("--probe", name)),
         ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         kept = {name: read_samples(path) for name, path in sample_files(out).items()}
     plain = kept[arguments.protocol]
-    told: dict[str, Json] = {"family": arguments.family, "n": arguments.n, "as_it_is": summary(figures(plain))}
+    looks = figures(plain)
+    told: dict[str, Json] = {
+        "model": f"{model.parent.parent.name}/{model.name}",
+        "family": arguments.family,
+        "n": arguments.n,
+        "as_it_is": summary(looks),
+    }
     at_guess = True
     for name in PROBES:
         found = kept[f"{arguments.protocol}_{name.replace('-', '_')}"]
@@ -52,14 +69,8 @@ def main() -> None:
         # The pictures of others have answers of their own, which may be right by chance: shown, not judged.
         low = measured.accuracy.ci95[0]
         at_guess &= name == "other-image" or measured.chance is None or low <= measured.chance
-    looks = figures(plain)
     is_better = looks.chance is not None and looks.accuracy.ci95[0] > looks.chance
-    told |= {"is_better_than_a_guess": is_better, "probes_are_at_a_guess": at_guess}
-    print(json.dumps(told, indent=1))
-    if arguments.json:
-        head = {"command": " ".join(sys.argv), "date": date.today().isoformat(), "cpus": os.cpu_count()}
-        arguments.json.write_text(json.dumps({**head, **told}, indent=1) + "\n", encoding="utf-8")
-    sys.exit(0 if is_better and at_guess else 1)
+    return {**told, "is_better_than_a_guess": is_better, "probes_are_at_a_guess": at_guess}
 
 
 def summary(found: EvaluationFigures) -> dict[str, Json]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageOps
 
 from saccade.cli import run_command
-from saccade.evaluation.contamination import CANNOT_FIND, contamination, trimmed
+from saccade.evaluation.contamination import CANNOT_FIND, contamination
+from saccade.evaluation.picture_likeness import MAX_DISTANCE, trimmed, views_of
 from saccade.media.store import MediaStore
 from saccade.tasks import generate
 from saccade.types import Task
@@ -30,6 +31,17 @@ def jpeg(picture: Image.Image) -> Image.Image:
     return Image.open(buffer).convert("RGB")
 
 
+def grid(count: int, side: int, colour: tuple[int, int, int], *, odd: int = -1) -> Image.Image:
+    """Squares on a grey ground, so many in each direction; one of them green."""
+    picture = Image.new("RGB", (256, 256), (110, 110, 110))
+    draw = ImageDraw.Draw(picture)
+    step = 256 // count
+    for place in range(count**2):
+        x, y = (step - side) // 2 + step * (place % count), (step - side) // 2 + step * (place // count)
+        draw.rectangle((x, y, x + side - 1, y + side - 1), fill=(20, 170, 40) if place == odd else colour)
+    return picture
+
+
 def test_copies_are_found_by_their_look_and_other_pictures_of_the_kind_are_not() -> None:
     train = [drawn(index) for index in range(12)]
     picture = MEDIA.get(train[3].images[0])
@@ -46,6 +58,35 @@ def test_copies_are_found_by_their_look_and_other_pictures_of_the_kind_are_not()
     assert found.by_look == ("same", "jpeg", "half", "black border", "white border")
     assert {pair.train.hash for pair in found.pairs} == {train[3].images[0].hash}
     assert [pair.is_identical for pair in found.pairs] == [True, False, False, False, False]
+
+
+def test_a_grid_as_bright_as_its_ground_is_told_by_its_colour() -> None:
+    """Grey, it is flat but for a speck, which every other grid has as well."""
+    grids = [grid(4, 28, (200, 74, 60), odd=odd) for odd in (9, 3, 10)]
+    for one in grids:
+        one.putpixel((250, 3), (255, 255, 255))
+    train = [asked(f"grid {number}", one) for number, one in enumerate(grids)]
+    test = [
+        asked("jpeg", jpeg(grids[0])),
+        asked("half", grids[0].resize((128, 128))),
+        asked("moved", grid(4, 28, (200, 74, 60), odd=12)),
+    ]
+    found = contamination(train, test, media=MEDIA)
+    assert found.by_look == ("jpeg", "half")
+    assert {pair.train.hash for pair in found.pairs} == {train[0].images[0].hash}
+
+
+def test_a_fine_grid_whose_bits_jpeg_decides_is_told_by_the_colours_of_its_parts() -> None:
+    picture, other = (grid(12, side, (40, 60, 50)) for side in (5, 7))
+    bits = [
+        sum((one ^ another).bit_count() for one, another in zip(first, second))
+        for first in views_of(picture).hashes
+        for second in views_of(jpeg(picture)).hashes
+    ]
+    assert min(bits) > MAX_DISTANCE
+    train = [asked("fine", picture), asked("coarse", other)]
+    found = contamination(train, [asked("jpeg", jpeg(picture))], media=MEDIA)
+    assert [pair.train.hash for pair in found.pairs] == [train[0].images[0].hash]
 
 
 def test_the_same_words_are_a_question_only_with_the_same_picture() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from saccade.evaluation.contamination import Hash, perceptual_hashes
+from saccade.evaluation.picture_likeness import Hash, views_of
 from saccade.media.store import MediaStore, png_bytes
 from saccade.tasks.claims import FamilyClaims, claims_of
 from saccade.tasks.procedural import Family, family_named, generate
@@ -101,7 +101,7 @@ def seen_picture(image: ImageRef, media: MediaStore) -> PictureLook:
     return PictureLook(
         thumbnail=np.asarray(small, dtype=np.uint8),
         # The hash looks at 64 x 64 pixels, so a thumbnail's is the picture's and takes a tenth of the time.
-        hashes=perceptual_hashes(small),
+        hashes=views_of(small).hashes,
         png_size=1000 * len(png_bytes(picture)) // (image.width * image.height),
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from saccade.evaluation.audit.drawn import DrawnFamily, PictureLook
 from saccade.evaluation.audit.findings import Checked, none_of, share_at_most
-from saccade.evaluation.contamination import picture_pairs, words_of
+from saccade.evaluation.contamination import words_of
+from saccade.evaluation.picture_likeness import picture_pairs
 from saccade.types import ImageRef, Task
 
 MOST_DIFFERENCE = 8

@@ -1,0 +1,179 @@
+"""Small files of each benchmark in its release's true layout, for tests and ``benchmarks/suites.py``."""
+
+import base64
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from saccade.evaluation.benchmarks import BENCHMARKS
+
+
+def png(shade: int = 9) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (12, 12), (shade, shade, shade)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+TEXT = base64.b64encode(png()).decode()
+OPTIONS = {"index": 0, "image": TEXT, "question": "Which?", "A": "red", "B": "blue", "answer": "B", "category": "c"}
+OPEN = {"index": 0, "image": TEXT, "question": "How many?", "answer": "14"}
+LISTED = "['(A) red', '(B) blue', '(C) green', '(D) grey', '(E) none of them']"
+
+TSV_ROWS: dict[str, dict[str, object]] = {
+    "vstar": OPTIONS,
+    "hrbench-4k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
+    "hrbench-8k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
+    "mme-realworld-lite": {**OPEN, "multi-choice options": LISTED, "answer": "B", "category": "c", "l2-category": "l"},
+    "pope": {**OPEN, "answer": "Yes", "category": "random,popular"},
+    "realworldqa": OPTIONS,
+    "cv-bench-2d": {**OPTIONS, "prompt": "P", "source": "COCO", "split": "2D"},
+    "cv-bench-3d": {**OPTIONS, "prompt": "P", "source": "Omni3D", "split": "3D"},
+    "chartqa-test": {**OPEN, "split": "test_human"},
+    "ai2d-test": OPTIONS,
+    "ai2d-test-no-mask": OPTIONS,
+    "wemath-testmini": {**OPTIONS, "ID": "1", "key": "2steps_1", "requirement": "R"},
+    "mmstar": {**OPTIONS, "l2-category": "l"},
+    "mmmu-val": {**OPTIONS, "split": "validation", "l2-category": "Art"},
+    "treebench": {**OPTIONS, "category": "Perception/OCR", "target_instances": "[[1, 2, 3, 4]]"},
+    "countbench": OPEN,
+    "mathvision-test": {**OPEN, "choices": "[]", "category": "algebra"},
+    "mathvista-testmini": {
+        **OPEN,
+        "choices": "['14', '15']",
+        "answer_option": "A",
+        "question_type": "multi_choice",
+        "answer_type": "text",
+        "task": "t",
+    },
+    "mathverse-vision-only": {**OPEN, "problem_index": 3, "problem_version": "Vision Only", "question_for_eval": "Q"},
+    "charxiv-reasoning": {**OPEN, "inst_category": 3, "grading_query": "Grade {PREDICTION}"},
+    "blink": OPTIONS,
+    "hallusionbench": {**OPEN, "index": "VD_chart_0_1_2_0", "answer": "No", "category": "VD", "l2-category": "chart"},
+    "slidevqa-test": {**OPEN, "image": str([TEXT, TEXT])},
+    "mmlongbench-doc-all": {
+        **OPEN,
+        "image": str([TEXT]),
+        "answer_format": "Int",
+        "doc_id": "a.pdf",
+        "evidence_pages": "[3]",
+        "evidence_sources": "['Chart']",
+    },
+}
+
+HUB_ROWS: dict[str, dict[str, object]] = {
+    "vstar": {"question_id": 1, "text": "Which?\n(A) red\n(B) blue", "label": "B", "category": "c"}
+    | {"image": {"bytes": png()}},
+    "hrbench-4k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
+    "pope": {"id": "1", "question_id": "1", "question": "Is there a dog?", "answer": "yes", "category": "random"}
+    | {"image": {"bytes": png()}},
+    "realworldqa": {"question": "Which?\n\nA. red\nB. blue\nPlease answer.", "answer": "B", "image": {"bytes": png()}},
+    "cv-bench-2d": {"idx": 1, "type": "2D", "task": "Count", "question": "Which?", "choices": ["red", "blue"]}
+    | {"answer": "(B)", "prompt": "P", "source": "COCO", "image": {"bytes": png()}},
+    "chartqa-test": {"type": "human_test", "question": "How many?", "answer": "14", "image": {"bytes": png()}},
+    "ai2d-test": {"question": "Which?", "options": ["red", "blue"], "answer": "1", "image": {"bytes": png()}},
+    "mmstar": {"index": 0, "question": "Which?\nOptions: A: red, B: blue", "answer": "B", "category": "c"}
+    | {"l2_category": "l", "image": {"bytes": png()}},
+    "mmmu-val": {"id": "validation_Art_1", "question": "<image 1> Which?", "options": "['red', 'blue']", "answer": "B"}
+    | {"image_1": {"bytes": png()}, "image_2": None},
+    "mmk12": {"id": "1", "question": "How many?", "answer": "14", "subject": "math", "image": {"bytes": png()}},
+    "countbench": {"question": "How many?", "number": 14, "text": "T", "image": {"bytes": png()}},
+    "pixmo-count": {"question": "How many?", "answer": "14", "image": {"bytes": png()}},
+    "mathvision-test": {"id": "1", "question": "Area?", "options": [], "answer": "14", "subject": "algebra"}
+    | {"image": "images/1.jpg", "decoded_image": {"bytes": png()}},
+    "mathvista-testmini": {"pid": "1", "question": "Q", "query": "Hint. Q", "choices": ["14", "15"], "answer": "14"}
+    | {"question_type": "multi_choice", "answer_type": "text", "image": "images/1.jpg"}
+    | {"decoded_image": {"bytes": png()}},
+    "charxiv-reasoning": {"figure_path": "1.jpg", "reasoning_q": "Q?", "reasoning_a": "14", "reasoning_q_source": 3}
+    | {"image": {"bytes": png()}},
+    "blink": {"idx": "v_1", "sub_task": "Counting", "question": "Which?", "choices": ["red", "blue"], "answer": "(B)"}
+    | {"prompt": "P", "image_1": {"bytes": png()}, "image_2": {"bytes": png(7)}, "image_3": None},
+    "mindcube-tiny": {"id": "among_1", "input_prompt": "<image>Which? A. red B. blue", "gt_answer": "B"}
+    | {"images": [{"bytes": png()}, {"bytes": png(7)}]},
+    "hallusionbench": {"category": "VD", "subcategory": "chart", "visual_input": "1", "set_id": "0", "figure_id": "1"}
+    | {"question_id": "0", "question": "Is it?", "gt_answer": "0", "gt_answer_details": "No."}
+    | {"image": {"bytes": png()}},
+    "slidevqa-test": {"qa_id": 1, "question": "How many?", "answer": "14", "deck_name": "d"}
+    | {f"page_{number}": {"bytes": png(number)} for number in range(1, 21)},
+}  # fmt: skip
+
+
+def picture(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(png())
+
+
+def numbered(row: Mapping[str, object], count: int) -> list[dict[str, object]]:
+    """So many rows with an index of their own."""
+    keys = [key for key in ("index", "id", "question_id", "pid", "idx") if key in row]
+
+    def named(value: object, place: int) -> object:
+        if isinstance(value, int):
+            return value + place
+        text = str(value)
+        # HallusionBench's index names set, figure and question: VD_chart_0_1_2_0.
+        return f"{text.rpartition('_')[0]}_{place}" if "_" in text else f"{text}{place}"
+
+    return [{**row, **{key: named(row[key], place) for key in keys}} for place in range(count)]
+
+
+def write_tsv(name: str, root: Path, count: int = 1) -> None:
+    """The benchmark's file as VLMEvalKit publishes it."""
+    file = BENCHMARKS[name].layout.releases[0].file
+    pd.DataFrame(numbered(TSV_ROWS[name], count)).to_csv(root / file, sep="\t", index=False)
+
+
+def write_parquet(name: str, root: Path, count: int = 1) -> None:
+    """The hub's folder."""
+    layout = BENCHMARKS[name].layout
+    folder = root / layout.hub.rpartition("/")[2] / "data"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = numbered(HUB_ROWS[name], count)
+    pq.write_table(pa.Table.from_pylist(rows), folder / f"{layout.split}-00000-of-00001.parquet")
+
+
+def write_sugar_crepe(root: Path, count: int = 20) -> None:
+    """As its repository has it, beside COCO's pictures."""
+    crepe = root / "sugar-crepe"
+    picture(crepe / "val2017/1.jpg")
+    (crepe / "data").mkdir()
+    item = {"filename": "1.jpg", "caption": "a cat on a mat", "negative_caption": "a mat on a cat"}
+    (crepe / "data/swap_obj.json").write_text(json.dumps({str(place): item for place in range(count)}))
+
+
+def write_counter_curate(root: Path) -> None:
+    """As its repository has it: a question of places in both ways, and one of a number."""
+    curate = root / "CounterCurate"
+    for path in ("visual_genome/5.jpg", "a.jpg", "b.jpg"):
+        picture(curate / path)
+    (curate / "clip_sample_data").mkdir()
+    frame = pd.DataFrame([{"captions": "left", "images": "a.jpg", "neg_captions": "right", "neg_images": "b.jpg"}])
+    frame.to_csv(curate / "clip_sample_data/test_left_right_.csv", sep="\t", index=False)
+    (curate / "vg_dict.json").write_text(json.dumps({"5": [{"name": "dogs", "ans": "2"}]}))
+
+
+OWN_FILES: Mapping[str, Callable[[Path], None]] = {
+    "sugarcrepe": write_sugar_crepe,
+    "countercurate": write_counter_curate,
+}
+
+
+def write_release(name: str, root: Path, count: int = 3) -> None:
+    """The benchmark's file, or folder, with a few questions: its TSV where it has one."""
+    if name in OWN_FILES:
+        OWN_FILES[name](root)
+    elif name in TSV_ROWS:
+        write_tsv(name, root, count)
+    else:
+        write_parquet(name, root, count)
+
+
+def write_releases(names: Sequence[str], root: Path) -> None:
+    """All of them below one folder."""
+    for name in names:
+        write_release(name, root)
