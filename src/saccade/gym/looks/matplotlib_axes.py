@@ -70,6 +70,8 @@ def draw_ticks(
             )
         )
     pad = said[f"{tick}.major.pad"] + size * _REACH[direction]
+    vertical: str
+    horizontal: str
     if which == "x":
         transform, vertical, horizontal = axes.get_xaxis_text1_transform(pad)
     elif is_far:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
 
 DPI = 80
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def _scatter(plot: Plot) -> None:
     axes.scatter(xs, ys, s=area, color=plot.colours()[0], alpha=0.75)
     for entry, name in enumerate(state.entries):
         reach = bubble_px(state, entry) if state.form == "bubble" else 4
-        above = offset_copy(axes.transData, axes.figure, 0, reach * 0.9, units="points")
+        above = offset_copy(axes.transData, axes.get_figure(root=True), 0, reach * 0.9, units="points")
         plot.artists[f"entry:{entry}"] = axes.text(xs[entry], ys[entry], name, transform=above, ha="center")
     axes.set(xlim=(0, 110), ylim=(0, 110))
     marks = range(0, 111, 10)
@@ -224,11 +226,11 @@ def _histogram(plot: Plot) -> None:
 def _boxes(plot: Plot) -> None:
     """Boxes as bars; all whiskers with their ends are one line, all medians another."""
     state, axes, count = plot.state, plot.axes, len(plot.state.entries)
-    low, lower, middle, upper, high = (np.asarray(measure.values) for measure in state.measures)
-    at, gap = np.arange(count), np.full(count, np.nan)
+    low, lower, middle, upper, high = (np.asarray(measure.values, dtype=float) for measure in state.measures)
+    at, gap = np.arange(count, dtype=float), np.full(count, np.nan)
     axes.bar(at, upper - lower, 0.5, bottom=lower, color=plot.colours()[0], edgecolor="black", linewidth=1)
 
-    def lines(*ends: tuple[np.ndarray, np.ndarray], width: float, zorder: float) -> None:
+    def lines(*ends: tuple[Floats, Floats], width: float, zorder: float) -> None:
         xs = np.concatenate([np.column_stack([start, end, gap]).ravel() for start, end in ends[::2]])
         ys = np.concatenate([np.column_stack([start, end, gap]).ravel() for start, end in ends[1::2]])
         axes.plot(xs, ys, color="black", linewidth=width, marker="", linestyle="-", zorder=zorder)

@@ -5,7 +5,7 @@ They stand where matplotlib's own would, to a pixel; their letters are not fitte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, cast
 
 import matplotlib
 from matplotlib.patches import PathPatch
@@ -17,12 +17,11 @@ from saccade.gym.looks.svg_letters import lettering
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
-    from matplotlib.transforms import Transform
+    from matplotlib.transforms import Affine2DBase, Transform
 
 RISE, FALL = 0.76, 0.236
 """How far a line of DejaVu reaches above and below its baseline, in sizes: by its "l" and its "p"."""
 
-Across = Literal["left", "center", "right"]
 _SHIFTS = {"left": 0.0, "center": -0.5, "right": -1.0}
 _LIFTS = {
     "top": -RISE,
@@ -78,9 +77,10 @@ def add_words(
         )
         (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
         drawn.translate(-left + _SHIFTS[across] * (right - left), -high if up == "top" else -low)
+    anchor = cast("Affine2DBase", transform)  # it is asked for the place of a point alone
     patch = LetteredPatch(
         written.outline,
-        transform=drawn + ScaledTranslation(x, y, transform),
+        transform=drawn + ScaledTranslation(x, y, anchor),
         facecolor=colour,
         linewidth=0,
         zorder=zorder,

@@ -110,7 +110,7 @@ class _SvgReader:
             self._text(part, seen)
         elif tag == "use":
             at = (1.0, 0.0, 0.0, 1.0, _number(part, "x"), _number(part, "y"))
-            there = part.get(_HREF) or part.get("href", "")
+            there = part.attrib[_HREF] if _HREF in part.attrib else part.attrib["href"]
             self.read(self._by_id[there], _moved(seen, _times(seen.matrix, at)))
         elif tag in ("g", "svg"):
             inside = _viewed(part, seen) if tag == "svg" else seen

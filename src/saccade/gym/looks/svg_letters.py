@@ -9,7 +9,7 @@ import numpy as np
 from saccade.gym.looks.fonts import font_files
 
 if TYPE_CHECKING:
-    from matplotlib.ft2font import FT2Font
+    from matplotlib.ft2font import FT2Font, GlyphIndexType
     from matplotlib.path import Path
 
 _SIZE = 100.0
@@ -34,7 +34,8 @@ def lettering(face: str, words: str, *, is_bold: bool = False) -> Lettering:
     from matplotlib.path import Path
 
     font = _font(font_files(face)[is_bold])
-    points, codes, at, before = [np.empty((0, 2))], [np.empty(0, dtype=np.uint8)], 0.0, None
+    points, codes, at = [np.empty((0, 2))], [np.empty(0, dtype=np.uint8)], 0.0
+    before: GlyphIndexType | None = None
     for letter in words:
         index = font.get_char_index(ord(letter))
         if before is not None:
