@@ -41,7 +41,13 @@ CROP = '<think>a</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0,
 EPISODES = (
     ("<think>a look</think><answer>rows</answer>",),
     (CROP, "<think>b</think><answer>yes</answer>"),
-    ("<tool_call>{", CROP, "no block at all", "<answer>no</answer><answer>yes</answer>"),
+    (
+        "<tool_call>{",
+        CROP,
+        "no block",
+        "<answer>no</answer><answer>yes</answer>",
+        "<think>c</think><answer>no</answer>",
+    ),
 )
 """Replies of a client, turn by turn: honest, with a tool, and broken ones."""
 
