@@ -63,7 +63,7 @@ class SceneObject:
     """Its pixels, where they are not all of its box."""
 
 
-_PAGE = re.compile(r"(.+)#([1-9][0-9]{0,8})", re.DOTALL)
+PAGE_PATTERN = r"(?s)^(.+)#([1-9][0-9]{0,8})\Z"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +82,7 @@ class Page:
     @staticmethod
     def read(text: str) -> "Page":
         """The page of a text like "reports/a.pdf#3"; UserError unless it is one."""
-        match = _PAGE.fullmatch(text)
+        match = re.match(PAGE_PATTERN, text)
         if match is None:
             raise UserError(f"{text!r} names no page; write DOCUMENT#NUMBER, with numbers from 1")
         return Page(document=match[1], number=int(match[2]))

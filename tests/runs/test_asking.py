@@ -25,7 +25,7 @@ from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.asking import read_asked, read_asking
 from saccade.runs.progress import Progress
 from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError, origin_of
-from saccade.runs.trained_on import read_trained_on
+from saccade.runs.trained_on import Novelty, read_trained_on
 from saccade.sandbox.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example
 from saccade.tools.code import PythonTool, python_tool
@@ -194,7 +194,10 @@ def test_a_record_names_no_function_but_those_of_the_tools(trained: Path, place:
     [
         ("{", "cannot be read"),
         ('{"version": 2}', "is of version 2, and this Saccade reads version 1"),
-        ('{"version": 1, "evaluated": [{"max_turns": 0}], "trained": {}}', "'max_turns' must be 1 or more, not 0"),
+        (
+            '{"version": 1, "evaluated": [{"max_turns": 0}], "trained": {}}',
+            r"'evaluated\[0\].max_turns' must be 1 or more, not 0",
+        ),
         ('{"version": 1, "evaluated": 3, "trained": {}}', "'evaluated' must be a list"),
     ],
 )
@@ -217,12 +220,9 @@ def test_questions_and_pictures_that_were_trained_on_are_known_by_their_content(
     record = read_trained_on(trained)
     other_words = replace(known, id="x", question="How large is it?")
     other_id = replace(known, id="another file/1", family="elsewhere")
-    assert record.novelty([known, new]).as_json() == {
-        "questions": 2,
-        "trained_on": 1,
-        "on_trained_pictures": 0,
-        "is_history_known": True,
-    }
+    assert record.novelty([known, new]) == Novelty(
+        questions=2, trained_on=1, on_trained_pictures=0, is_history_known=True
+    )
     assert record.novelty([other_id]).trained_on == 1
     assert record.novelty([other_words]).on_trained_pictures == 1
     assert record.novelty([new]).is_held_out

@@ -121,7 +121,7 @@ def test_a_record_whose_toolbox_is_missing_or_damaged_says_so(checkpoint: Path, 
         planned(tmp_path)
     assert "zoom" in instructions(planned(tmp_path, OTHER))
     for way in record["evaluated"]:
-        way["toolbox"] = {"tools": [{"name": "a b"}]}
+        way["toolbox"] = {"tools": [{"name": "a b", "description": "", "args": ""}]}
     (tmp_path / ASKING_RECORD).write_text(json.dumps(record))
     with pytest.raises(UserError, match="'a b' cannot name a linguistic tool"):
         planned(tmp_path)

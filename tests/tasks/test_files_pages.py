@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.codec.wrong import BrokenRecordError
 from saccade.config import split_held_out, without_held_out
 from saccade.curation.rows import question_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.runs.task_json import BrokenRecordError, task_from_json, task_to_json
+from saccade.runs.task_json import task_from_json, task_to_json
 from saccade.tasks.files import read_tasks
 from saccade.types import Page, Task
 
@@ -78,7 +79,7 @@ def test_records_and_rows_keep_the_scope(tmp_path: Path) -> None:
 
 def test_a_record_with_a_page_that_is_none_is_broken(tmp_path: Path) -> None:
     (task,) = read(tmp_path, {**ASKED, "document": "a.pdf", "gold_pages": [1]})
-    with pytest.raises(BrokenRecordError, match="'gold_pages' must be a list of pages"):
+    with pytest.raises(BrokenRecordError, match=r"'gold_pages\[0\]' must be a page, DOCUMENT#NUMBER, not 'a.pdf'"):
         task_from_json({**task_to_json(task), "gold_pages": ["a.pdf"]})
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from saccade.codec.codecs import plain_json
 from saccade.curation.codedance.outcomes import QuestionOutcome
 from saccade.types import Json
 
@@ -36,20 +37,7 @@ class CurationReport:
     asked: Mapping[str, Counts]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "kept": self.kept,
-            "failed": self.failed,
-            "levels": dict(self.levels),
-            "kept_levels": dict(self.kept_levels),
-            "kept_ways": dict(self.kept_ways),
-            "kept_kinds": dict(self.kept_kinds),
-            "other_kind": self.other_kind,
-            "rejected": dict(self.rejected),
-            "tries": dict(self.tries),
-            "verdicts": dict(self.verdicts),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
+        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""
@@ -109,16 +97,7 @@ class RephrasingReport:
     asked: Mapping[str, Counts]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "trajectories": self.trajectories,
-            "chosen": self.chosen,
-            "told": self.told,
-            "failed": self.failed,
-            "streams": dict(self.streams),
-            "given_up": dict(self.given_up),
-            "tries": dict(self.tries),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
+        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""
@@ -179,17 +158,7 @@ class ImitationReport:
     asked: Mapping[str, Counts]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "kept": self.kept,
-            "dense": self.dense,
-            "failed": self.failed,
-            "families": dict(self.families),
-            "tools": dict(self.tools),
-            "given_up": dict(self.given_up),
-            "tries": dict(self.tries),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
+        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""
@@ -246,14 +215,7 @@ class SelectionReport:
     asked: Mapping[str, Counts]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "kept": self.kept,
-            "failed": self.failed,
-            "dropped": dict(self.dropped),
-            "pass_rates": dict(self.pass_rates),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
+        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""

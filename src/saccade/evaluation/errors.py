@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
@@ -69,16 +70,7 @@ class ErrorReport:
         return self.of_wrong[kind] / self.wrong if self.wrong and kind in self.of_wrong else None
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "trajectories": self.trajectories,
-            "wrong": self.wrong,
-            "of_wrong": {str(kind): count for kind, count in self.of_wrong.items()},
-            "of_all": {str(kind): count for kind, count in self.of_all.items()},
-            "unexplained": self.unexplained,
-            "judged": self.judged,
-            "no_verdict": self.no_verdict,
-            "attacks": self.attacks,
-        }
+        return plain_json(self)
 
 
 def gives_something(call: ToolCall, result: ToolResult) -> bool:

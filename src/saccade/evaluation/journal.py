@@ -9,20 +9,22 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from saccade.atomic import disk_errors
+from saccade.codec.codecs import Codec
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
 from saccade.runs.records import images_of
-from saccade.runs.task_json import BrokenRecordError, Fields
-from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
+from saccade.runs.trajectory_json import FORMS
 from saccade.types import Attempt, ImageRef, Json, Message, Task, Trajectory
 
 FOLDER = "journal"
@@ -59,6 +61,18 @@ def _part(part: str | ImageRef) -> Json:
     return part if isinstance(part, str) else {"image": part.hash}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalLine:
+    """A sample as its journal keeps it."""
+
+    key: str
+    cost: SampleCost
+    trajectory: Trajectory
+
+
+SAMPLES = Codec({**FORMS, JournalLine: Form(flat=("cost",))})
+
+
 class SampleJournal:
     """A journal that this process appends to; ``played`` holds what was in it, by key, the newest of each."""
 
@@ -79,20 +93,12 @@ class SampleJournal:
     def add(self, key: str, task: Task, played: PlayedSample) -> PlayedSample:
         """Keeps a sample, its pictures first; it is on the disk when this returns."""
         kept = replace(played, trajectory=without_logprobs(played.trajectory))
-        cost = kept.cost
-        line: dict[str, Json] = {
-            "key": key,
-            "tokens_in": cost.tokens_in,
-            "tokens_out": cost.tokens_out,
-            "wall_s": cost.wall_s,
-            "tool_s": cost.tool_s,
-            "trajectory": trajectory_to_json(kept.trajectory),
-        }
+        line = SAMPLES.text(JournalLine(key=key, cost=kept.cost, trajectory=kept.trajectory))
         with disk_errors(self._directory):
             for image in {one.hash: one for one in images_of(Attempt(task=task, trajectory=kept.trajectory))}.values():
                 self._media.export(image, self._directory)
         try:
-            self._file.write((json.dumps(line) + "\n").encode("ascii"))
+            self._file.write(f"{line}\n".encode("ascii"))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -232,15 +238,8 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
 
 
 def _from_line(line: bytes) -> tuple[str, PlayedSample]:
-    fields = Fields(json.loads(line), "the sample")
-    cost = SampleCost(
-        tokens_in=fields.whole("tokens_in"),
-        tokens_out=fields.whole("tokens_out"),
-        wall_s=fields.number("wall_s"),
-        tool_s=fields.number("tool_s"),
-    )
-    trajectory = trajectory_from_json(fields.values["trajectory"] if fields.has("trajectory") else None)
-    return fields.text("key"), PlayedSample(trajectory=trajectory, cost=cost)
+    read = SAMPLES.reader(JournalLine).from_text(line, "the sample")
+    return read.key, PlayedSample(trajectory=read.trajectory, cost=read.cost)
 
 
 def _shown(trajectory: Trajectory) -> list[ImageRef]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.grounding import look_of
 from saccade.evaluation.statistics import wilson_interval
@@ -133,16 +134,7 @@ class LookFigures:
     by_family: Mapping[str, float]
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "failed": self.failed,
-            "accuracy": self.accuracy,
-            "ci95": list(self.ci95),
-            "evidence_hit_rate": self.evidence_hit_rate,
-            "calls": self.calls,
-            "action_tokens": self.action_tokens,
-            "by_family": dict(self.by_family),
-        }
+        return plain_json(self)
 
     def line(self) -> str:
         low, high = self.ci95

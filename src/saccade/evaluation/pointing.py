@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from saccade.codec.codecs import plain_json
 from saccade.rewards.argos.scores import frame_of
 from saccade.types import Attempt, Json, PointMention, Target, Task
 
@@ -27,15 +28,7 @@ class Pointing:
     """Share of thoughts that end with what is answered, of those that rules can decide; None without any."""
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "accuracy": self.accuracy,
-            "measured": self.measured,
-            "targets": self.targets,
-            "points_mean": self.points_mean,
-            "without_points": self.without_points,
-            "no_verdict": self.no_verdict,
-            "agreement": self.agreement,
-        }
+        return plain_json(self)
 
 
 def pointing(attempts: Iterable[Attempt]) -> Pointing | None:

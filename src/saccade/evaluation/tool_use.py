@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from saccade.codec.codecs import plain_json
 from saccade.rewards.reward import is_correct
 from saccade.rewards.tool_use import call_outcome, calls_of
 from saccade.types import Attempt, Json, ToolCall, Trajectory, Turn
@@ -55,13 +56,7 @@ class ToolUse:
     was played once is right or wrong: the first and the last band."""
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "calls_mean": self.calls_mean,
-            "success_rate": self.success_rate,
-            "answered_without_call": self.answered_without_call,
-            "failures": dict(self.failures),
-            "bands": [band.as_json() for band in self.bands],
-        }
+        return plain_json(self)
 
 
 def tool_use(attempts: Iterable[Attempt]) -> ToolUse:

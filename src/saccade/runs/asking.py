@@ -11,9 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import Annotated
+
+from msgspec import Meta
 
 from saccade.atomic import write_json_atomic
+from saccade.codec.codecs import Codec
+from saccade.codec.fields import Fields
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.models.loading import ASKING_RECORD
 from saccade.protocols.box_text import BoxForm
@@ -21,8 +27,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
-from saccade.runs.task_json import BrokenRecordError, Fields
-from saccade.runs.trained_on import Novelty, novelty_from_json
+from saccade.runs.trained_on import Novelty
 from saccade.types import Json, ToolSpec
 
 _VERSION = 1
@@ -38,15 +43,6 @@ class ToolRecord:
     origin: Mapping[str, Json]
     """Origin that the tool is made from (``saccade.runs.recorded_tools``); empty for one of the recipe's own."""
 
-    def as_json(self) -> dict[str, Json]:
-        spec = self.spec
-        return {
-            "name": spec.name,
-            "description": spec.description,
-            "parameters": dict(spec.parameters),
-            "origin": dict(self.origin),
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Way:
@@ -58,7 +54,7 @@ class Way:
     style: Style
     box_form: BoxForm
     tools: tuple[ToolRecord, ...]
-    max_turns: int
+    max_turns: Annotated[int, Meta(ge=1, description="1 or more")]
     states_turns: bool
     """Whether the instructions speak of the number of turns."""
     rollout: RolloutSettings
@@ -76,21 +72,7 @@ class Way:
         return words_for(self.protocol, [tool.spec.name for tool in self.tools], self.max_turns)
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "protocol": self.protocol,
-            "is_known": self.is_known,
-            "style": self.style,
-            "box_form": self.box_form,
-            "tools": [tool.as_json() for tool in self.tools],
-            "max_turns": self.max_turns,
-            "states_turns": self.states_turns,
-            "max_turn_tokens": self.rollout.max_turn_tokens,
-            "max_tokens": self.rollout.max_tokens,
-            "top_p": self.rollout.top_p,
-            "top_k": self.rollout.top_k,
-            "system": self.system,
-            **({} if self.toolbox is None else {"toolbox": self.toolbox.to_json()}),
-        }
+        return ASKING.to_json(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,13 +91,7 @@ class AskingRecord:
         return self.evaluated or tuple(self.trained.values())
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "version": _VERSION,
-            "min_pixels": self.min_pixels,
-            "max_pixels": self.max_pixels,
-            "evaluated": [way.as_json() for way in self.evaluated],
-            "trained": {stream: way.as_json() for stream, way in self.trained.items()},
-        }
+        return ASKING.to_json(self)
 
 
 def words_for(protocol: str, tools: Sequence[str], max_turns: int) -> str:
@@ -137,56 +113,12 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
         fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
         if (version := fields.whole("version")) != _VERSION:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update it")
-        return AskingRecord(
-            evaluated=tuple(map(way_from_json, fields.objects("evaluated"))),
-            trained={name: way_from_json(Fields(way, name)) for name, way in fields.mapping("trained").items()},
-            min_pixels=fields.whole("min_pixels") if fields.has("min_pixels") else None,
-            max_pixels=fields.whole("max_pixels") if fields.has("max_pixels") else None,
-        )
+        return ASKING.reader(AskingRecord).from_json(fields.values, "the record")
     except (OSError, ValueError, RecursionError, BrokenRecordError) as error:
         raise UserError(
             f"{path}, which says how this checkpoint is asked, cannot be read: {error}; delete it and say how with "
             "--protocol, --tools and --turns"
         ) from error
-
-
-def way_from_json(fields: Fields) -> Way:
-    """Raises BrokenRecordError."""
-    max_turns = fields.whole("max_turns")
-    if max_turns < 1:
-        raise fields.wrong("max_turns", "1 or more")
-    try:
-        rollout = RolloutSettings(
-            max_turn_tokens=fields.whole("max_turn_tokens"),
-            max_tokens=fields.whole("max_tokens"),
-            top_p=fields.number("top_p"),
-            top_k=fields.whole("top_k"),
-        )
-    except UserError as error:
-        raise BrokenRecordError(str(error)) from error
-    try:
-        toolbox = LinguisticToolbox.from_json(fields.mapping("toolbox")) if fields.has("toolbox") else None
-    except UserError as error:
-        raise BrokenRecordError(str(error)) from error
-    return Way(
-        protocol=fields.text("protocol"),
-        is_known=fields.truth("is_known"),
-        style=fields.option("style", get_args(Style)),
-        box_form=fields.option("box_form", get_args(BoxForm)),
-        tools=tuple(map(_tool_from_json, fields.objects("tools"))),
-        max_turns=max_turns,
-        states_turns=fields.truth("states_turns"),
-        rollout=rollout,
-        system=fields.text("system") if fields.has("system") else None,
-        toolbox=toolbox,
-    )
-
-
-def _tool_from_json(fields: Fields) -> ToolRecord:
-    spec = ToolSpec(
-        name=fields.text("name"), description=fields.text("description"), parameters=fields.mapping("parameters")
-    )
-    return ToolRecord(spec=spec, origin=fields.mapping("origin"))
 
 
 _ASKED = 1
@@ -204,14 +136,6 @@ class AskedIn:
     views: tuple[str, ...] = ()
     """Views that it saw beside the original: ``crops``, ``union``."""
 
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "way": self.way.as_json(),
-            "novelty": self.novelty.as_json(),
-            "first_pass": self.first_pass,
-            "views": list(self.views),
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskedRecord:
@@ -225,13 +149,7 @@ class AskedRecord:
     streams: Mapping[str, Way] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "version": _ASKED,
-            "remarks": list(self.remarks),
-            "evaluations": {name: one.as_json() for name, one in self.evaluations.items()},
-            "curves": {name: one.as_json() for name, one in self.curves.items()},
-            "streams": {name: way.as_json() for name, way in self.streams.items()},
-        }
+        return ASKING.to_json(self)
 
 
 def read_asked(path: Path) -> AskedRecord:
@@ -242,12 +160,7 @@ def read_asked(path: Path) -> AskedRecord:
     try:
         if (version := fields.whole("version")) != _ASKED:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {_ASKED}; update it")
-        return AskedRecord(
-            remarks=fields.texts("remarks"),
-            evaluations=_by_name(fields.fields("evaluations")),
-            curves=_by_name(fields.fields("curves")),
-            streams={name: way_from_json(Fields(way, name)) for name, way in fields.mapping("streams").items()},
-        )
+        return ASKING.reader(AskedRecord).from_json(fields.values, str(path))
     except BrokenRecordError as error:
         raise UserError(f"{path} cannot be read: {error}") from error
 
@@ -279,14 +192,14 @@ def open_asked(path: Path, *, remarks: tuple[str, ...], streams: Mapping[str, Wa
     return file
 
 
-def _by_name(fields: Fields) -> dict[str, AskedIn]:
-    return {name: _asked_in(Fields(one, name)) for name, one in fields.values.items()}
-
-
-def _asked_in(fields: Fields) -> AskedIn:
-    return AskedIn(
-        way=way_from_json(fields.fields("way")),
-        novelty=novelty_from_json(fields.fields("novelty")),
-        first_pass=fields.text("first_pass") if fields.has("first_pass") else None,
-        views=fields.texts("views"),
-    )
+ASKING = Codec(
+    {
+        RolloutSettings: Form(apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")),
+        LinguisticToolbox: Form(tag=("version", 1)),
+        ToolRecord: Form(flat=("spec",)),
+        Way: Form(flat=("rollout",), sparse=("toolbox",)),
+        AskingRecord: Form(tag=("version", _VERSION), last=("evaluated", "trained")),
+        AskedRecord: Form(tag=("version", _ASKED)),
+    }
+)
+"""Reads and writes both records."""

@@ -4,7 +4,6 @@ They depend on the machine, so they stand outside of what a resumed run repeats:
 Arrow file for each file of records, a row for each trajectory in its order.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from saccade.atomic import write_whole
-from saccade.runs.task_json import BrokenRecordError, Fields
+from saccade.codec.wrong import BrokenRecordError
+from saccade.runs.trajectory_json import CODEC
 from saccade.types import Clock, TurnClock
 
 DIRECTORY = "clocks"
@@ -25,8 +25,9 @@ def write_clocks(path: Path, clocks: Sequence[Clock | None]) -> None:
     """Write the clocks of a file of records; nothing where no trajectory has one. Raises OSError."""
     if not any(clocks):
         return
+    write = CODEC.writer(TurnClock)
     seconds = [math.nan if clock is None else clock.total_s for clock in clocks]
-    spans = [None if clock is None else json.dumps([_rounded(turn) for turn in clock.turns]) for clock in clocks]
+    spans = [None if clock is None else f"[{', '.join(map(write, map(_rounded, clock.turns)))}]" for clock in clocks]
     write_table(path, pa.table({"seconds": pa.array(seconds, pa.float32()), "turns": pa.array(spans, pa.string())}))
 
 
@@ -67,24 +68,15 @@ def read_clock(path: Path, row: int) -> Clock | None:
     if not isinstance(text, str) or len(text) > MAX_SPANS_BYTES:
         return None
     try:
-        return Clock(turns=tuple(_turn(fields) for fields in Fields({"turns": json.loads(text)}).objects("turns")))
+        return CODEC.reader(Clock).from_text(f'{{"turns": {text}}}'.encode(), "the clock")
     except (ValueError, RecursionError, BrokenRecordError):
         return None
 
 
-def _rounded(turn: TurnClock) -> dict[str, float | None]:
-    return {
-        "start_s": round(turn.start_s, 6),
-        "prefill_s": None if turn.prefill_s is None else round(turn.prefill_s, 6),
-        "decode_s": round(turn.decode_s, 6),
-        "tool_s": round(turn.tool_s, 6),
-    }
-
-
-def _turn(fields: Fields) -> TurnClock:
+def _rounded(turn: TurnClock) -> TurnClock:
     return TurnClock(
-        start_s=fields.number("start_s"),
-        prefill_s=fields.number("prefill_s") if fields.has("prefill_s") else None,
-        decode_s=fields.number("decode_s"),
-        tool_s=fields.number("tool_s"),
+        start_s=round(turn.start_s, 6),
+        prefill_s=None if turn.prefill_s is None else round(turn.prefill_s, 6),
+        decode_s=round(turn.decode_s, 6),
+        tool_s=round(turn.tool_s, 6),
     )

@@ -15,10 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from saccade.atomic import disk_errors
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.metric_names import TIME_PREFIX, WALL_S
 from saccade.runs.position import Position
-from saccade.runs.task_json import BrokenRecordError, Fields
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

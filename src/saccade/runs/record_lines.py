@@ -12,11 +12,13 @@ from typing import BinaryIO
 
 import msgspec
 
+from saccade.codec.fields import Fields
+from saccade.codec.text import parsed
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.runs.record_heads import trajectory_head
 from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json, Trajectory
 
 _BUFFER_BYTES = 1 << 20
@@ -24,7 +26,6 @@ _IDS, _LOGPROBS, _ADVANTAGES = b'"ids": [', b'"logprobs": [', b', "advantages": 
 _ACTION = b'"role": "action"'
 _MAX_TRIES = 8
 
-_read_json = msgspec.json.Decoder().decode
 _read_numbers = msgspec.json.Decoder(list[float]).decode
 
 
@@ -105,7 +106,7 @@ class RecordScan:
         fields = Fields(values)
         kind = fields.option("kind", ("header", "task", "trajectory"))
         if kind == "header":
-            check_version(self.path, fields)
+            check_version(self.path, fields.whole("version"))
             self.stage, self.step = fields.text("stage"), fields.whole("step")
             return None
         if kind == "task":
@@ -149,18 +150,6 @@ def head_of(line: bytes) -> tuple[int, Json]:
             # The same key inside the arguments of a call; only behind a whole object is it the line's own.
             at = line.find(SEGMENTS, at + 1)
     return len(line), parsed(line)
-
-
-def parsed(text: bytes) -> Json:
-    """JSON in Python's dialect, read by the faster parser where that takes it: it knows no NaN and no lone surrogates.
-
-    Raises ValueError or RecursionError.
-    """
-    try:
-        value: Json = _read_json(text)
-    except (msgspec.DecodeError, RecursionError):
-        value = json.loads(text)
-    return value
 
 
 def _rest(line: bytes, head: int, fields: Fields) -> tuple[TokenCounts, Json]:

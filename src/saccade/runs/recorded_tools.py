@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.runs.asking import ToolRecord
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.sandbox.results import Isolation
 from saccade.sandbox.sandbox import Sandbox
 from saccade.services.client.remote_tools import RemoteTool, RemoteTools

@@ -7,27 +7,62 @@
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.codec.codecs import Codec, Reader
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
 from saccade.runs.record_places import SEGMENTS, RecordPlace
-from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json, task_to_json
-from saccade.runs.trajectory_json import (
-    trajectory_from_json,
-    trajectory_to_json,
-)
-from saccade.types import Attempt, ImageRef, Json, Task
+from saccade.runs.trajectory_json import FORMS
+from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
 
 if TYPE_CHECKING:
     from saccade.learner.learner import NonFiniteStep
 
 _VERSION = 2
 """Version 1 had a score's parts without their weights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeaderLine:
+    """The first line of a file."""
+
+    version: int
+    stage: str
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskLine:
+    """The line of a task, before those of its trajectories."""
+
+    task: Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryLine:
+    """The line of a trajectory."""
+
+    trajectory: Trajectory
+    advantages: tuple[float, ...] | None = None
+
+
+Line = HeaderLine | TaskLine | TrajectoryLine
+
+LINES = Codec(
+    {
+        **FORMS,
+        HeaderLine: Form(tag=("kind", "header")),
+        TaskLine: Form(tag=("kind", "task"), flat=("task",)),
+        TrajectoryLine: Form(tag=("kind", "trajectory"), flat=("trajectory",), sparse=("advantages",)),
+    }
+)
 
 
 def write_records(
@@ -37,39 +72,37 @@ def write_records(
 
     Each image is exported once per hash. Raises UserError or MachineError when the disk does not take them.
     """
-    header: dict[str, Json] = {"kind": "header", "version": _VERSION, "stage": position.stage, "step": position.step}
-    lines = [header]
+    lines: list[Line] = [HeaderLine(version=_VERSION, stage=position.stage, step=position.step)]
     tasks: dict[str, Task] = {}
     records = list(records)
     for record in records:
-        task, trajectory = record.task, record.trajectory
+        task = record.task
         if tasks.get(task.id) != task:
             tasks[task.id] = task
-            lines.append({"kind": "task", **task_to_json(task)})
-        trained = {} if record.advantages is None else {"advantages": list(record.advantages)}
-        lines.append({"kind": "trajectory", **trajectory_to_json(trajectory), **trained})
+            lines.append(TaskLine(task=task))
+        lines.append(TrajectoryLine(trajectory=record.trajectory, advantages=record.advantages))
     export_images(records, media=media, media_directory=media_directory)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    written = [(line["kind"], (json.dumps(line) + "\n").encode("ascii")) for line in lines]
-    write_bytes_atomic(path, b"".join(line for _, line in written))
+    written = [(line, f"{LINES.text(line)}\n".encode("ascii")) for line in lines]
+    write_bytes_atomic(path, b"".join(text for _, text in written))
     return tuple(_places(written))
 
 
-def _places(written: Iterable[tuple[Json, bytes]]) -> Iterator[RecordPlace]:
+def _places(written: Iterable[tuple[Line, bytes]]) -> Iterator[RecordPlace]:
     offset, task_offset, task_length = 0, 0, 0
-    for kind, line in written:
-        if kind == "task":
-            task_offset, task_length = offset, len(line)
-        elif kind == "trajectory":
+    for line, text in written:
+        if isinstance(line, TaskLine):
+            task_offset, task_length = offset, len(text)
+        elif isinstance(line, TrajectoryLine):
             yield RecordPlace(
                 offset=offset,
-                length=len(line),
-                head=line.rindex(SEGMENTS),
+                length=len(text),
+                head=text.rindex(SEGMENTS),
                 task_offset=task_offset,
                 task_length=task_length,
             )
-        offset += len(line)
+        offset += len(text)
 
 
 def export_images(records: Iterable[Attempt], *, media: MediaStore, media_directory: Path) -> None:
@@ -86,38 +119,27 @@ def read_records(path: Path) -> Iterator[Attempt]:
     UserError that names file and line of a broken line, and for a file of another record version.
     """
     tasks: dict[str, Task] = {}
-    for number, fields in _lines(path):
-        try:
-            kind = fields.option("kind", ("header", "task", "trajectory"))
-            if kind == "header":
-                check_version(path, fields)
-            elif kind == "task":
-                task = task_from_json(fields.values)
-                tasks[task.id] = task
-            elif kind == "trajectory":
-                trajectory = trajectory_from_json(fields.values)
-                if trajectory.task_id not in tasks:
-                    raise BrokenRecordError(f"task {trajectory.task_id!r} does not come before its trajectory")
-                advantages = fields.numbers("advantages") if fields.has("advantages") else None
-                yield Attempt(task=tasks[trajectory.task_id], trajectory=trajectory, advantages=advantages)
-        except BrokenRecordError as error:
-            raise UserError(f"{path}:{number}: {error}") from None
+    for number, line in _lines(path):
+        if isinstance(line, TaskLine):
+            tasks[line.task.id] = line.task
+        elif isinstance(line, TrajectoryLine):
+            if line.trajectory.task_id not in tasks:
+                task_id = line.trajectory.task_id
+                raise UserError(f"{path}:{number}: task {task_id!r} does not come before its trajectory")
+            yield Attempt(task=tasks[line.trajectory.task_id], trajectory=line.trajectory, advantages=line.advantages)
 
 
 def position_of(path: Path) -> Position:
     """The stage and step that wrote a file of records. Raises UserError when it has no header."""
-    for number, fields in _lines(path):
-        try:
-            fields.option("kind", ("header",))
-            check_version(path, fields)
-            return Position(stage=fields.text("stage"), step=fields.whole("step"))
-        except BrokenRecordError as error:
-            raise UserError(f"{path}:{number}: {error}") from None
+    for number, line in _lines(path):
+        if not isinstance(line, HeaderLine):
+            raise UserError(f"{path}:{number}: the first line must be a header")
+        return Position(stage=line.stage, step=line.step)
     raise UserError(f"{path}:1: the file is empty; it must begin with a header")
 
 
-def check_version(path: Path, header: Fields) -> None:
-    if (version := header.whole("version")) != _VERSION:
+def check_version(path: Path, version: int) -> None:
+    if version != _VERSION:
         raise UserError(
             f"{path} is of record version {version}, and this Saccade reads version {_VERSION}; use the version of "
             "Saccade that wrote the run, or run it again"
@@ -133,20 +155,24 @@ def images_of(record: Attempt) -> list[ImageRef]:
     return images
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Fields]]:
-    """Line numbers from 1 and the JSON objects there."""
+def _lines(path: Path) -> Iterator[tuple[int, Line]]:
+    """The lines with their numbers from 1."""
+    reader: Reader[Line] = LINES.reader(HeaderLine, TaskLine, TrajectoryLine)
     try:
         file = path.open("rb")
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     with file:
-        for number, line in enumerate(file, start=1):
+        for number, text in enumerate(file, start=1):
             try:
-                yield number, Fields(json.loads(line))
+                line = reader.from_text(text, "the line")
             except (ValueError, RecursionError) as error:
                 raise UserError(f"{path}:{number}: not JSON ({error}); was the file cut?") from None
             except BrokenRecordError as error:
                 raise UserError(f"{path}:{number}: {error}") from None
+            if isinstance(line, HeaderLine):
+                check_version(path, line.version)
+            yield number, line
 
 
 logger = logging.getLogger(__name__)

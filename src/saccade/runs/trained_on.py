@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.models.loading import TRAINED_ON_RECORD
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json, Task
 
 VERSION = 1
@@ -37,24 +38,6 @@ class Novelty:
     def is_held_out(self) -> bool:
         """Neither the questions nor their pictures were trained on, as far as is known."""
         return self.trained_on == 0 and self.on_trained_pictures == 0
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "trained_on": self.trained_on,
-            "on_trained_pictures": self.on_trained_pictures,
-            "is_history_known": self.is_history_known,
-        }
-
-
-def novelty_from_json(fields: Fields) -> Novelty:
-    """Raises BrokenRecordError."""
-    return Novelty(
-        questions=fields.whole("questions"),
-        trained_on=fields.whole("trained_on"),
-        on_trained_pictures=fields.whole("on_trained_pictures"),
-        is_history_known=fields.truth("is_history_known"),
-    )
 
 
 @dataclass(kw_only=True)

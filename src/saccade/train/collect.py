@@ -2,16 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import with_term
+from saccade.codec.codecs import Codec
+from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.rewards.groups import score_questions
 from saccade.rollout.episodes import RolloutRequest
-from saccade.runs.task_json import Fields, task_from_json, task_to_json
-from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
+from saccade.runs.trajectory_json import FORMS
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.train.fleet import PolicyRollouts
@@ -151,42 +152,5 @@ def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None
             )
 
 
-def batch_to_json(batch: Batch) -> Mapping[str, Json]:
-    return {
-        "step": batch.step,
-        "rounds": batch.rounds,
-        "groups": _groups_to_json(batch.groups),
-        "evicted": _groups_to_json(batch.evicted),
-    }
-
-
-def batch_from_json(fields: Fields) -> Batch:
-    """Raises BrokenRecordError."""
-    return Batch(
-        step=fields.whole("step"),
-        rounds=fields.whole("rounds"),
-        groups=_groups_from(fields, "groups"),
-        evicted=_groups_from(fields, "evicted"),
-    )
-
-
-def _groups_to_json(groups: Sequence[Group]) -> list[Json]:
-    return [
-        {
-            "task": task_to_json(group.task),
-            "stream": group.stream,
-            "trajectories": [trajectory_to_json(one) for one in group.trajectories],
-        }
-        for group in groups
-    ]
-
-
-def _groups_from(fields: Fields, key: str) -> tuple[Group, ...]:
-    return tuple(
-        Group(
-            task=task_from_json(group.fields("task").values),
-            stream=group.text("stream"),
-            trajectories=tuple(trajectory_from_json(one) for one in group.items("trajectories")),
-        )
-        for group in fields.objects(key)
-    )
+BATCHES = Codec({**FORMS, Batch: Form(last=("rounds", "groups", "evicted"))})
+"""Reads and writes batches in the state of a run."""

@@ -11,15 +11,15 @@ from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
+from saccade.codec.fields import Fields
 from saccade.engines.engine import Engine, TakesInFlight
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
-from saccade.runs.task_json import Fields
 from saccade.seeding import generator_for
 from saccade.train.ahead import BatchesAhead
-from saccade.train.collect import Batch, Collector, batch_from_json, batch_to_json
+from saccade.train.collect import BATCHES, Batch, Collector
 from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.fleet import InProcess, PolicyRollouts
@@ -275,14 +275,14 @@ class RLLoop(Iterator[StepOutcome]):
         return {
             "questions": self._questions.state_dict(),
             "memory": dict(self._collector.memory),
-            "ahead": [batch_to_json(batch) for batch in self._ahead.waiting],
+            "ahead": [BATCHES.to_json(batch) for batch in self._ahead.waiting],
         }
 
     def load_state_dict(self, state: Mapping[str, Json]) -> None:
         fields = Fields(state, "the saved state")
         self._questions.load_state_dict(fields.mapping("questions"))
         self._collector.memory = dict(fields.mapping("memory"))
-        self._ahead.waiting.extend(batch_from_json(batch) for batch in fields.objects("ahead"))
+        self._ahead.waiting.extend(BATCHES.reader(Batch).from_json(one, "a batch") for one in fields.items("ahead"))
 
 
 def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

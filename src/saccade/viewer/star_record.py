@@ -7,9 +7,10 @@ faithfulness, agreement] | "attack" | null}}}}``; the hash is that of the evalua
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.evaluation.stars import FEWEST, MOST, STAR_KINDS, StarReport, StarVerdict, star_report
 from saccade.runs.runinfo import RunPaths
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 from saccade.viewer.verdicts import read_judged, write_judged
 from saccade.viewer.words import visible

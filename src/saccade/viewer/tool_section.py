@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
 from saccade.evaluation.tool_use import ToolMix, tool_mix
 from saccade.metric_names import TIME_PREFIX
@@ -146,14 +147,7 @@ class ToolTime:
 
     def as_json(self) -> dict[str, Json]:
         """For ``report.json``."""
-        return {
-            "stage": self.stage,
-            "tool": self.tool,
-            "calls": self.calls,
-            "mean_s": self.mean_s,
-            "p50_s": self.p50_s,
-            "p95_s": self.p95_s,
-        }
+        return plain_json(self)
 
 
 def tool_times_of(curves: Mapping[str, Mapping[str, Series]]) -> list[ToolTime]:

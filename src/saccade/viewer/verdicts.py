@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from saccade.atomic import disk_errors, write_json_atomic
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.errors import JUDGED_KINDS, Verdict
 from saccade.runs.runinfo import RunPaths, read_json_object
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 VERSION = 1

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.atomic import write_json_atomic
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.retrieval.why import MatchedToken, PageMatch, named_query, page_match
 from saccade.runs.runinfo import RunPaths, read_json_object
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.tools.page_search import SEARCH_PAGES
 from saccade.types import Attempt, ImageRef, Json, ToolCall
 from saccade.vision_models.kinds import PageEncoder, PageVectors

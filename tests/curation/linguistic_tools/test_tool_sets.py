@@ -3,12 +3,12 @@
 import pytest
 from tools_samples import found
 
+from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools import CuratedTools, ToolSet, build_toolbox, frequencies
 from saccade.curation.linguistic_tools.grammar import RefusedTool
-from saccade.curation.linguistic_tools.sets import refusals, set_from_json
+from saccade.curation.linguistic_tools.sets import TOOL_SETS, refusals
 from saccade.errors import UserError
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
-from saccade.runs.task_json import BrokenRecordError
 
 TABLE_9 = {
     "read_text_element": 964,
@@ -111,11 +111,11 @@ def test_a_curation_comes_back_from_json_and_its_file_is_a_toolbox() -> None:
     [
         ({"status": "done"}, "'status' must be one of"),
         ({"tools": [{"name": "a b", "description": "", "args": ""}]}, "cannot name"),
-        ({"calls": [["a", "b", "c"]]}, r"calls\[0\] must be a JSON object"),
-        ({"refused": [{"name": "a", "why": "bad luck"}]}, "'why' must be one of"),
+        ({"calls": [["a", "b", "c"]]}, r"'calls\[0\]' must be an object"),
+        ({"refused": [{"name": "a", "why": "bad luck"}]}, r"'refused\[0\].why' must be one of"),
         ({"asked": None}, "'asked' must be a whole number"),
     ],
 )
 def test_a_set_that_was_damaged_says_where(change: dict[str, object], says: str) -> None:
     with pytest.raises(BrokenRecordError, match=says):
-        set_from_json({**CURATED.sets[0].as_json(), **change})  # type: ignore[dict-item]
+        TOOL_SETS.reader(ToolSet).from_json({**CURATED.sets[0].as_json(), **change}, "the set")  # type: ignore[dict-item]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from run_samples import attempt, played, run_with, task
 
+from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools import (
     ReasonedTrajectory,
     recorded_attempts,
@@ -13,7 +14,6 @@ from saccade.curation.linguistic_tools import (
 )
 from saccade.curation.linguistic_tools.trajectories import MAX_REASONING_CHARS, reasoning_of
 from saccade.errors import UserError
-from saccade.runs.task_json import BrokenRecordError
 from saccade.types import Answer, Attempt, Score, Term, ToolCall, Turn
 
 

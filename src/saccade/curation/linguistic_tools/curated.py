@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, get_args
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools.grammar import Refusal
 from saccade.curation.linguistic_tools.sets import (
+    TOOL_SETS,
     SetStatus,
     ToolOrigin,
     ToolSet,
     build_toolbox,
     refusals,
-    set_from_json,
 )
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 FEW = 100
@@ -93,7 +94,7 @@ class CuratedTools:
         """A curation that ``to_json`` wrote; UserError names ``where``."""
         try:
             fields = Fields(value, where).fields("curation")
-            sets = tuple(set_from_json(one) for one in fields.items("sets"))
+            sets = tuple(TOOL_SETS.reader(ToolSet).from_json(one, "the set") for one in fields.items("sets"))
             return cls(sets=sets, k=fields.whole("k"))
         except BrokenRecordError as error:
             raise UserError(f"{where} is no curation of linguistic tools: {error}") from error

@@ -6,13 +6,15 @@ and the toolbox holds the K tools of the greatest f.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
+from saccade.codec.codecs import Codec
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools.grammar import Refusal, RefusedTool
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.tasks.rows.fields import Row, RowError
 from saccade.types import Json
 
@@ -46,46 +48,17 @@ class ToolSet:
         return self.trajectory
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "id": self.trajectory,
-            "status": self.status,
-            "asked": self.asked,
-            "tools": [tool.as_json() for tool in self.tools],
-            "calls": [{"name": call.name, "args": call.args, "finding": call.finding} for call in self.calls],
-            "refused": [{"name": one.name, "why": one.why} for one in self.refused],
-        }
+        return TOOL_SETS.to_json(self)
 
 
-def set_from_json(value: Json) -> ToolSet:
-    """A set that ``as_json`` wrote; BrokenRecordError for anything else."""
-    fields = Fields(value, "the set")
-    try:
-        tools = tuple(
-            LinguisticTool(one.text("name"), one.text("description"), args=one.text("args"))
-            for one in fields.objects("tools")
-        )
-    except UserError as error:
-        raise BrokenRecordError(str(error)) from error
-    return ToolSet(
-        trajectory=fields.text("id"),
-        status=fields.option("status", get_args(SetStatus)),
-        asked=fields.whole("asked"),
-        tools=tools,
-        calls=tuple(
-            ChainCall(name=one.text("name"), args=one.text("args"), finding=one.text("finding"))
-            for one in fields.objects("calls")
-        ),
-        refused=tuple(
-            RefusedTool(one.text("name"), one.option("why", get_args(Refusal))) for one in fields.objects("refused")
-        ),
-    )
+TOOL_SETS = Codec({ToolSet: Form(keys={"trajectory": "id"}, last=("status", "asked", "tools", "calls", "refused"))})
+"""Reads and writes sets as journals and curations keep them."""
 
 
 def kept_set(row: Row) -> ToolSet:
     """A set as a journal kept it; RowError for anything else."""
     try:
-        # A row of a JSON file holds no bytes.
-        return set_from_json(cast("Json", row))
+        return TOOL_SETS.reader(ToolSet).from_json(row, "the set")
     except BrokenRecordError as error:
         raise RowError("", str(error)) from error
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.codec.fields import Fields
 from saccade.errors import UserError
 from saccade.protocols.described import described_parts
 from saccade.rewards.reward import counts_as_right
@@ -11,7 +12,6 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
-from saccade.runs.task_json import Fields
 from saccade.types import Attempt, Json, ToolCall, Trajectory, Turn
 
 MAX_REASONING_CHARS = 6000

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, cast
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.statistics import wilson_interval
 from saccade.types import Json
 
@@ -37,15 +38,7 @@ class Checked:
     example: str = ""
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "check": self.check,
-            "verdict": self.verdict,
-            "figure": self.figure,
-            "bound": self.bound,
-            "is_least": self.is_least,
-            "note": self.note,
-            "example": self.example,
-        }
+        return plain_json(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,8 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
+from saccade.codec.codecs import Codec
+from saccade.codec.fields import Fields
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError, shortened
 from saccade.errors import MachineError, UserError
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 FILE = "annotations.jsonl"
@@ -60,21 +63,7 @@ class Annotation:
     is_retracted: bool = False
 
     def as_json(self) -> dict[str, Json]:
-        box = self.box
-        return {
-            "id": self.id,
-            "trajectory": self.trajectory,
-            "task": self.task,
-            "subject": self.subject,
-            "verdict": self.verdict,
-            "value": self.value,
-            "box": None
-            if box is None
-            else {"image": box.image, "x1": box.x1, "y1": box.y1, "x2": box.x2, "y2": box.y2},
-            "text": self.text,
-            "name": self.name,
-            "time": self.time,
-        }
+        return ANNOTATIONS.to_json(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +91,7 @@ def annotation_from(values: Json, *, trajectory: str, task: str) -> Annotation:
     """A new one of what a page sent. UserError for what is none."""
     try:
         fields = Fields(values, "the annotation")
-        box = _box(fields.fields("box")) if fields.has("box") else None
+        box = ANNOTATIONS.reader(MarkedBox).from_json(fields.mapping("box"), "'box'") if fields.has("box") else None
         made = Annotation(
             id=secrets.token_hex(8),
             trajectory=trajectory,
@@ -133,13 +122,15 @@ def _text(fields: Fields, key: str, limit: int) -> str:
     return text
 
 
-def _box(fields: Fields) -> MarkedBox:
-    if not _HASH.fullmatch(image := fields.text("image")):
-        raise fields.wrong("image", "a picture's hash")
-    x1, y1, x2, y2 = (float(fields.number(name)) for name in ("x1", "y1", "x2", "y2"))
-    if not (0 <= x1 < x2 <= 1e6 and 0 <= y1 < y2 <= 1e6):
-        raise UserError(f"the box ({x1:g}, {y1:g}, {x2:g}, {y2:g}) is not one: x1 < x2 and y1 < y2, in pixels from 0")
-    return MarkedBox(image=image, x1=x1, y1=y1, x2=x2, y2=y2)
+def _check_box(box: MarkedBox) -> None:
+    if not _HASH.fullmatch(box.image):
+        raise ValueError(f"'image' must be a picture's hash, not {shortened(box.image)}")
+    if not (0 <= box.x1 < box.x2 <= 1e6 and 0 <= box.y1 < box.y2 <= 1e6):
+        sides = f"({box.x1:g}, {box.y1:g}, {box.x2:g}, {box.y2:g})"
+        raise ValueError(f"the box {sides} is not one: x1 < x2 and y1 < y2, in pixels from 0")
+
+
+ANNOTATIONS = Codec({Annotation: Form(apart=("is_retracted",)), MarkedBox: Form(check=_check_box)})
 
 
 @dataclass(kw_only=True)
@@ -208,24 +199,10 @@ def _read(path: Path) -> Annotations:
                         if (of := fields.text("of")) in items:
                             items[of] = replace(items[of], is_retracted=True)
                     else:
-                        items[fields.text("id")] = _item(fields)
+                        item = ANNOTATIONS.reader(Annotation).from_json(fields.values, "the annotation")
+                        items[item.id] = item
                 except (ValueError, RecursionError, BrokenRecordError, UserError) as error:
                     notes.append(f"{path.name}:{number}: {str(error)[:200]}; the line is left out")
     except OSError as error:
         notes.append(f"{path.name} cannot be read: {error.strerror}")
     return Annotations(items=tuple(items.values()), notes=tuple(notes[:20]))
-
-
-def _item(fields: Fields) -> Annotation:
-    return Annotation(
-        id=fields.text("id"),
-        trajectory=fields.text("trajectory"),
-        task=fields.text("task"),
-        subject=fields.option("subject", get_args(Subject)),
-        verdict=fields.option("verdict", get_args(Verdict)) if fields.has("verdict") else None,
-        value=fields.text("value") if fields.has("value") else None,
-        box=_box(fields.fields("box")) if fields.has("box") else None,
-        text=fields.text("text"),
-        name=fields.text("name"),
-        time=fields.text("time"),
-    )

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.runs.position import Position
 from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
 from saccade.runs.segments import Rows
-from saccade.runs.task_json import BrokenRecordError, Fields, task_from_json
+from saccade.runs.task_json import task_from_json
 from saccade.runs.trajectory_json import trajectory_from_json
 from saccade.types import Attempt
 

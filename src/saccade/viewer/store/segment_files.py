@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
 from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, Kind, SegmentInfo
-from saccade.runs.task_json import BrokenRecordError, Fields
 from saccade.types import Json
 
 _MAX_SEGMENT_BYTES = 2 << 30

@@ -1,0 +1,162 @@
+"""Functions that build objects of mirrors and texts of objects: written out for each class, compiled once.
+
+``dataclasses`` makes ``__init__`` in this way. A loop that asks each field for its kind takes several times as long.
+"""
+
+import dataclasses
+import threading
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from saccade.codec.forms import Member, Mirrors, class_of, is_choice, is_json, is_listing, is_mapping
+from saccade.codec.text import json_text, number_list, number_text, truth_text, whole_list
+
+_WRITERS = {one.__name__: one for one in (json_text, number_text, truth_text, number_list, whole_list)}
+_SCALARS = {int: "number_text", float: "number_text", bool: "truth_text"}
+_WHOLE = {f"{name}(each)" for name in ("json_text", *_SCALARS.values())}
+"""Texts of values that ``json_text`` writes at once, with the object that holds them."""
+_LISTS = {int: "whole_list", float: "number_list"}
+
+
+MAKING = threading.RLock()
+"""Held while mirrors and functions are made: two threads would make two mirrors of one class."""
+
+
+class Functions:
+    """``load`` and ``text`` of each class; made on first use."""
+
+    def __init__(self, mirrors: Mirrors) -> None:
+        self._mirrors = mirrors
+        self._names: dict[str, Any] = dict(_WRITERS)
+
+    def load(self, kind: type) -> Callable[[Any], Any]:
+        """Gives the object of a mirror; ValueError for one that cannot be."""
+        return self._function("load", kind, self._load_lines)
+
+    def text(self, kind: type) -> Callable[[Any], str]:
+        """Gives the text of an object."""
+        return self._function("text", kind, self._text_lines)
+
+    def _function(self, task: str, kind: type, lines: Callable[[type], list[str]]) -> Callable[[Any], Any]:
+        name = f"{task}_{kind.__name__}"
+        if name not in self._names:
+            with MAKING:
+                self._names[kind.__name__] = kind
+                source = "\n    ".join([f"def {name}(one):", *lines(kind)])
+                exec(compile(source, f"<codec {name}>", "exec"), self._names)
+        made: Callable[[Any], Any] = self._names[name]
+        return made
+
+    def _load_lines(self, kind: type) -> list[str]:
+        given = []
+        for member in self._mirrors.members(kind):
+            value = self._loaded(member.annotation, "one" if member.is_flat else f"one.{member.name}")
+            if member.is_sparse:
+                value = f"{self._default(kind, member)}() if one.{member.name} is None else {value}"
+            given.append(f"{member.name}={value}")
+        made = f"{kind.__name__}({', '.join(given)})"
+        if (check := self._mirrors.form(kind).check) is None:
+            return [f"return {made}"]
+        self._names[f"check_{kind.__name__}"] = check
+        return [f"made = {made}", f"check_{kind.__name__}(made)", "return made"]
+
+    def _text_lines(self, kind: type) -> list[str]:
+        tag = self._mirrors.form(kind).tag
+        pieces: list[str] = []
+        sparse: list[str] = []
+        before = f"{json_text(dict([tag]))[:-1]}, " if tag else "{"
+        for member in self._mirrors.members(kind):
+            value = self._written(member.annotation, f"one.{member.name}")
+            if member.is_flat:
+                pieces.append(f"{before!r}, {value}[1:-1]")
+                before = ", "
+            elif member.is_sparse:
+                key = f', "{member.key}": '
+                sparse.append(f"if {self._differs(kind, member)}: pieces += {key!r}, {value}")
+            else:
+                key = f'{before}"{member.key}": '
+                pieces.append(f"{key!r}, {value}")
+                before = ", "
+        return [f"pieces = [{', '.join(pieces)}]", *sparse, "return ''.join(pieces) + '}'"]
+
+    def _differs(self, kind: type, member: Member) -> str:
+        return f"one.{member.name} != {self._default(kind, member)}()"
+
+    def _default(self, kind: type, member: Member) -> str:
+        name = f"default_{kind.__name__}_{member.name}"
+        self._names[name] = member.default
+        return name
+
+    def _loaded(self, annotation: Any, value: str) -> str:
+        """The expression for the object of a mirror's value."""
+        if is_json(annotation):
+            return value
+        if is_listing(annotation):
+            inner = self._loaded(annotation.__args__[0], "each")
+            return value if inner == "each" else f"tuple([{inner} for each in {value}])"
+        if is_mapping(annotation):
+            inner = self._loaded(annotation.__args__[1], "each")
+            return value if inner == "each" else f"{{key: {inner} for key, each in {value}.items()}}"
+        if is_choice(annotation):
+            return self._chosen(
+                annotation, value, "None", self._loaded, lambda of: (self._mirrors.wire(of), self.load(of))
+            )
+        if (kind := class_of(annotation)) is None:
+            return value
+        form, name = self._mirrors.form(kind), kind.__name__
+        self._names[name] = kind
+        if form.is_list:
+            return f"{name}(*{value})"
+        if form.read_text is not None:
+            self._names[f"read_{name}"] = form.read_text
+            return f"read_{name}({value})"
+        if self._mirrors.is_itself(kind):
+            return value
+        self.load(kind)
+        return f"load_{name}({value})"
+
+    def _written(self, annotation: Any, value: str) -> str:
+        """The expression for the text of an object's value."""
+        if annotation in _SCALARS:
+            return f"{_SCALARS[annotation]}({value})"
+        if is_listing(annotation):
+            inner = annotation.__args__[0]
+            if inner in _LISTS:
+                return f"{_LISTS[inner]}({value})"
+            listed = f"'[' + ', '.join([{self._written(inner, 'each')} for each in {value}]) + ']'"
+            return f"({listed} if {value} else '[]')"
+        if is_mapping(annotation):
+            inner = self._written(annotation.__args__[1], "each")
+            if inner in _WHOLE:
+                return f"json_text(dict({value}))"
+            pair = f"json_text(key) + ': ' + {inner}"
+            return f"'{{' + ', '.join([{pair} for key, each in {value}.items()]) + '}}'"
+        if is_choice(annotation):
+            return self._chosen(annotation, value, "'null'", self._written, lambda of: (of, self.text(of)))
+        if (kind := class_of(annotation)) is None:
+            return f"json_text({value})"
+        form = self._mirrors.form(kind)
+        if form.is_list:
+            return f"number_list(({', '.join(f'{value}.{one.name}' for one in dataclasses.fields(kind))}))"
+        if form.read_text is not None:
+            return f"json_text(str({value}))"
+        self.text(kind)
+        return f"text_{kind.__name__}({value})"
+
+    def _chosen(
+        self,
+        annotation: Any,
+        value: str,
+        none: str,
+        inside: Callable[[Any, str], str],
+        of_class: Callable[[type], tuple[type, Callable[[Any], Any]]],
+    ) -> str:
+        """The expression for a value of a union: None or one kind, or an object of one of several classes."""
+        kinds = [one for one in typing.get_args(annotation) if one is not type(None)]
+        if len(kinds) > 1:
+            table = f"table_{len(self._names)}"
+            self._names[table] = dict(map(of_class, kinds))
+            return f"{table}[type({value})]({value})"
+        chosen = inside(kinds[0], value)
+        return chosen if chosen == value else f"({none} if {value} is None else {chosen})"
