@@ -110,7 +110,9 @@ def main() -> None:
     command = ["demo"] if options.recipe == "demo" else ["train", options.recipe]
     overrides = [word for setting in options.settings for word in ("--set", setting)]
     watch = Watch()
-    saccade.main([*command, "--seed", str(options.seed), "--out", str(options.out), *overrides], standalone_mode=False)
+    words = [*command, "--seed", str(options.seed), "--out", str(options.out), *overrides]
+    # As the command line calls it: a run keeps the words that it was started with.
+    saccade.main(args=words, prog_name="saccade", standalone_mode=False, obj=words)
     answer = {
         "recipe": options.recipe,
         "settings": options.settings,
