@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--family", default="visual_search")
     parser.add_argument("-n", type=int, default=256)
     parser.add_argument("--protocol", default="tagged")
+    parser.add_argument("--probes", nargs="+", choices=PROBES, default=PROBES, help="Not all ways have tools.")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     told = [probed(path, arguments) for path in arguments.model]
@@ -49,7 +50,7 @@ def probed(model: Path, arguments: argparse.Namespace) -> dict[str, Json]:
         command = [
             *(sys.executable, "-m", "saccade", "eval", "--model", str(model), "--family", arguments.family),
             *("-n", str(arguments.n), "--protocol", arguments.protocol, "--quiet", "--out", str(out)),
-            *(word for name in PROBES for word in ("--probe", name)),
+            *(word for name in arguments.probes for word in ("--probe", name)),
         ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         kept = {name: read_samples(path) for name, path in sample_files(out).items()}
@@ -62,7 +63,7 @@ def probed(model: Path, arguments: argparse.Namespace) -> dict[str, Json]:
         "as_it_is": summary(looks),
     }
     at_guess = True
-    for name in PROBES:
+    for name in arguments.probes:
         found = kept[f"{arguments.protocol}_{name.replace('-', '_')}"]
         measured = figures(found)
         told[name] = {**summary(measured), "difference": difference(plain, found)}
