@@ -1,5 +1,6 @@
 """The playground's server as a stranger meets it: limits, wrong questions, foreign pages, and what is kept."""
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ from saccade.media.store import MediaStore
 from saccade.playground.asking import MAX_QUESTION, MAX_SAMPLES
 from saccade.playground.keeping import PlaygroundRun, playground_settings
 from saccade.playground.routes import PlaygroundOffer, chat_routes
+from saccade.playground.samples import LiveSample, SampleEnd
 from saccade.playground.talk import Talk
 from saccade.protocols import direct_protocol, tagged_protocol
-from saccade.rollout import EpisodeSpec, RolloutSettings
+from saccade.rollout import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.runs.directory import RunDirectory
 from saccade.runs.records import read_records
 from saccade.serving.chat_agent import ChatAgent
@@ -25,6 +27,7 @@ from saccade.serving.pictures import PicturesInUse
 from saccade.testing.scripted import ScriptedTeacher
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
+from saccade.types import Task
 from saccade.viewer.app.application import RunsViewer, create_app
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.guards import CSRF_HEADER
@@ -164,3 +167,17 @@ def test_tools_that_are_not_chosen_are_not_offered(asked: tuple[TestClient, Path
     events_of(client, ids[0])
     [attempt] = read_records(out / "trajectories" / "chat" / "step-000001.jsonl")
     assert attempt.trajectory.turns[0].result is None
+
+
+def test_a_turn_that_is_drawn_after_the_end_is_not_told() -> None:
+    async def told() -> list[str]:
+        spec = EpisodeSpec(protocol=direct_protocol(style="brief"), rollout=RolloutSettings(), max_turns=1)
+        task = Task(id="1", family="mine", question="Which?", answer="", answer_kind="text", images=())
+        request = RolloutRequest(task=task, stream="policy", sample=0, seed=0)
+        sample = LiveSample(id="1", request=request, spec=spec)
+        sample.finish(SampleEnd(event="done", told={}))
+        sample.show({"status": "under way"})
+        sample.keep({})
+        return [event.split(b"\n")[0].decode() async for event in sample.events()]
+
+    assert asyncio.run(told()) == ["event: done", "event: kept"]

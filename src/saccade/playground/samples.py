@@ -58,10 +58,11 @@ class LiveSample:
             self._tell()
 
     def show(self, scene: Json) -> None:
-        """What there is of it after a turn."""
-        self._scene, self._text = scene, ""
-        self._scenes += 1
-        self._tell()
+        """What there is of it after a turn; drawn too late, it says less than its end does."""
+        if self._end is None:
+            self._scene, self._text = scene, ""
+            self._scenes += 1
+            self._tell()
 
     def finish(self, end: SampleEnd) -> None:
         self._end = end
