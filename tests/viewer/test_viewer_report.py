@@ -128,8 +128,8 @@ def test_an_evaluation_is_compared_with_the_first_that_asked_the_same_questions(
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        (("before_other", "after_other"), "2 more measurements, on other questions, are below."),
-        (("after_other",), "1 more measurement, on other questions, is below."),
+        (("before_other", "after_other"), "2 more measurements, on other questions or asked otherwise, are below."),
+        (("after_other",), "1 more measurement, on other questions or asked otherwise, is below."),
     ],
 )
 def test_the_summary_names_the_main_measurements_and_counts_those_on_other_questions(

@@ -170,7 +170,8 @@ def _result(evidence: Evidence) -> str:
     noun = "question" if counts == [1] else "questions"
     kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
     others = len(names) - len(scored)
-    more = f" {counted(others, 'more measurement')}, on other questions, {'is' if others == 1 else 'are'} below."
+    verb = "is" if others == 1 else "are"
+    more = f" {counted(others, 'more measurement')}, on other questions or asked otherwise, {verb} below."
     beside = more if others else ""
     return f"On {questions} {kind} the model was right {_listed(numbers)}.{beside}"
 
